@@ -7,7 +7,7 @@ use std::sync::MutexGuard;
 
 use locksley::Worker;
 use locksley::extend::{Head, Job, Kind};
-use locksley_sys::primitive::UnsafeCell;
+use locksley_sys::primitive::{AtomicUsize, Ordering, UnsafeCell};
 use locksley_sys::unwind;
 
 use crate::graph::context::Context;
@@ -31,6 +31,10 @@ pub(crate) struct Header {
     /// The interval that holds locks while this one runs: itself or an ancestor.
     pub(crate) holder: Option<NonNull<Header>>,
     pub(crate) extras: Option<Box<Extras>>,
+    /// The interval on whose worker this one should run.
+    followed: Option<NonNull<Header>>,
+    /// The index of the worker that ran the body. Written before the end occurs.
+    ran_on: AtomicUsize,
     // The fields below are not accessed by the worker that runs an interval without extras.
     methods: &'static Methods,
     /// The next older interval of the root that has something to drop.
@@ -68,6 +72,7 @@ pub(crate) struct NewInterval {
     pub(crate) root: NonNull<RootState<'static>>,
     pub(crate) parent: Option<NonNull<Header>>,
     pub(crate) extras: Option<Box<Extras>>,
+    pub(crate) followed: Option<NonNull<Header>>,
     /// The number of dependencies of the start, and of the end.
     pub(crate) dependencies: [usize; 2],
 }
@@ -116,6 +121,18 @@ impl Header {
     pub(crate) fn held_locks(&self) -> Option<&LockSet> {
         // SAFETY: itself or an ancestor is alive as long as it is.
         self.holder.and_then(|holder| unsafe { holder.as_ref() }.own_locks())
+    }
+
+    /// The index of the worker that ran the followed interval, if this one follows another.
+    ///
+    /// The start of this interval has occurred.
+    #[inline]
+    pub(crate) fn followed_worker(&self) -> Option<usize> {
+        let followed = self.followed?;
+        // SAFETY: alive, as the root is.
+        let followed = unsafe { followed.as_ref() };
+        // Relaxed: the end of the followed interval came before this start.
+        Some(followed.ran_on.load(Ordering::Relaxed))
     }
 
     /// The memory of the edge of that number into this interval.
@@ -200,6 +217,8 @@ impl<F, T> Interval<F, T> {
             parent: new.parent,
             holder: if has_locks { Some(interval) } else { inherited() },
             extras: new.extras,
+            followed: new.followed,
+            ran_on: AtomicUsize::new(0),
             methods: Self::METHODS,
             next_owner: ptr::null_mut(),
             name: new.name,
@@ -248,6 +267,8 @@ impl<F, T> Interval<F, T> {
         // It lives until the root has ended, which waits for the end of this interval.
         let interval = unsafe { job.cast::<Self>().as_ref() };
         let header = &interval.header;
+        // Relaxed: the end of this interval publishes it.
+        header.ran_on.store(worker.index(), Ordering::Relaxed);
         let outcome = if header.start.outcome() == Some(Outcome::Failed) {
             // SAFETY: the body belongs to the worker that has the job.
             unsafe { abandon(address) };

@@ -135,11 +135,28 @@ pub(crate) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>
     let root = header.root();
     match worker.filter(|worker| root.home.is_of(worker)) {
         Some(worker) if header.extras.is_none() && !root.goes_round => {
-            // SAFETY: the header begins with its job, which is alive until the body has ended.
-            unsafe { worker.push(interval.cast()) };
+            // SAFETY: as the caller promises.
+            unsafe { push(interval, worker) };
         }
         // SAFETY: as the caller promises.
         own => unsafe { schedule_at_place(interval, own) },
+    }
+}
+
+/// Pushes the job of an interval that has no place.
+///
+/// # Safety
+/// As for [`schedule`].
+#[inline]
+unsafe fn push(interval: NonNull<Header>, worker: &Worker) {
+    // SAFETY: alive, as the caller promises.
+    let followed_worker = unsafe { interval.as_ref() }.followed_worker();
+    let job: NonNull<Job> = interval.cast();
+    match followed_worker {
+        // SAFETY: the header begins with its job, which is alive until the body has ended.
+        None => unsafe { worker.push(job) },
+        // SAFETY: as above.
+        Some(home) => unsafe { worker.push_at_home(home, job) },
     }
 }
 
@@ -161,8 +178,8 @@ unsafe fn schedule_at_place(interval: NonNull<Header>, own: Option<&Worker>) {
     match (own, place.or_else(next_place)) {
         // SAFETY: the job is alive until the body has ended, and is pushed once.
         (Some(worker), Some(place)) => unsafe { worker.push_near(place, job) },
-        // SAFETY: as above.
-        (Some(worker), None) => unsafe { worker.push(job) },
+        // SAFETY: as the caller promises.
+        (Some(worker), None) => unsafe { push(interval, worker) },
         // SAFETY: as above.
         (None, Some(place)) => unsafe { home.send_near(place, job) },
         // SAFETY: as above.

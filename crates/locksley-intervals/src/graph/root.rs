@@ -304,6 +304,7 @@ impl<'r> Root<'r> {
             root: NonNull::from(&state).cast(),
             parent: None,
             extras: extras.map(Box::new),
+            followed: None,
             dependencies: [0, 1],
         });
         // SAFETY: just created. All contexts and handles end with the lifetime that `body` cannot

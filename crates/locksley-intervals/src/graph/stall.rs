@@ -120,6 +120,29 @@ fn other_chains_alternate_between_places_while_a_worker_is_held_at_any_step() {
     hold_at_each_step(&["0-1", "2"], ALL_BUT_TWO, placed_chains);
 }
 
+/// Chains whose odd intervals have places, and whose even ones run where the one before the last
+/// has run.
+fn following_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        let (mut last, mut before_last) = (None, None);
+        for number in 0..LENGTH {
+            let next = root.interval("next").after_all(last);
+            let next = match before_last {
+                Some(before_last) if number % 2 == 0 => next.follow(before_last),
+                _ if number % 2 == 1 => next.near((chain + number / 2) % 2),
+                _ => next,
+            };
+            let next = next.spawn(move |_| count(world, chain, number));
+            (before_last, last) = (last, Some(next));
+        }
+    }
+}
+
+#[test]
+fn other_chains_follow_their_own_while_a_worker_is_held_at_any_step() {
+    hold_at_each_step(&["0-1", "2"], ALL_BUT_TWO, following_chains);
+}
+
 /// Intervals with children that come after an interval outside: the edges are searched for cycles.
 /// One arms its worker before it creates children.
 fn parents<'env>(root: &Context<'_, 'env>, world: &'env World) {

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use locksley::{Pool, Unplaced, Worker};
 use locksley_intervals::{Context, IntervalLock, Recording, Root};
@@ -124,6 +125,48 @@ fn an_interval_that_waited_for_an_edge_or_a_lock_goes_to_its_place() {
         assert_eq!((root, ran.into_inner()), (Ok(()), 1), "lock: {is_lock}");
         assert_eq!(out_of_place(&pool), 0);
     }
+}
+
+/// An interval that follows another becomes ready on one worker, and is sent to the other, which ran
+/// what it follows.
+#[test]
+fn an_interval_that_follows_another_is_sent_to_its_worker() {
+    let pool = Pool::new(2).unwrap();
+    let before = Instant::now();
+    // An idle worker may take it on the way, so that it is tried again.
+    while !pool.install(|worker| is_sent_back(&pool, worker.index())) {
+        assert!(before.elapsed() < Duration::from_secs(60), "it was never sent");
+    }
+}
+
+/// Returns true if `follows`, which becomes ready on worker `here`, was received by the other one.
+fn is_sent_back(pool: &Pool, here: usize) -> bool {
+    let index = || Worker::with_current(|worker| worker.expect("bodies run on workers").index());
+    let other = 1 - here;
+    let received = || pool.stats().workers[other].received;
+    let (received_before, ran_on) = (received(), AtomicUsize::new(usize::MAX));
+    let (is_there, is_here) = (AtomicBool::new(false), AtomicBool::new(false));
+    let root = Root::new("root").on(pool).run(|root| {
+        let (ran_on, is_there, is_here) = (&ran_on, &is_there, &is_here);
+        let there = root.interval("there").spawn(move |_| {
+            assert_eq!(index(), other, "the root's worker waits in the root's body");
+            is_there.store(true, Ordering::Release);
+            until(is_here);
+        });
+        until(is_there);
+        let gate = root.interval("gate").spawn(move |_| {
+            assert_eq!(index(), here, "the other worker waits for this body");
+            is_here.store(true, Ordering::Release);
+            while !there.end().has_occurred() {
+                thread::yield_now();
+            }
+        });
+        let follows = root.interval("follows").follow(there).after(gate);
+        follows.spawn(move |_| ran_on.store(index(), Ordering::Relaxed));
+        root.interval("busy").after(gate).spawn(|_| ());
+    });
+    assert_eq!(root, Ok(()));
+    ran_on.into_inner() == other && received() > received_before
 }
 
 /// As in LASSI, an interval without a place may run anywhere, although its parent has a place.

@@ -60,7 +60,7 @@ fn make<'env>(
                 Some(&same) => {
                     let above = block.checked_sub(1).map(|above| last[above]);
                     let below = last.get(block + 1).copied();
-                    rows.after(same).after_all(above).after_all(below)
+                    rows.follow(same).after_all(above).after_all(below)
                 }
             };
             rows.spawn(move |cx| {
