@@ -1,7 +1,7 @@
 //! `join`: runs two tasks, possibly at the same time, and returns both results.
 
 use crate::deque::TakeBack;
-use crate::observe::{LatestStamp, Observer};
+use crate::observe::Observer;
 use crate::pool::Pool;
 use crate::scheduler::Worker;
 use crate::scheduler::job::ForkJob;
@@ -124,19 +124,25 @@ impl Worker {
     ) {
         let slot = self.slot_index();
         let fork = observer.stamp(slot);
-        let end = LatestStamp::new();
         let second = ForkJob::new(|worker: &Worker| {
             let observer = worker.observer().expect("all workers of a pool are observed");
             let here = worker.slot_index();
             let suspended = observer.begin(here, fork, here != slot);
-            let ran = unwind::halt(|| b(worker));
-            end.record(observer.end(here, suspended));
-            ran.unwrap_or_else(|payload| unwind::resume(payload));
+            let result = unwind::halt(|| b(worker));
+            (result, observer.end(here, suspended))
         });
         let index = self.push_real(second.as_job());
-        let joined = unwind::halt(|| self.run_both(a, &second, index));
-        observer.follow(slot, end.get());
-        joined.unwrap_or_else(|payload| unwind::resume(payload));
+        let first = |worker: &Worker| unwind::halt(|| a(worker));
+        let (first, (other, end)) = self.run_both(first, &second, index);
+        observer.follow(slot, end);
+        match (first, other) {
+            (Ok(()), Ok(())) => {}
+            (Ok(()), Err(payload)) | (Err(payload), Ok(())) => unwind::resume(payload),
+            (Err(payload), Err(second)) => {
+                unwind::discard(second);
+                unwind::resume(payload);
+            }
+        }
     }
 
     /// Runs the first task, and then the second, if no thief has taken it.
