@@ -3,7 +3,7 @@
 //! | phase | what | how long |
 //! |---|---|---|
 //! | help | run descendants on top of the waiting frame | while there are any |
-//! | spin, yield | look again for descendants | about 60 µs on an idle processor |
+//! | spin, yield | look again for descendants | about 200 µs on an idle processor |
 //! | pinned tasks | run tasks of the pinned queue: descendants may wait for them | while there are any |
 //! | park | block; a replacement takes the slot | until the event, or a pinned task |
 //!
@@ -21,7 +21,7 @@
 
 use std::ptr::NonNull;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Worker;
 use crate::deque::Steal;
@@ -34,36 +34,42 @@ use crate::scheduler::search::Found;
 use crate::unwind::AbortOnUnwind;
 
 /// Spins, then yields, while a waiting worker finds nothing.
-#[derive(Default)]
-struct Backoff(u32);
+struct Backoff {
+    began: Instant,
+    is_yielding: bool,
+    sleeps: u32,
+}
 
+/// For how long a waiting worker spins before it yields.
+const SPIN: Duration = Duration::from_micros(20);
+/// For how long a waiting worker spins and yields before it parks. To wake a replacement and, later,
+/// this worker takes about 100 µs: a shorter wait costs less than to park. A thief on a quiet
+/// machine is as patient. If another thread gets the processor by a yield, the time is over sooner.
+const PATIENCE: Duration = Duration::from_micros(200);
 /// The shortest and the longest sleep of a worker that must not park.
 const SLEEPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(10)];
 
 impl Backoff {
-    const SPINS: u32 = 64;
-    const YIELDS: u32 = 128;
-
-    /// True if the worker has spun for long enough, and yields.
-    fn is_yielding(&self) -> bool {
-        self.0 > Self::SPINS
+    fn new() -> Self {
+        Self { began: Instant::now(), is_yielding: false, sleeps: 0 }
     }
 
-    /// Spins or yields once. Returns false if that was done often enough.
+    /// Spins or yields once. Returns false if the patience is over.
     fn snooze(&mut self) -> bool {
-        self.0 += 1;
-        match self.0 {
-            ..Self::SPINS => (0..16).for_each(|_| spin_loop()),
-            Self::SPINS..Self::YIELDS => os::yield_now(),
-            _ => return false,
+        let elapsed = self.began.elapsed();
+        self.is_yielding = elapsed >= SPIN;
+        if self.is_yielding {
+            os::yield_now();
+        } else {
+            (0..16).for_each(|_| spin_loop());
         }
-        true
+        elapsed < PATIENCE
     }
 
     /// Sleeps, for longer each time.
-    fn sleep(&self) {
-        let sleeps = self.0 - Self::YIELDS;
-        thread::sleep((SLEEPS[0] * (1 << sleeps.min(8))).min(SLEEPS[1]));
+    fn sleep(&mut self) {
+        thread::sleep((SLEEPS[0] * (1 << self.sleeps.min(8))).min(SLEEPS[1]));
+        self.sleeps += 1;
     }
 }
 
@@ -158,11 +164,11 @@ impl Worker {
         let abort = AbortOnUnwind("a panic came out of a task");
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new();
         while !event.is_set() {
-            if let Some(found) = find(backoff.is_yielding()) {
+            if let Some(found) = find(backoff.is_yielding) {
                 self.execute_nested(found);
-                backoff = Backoff::default();
+                backoff = Backoff::new();
                 continue;
             }
             if backoff.snooze() {
@@ -172,7 +178,7 @@ impl Worker {
             let runs_pinned = stuck == Stuck::RunsAnything;
             if runs_pinned && let Some(found) = self.take_pinned() {
                 self.execute_nested(found);
-                backoff = Backoff::default();
+                backoff = Backoff::new();
                 continue;
             }
             let replaced = self.replace();
@@ -181,7 +187,7 @@ impl Worker {
                 // Any ready task, since no other thread would run it.
                 if let Some(found) = self.find_any() {
                     self.execute_nested(found);
-                    backoff = Backoff::default();
+                    backoff = Backoff::new();
                 } else {
                     backoff.sleep();
                 }
@@ -189,7 +195,7 @@ impl Worker {
             }
             let has_pinned = || runs_pinned && self.has_pinned();
             self.slot().parker.park(|| event.is_set() || has_pinned());
-            backoff = Backoff::default();
+            backoff = Backoff::new();
         }
         if let Some((observer, paused)) = paused {
             observer.resume(self.slot_index(), paused);
