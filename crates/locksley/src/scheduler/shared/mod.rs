@@ -180,8 +180,8 @@ fn spreads(idle_policy: &dyn IdlePolicy, assists: Assists) -> bool {
     idle_policy.spreads()
         && assists.has(Assists::MOVES)
         && assists.has(Assists::RUNNABLE_THREADS)
-        && os::online().is_some_and(|online| online <= MOST_PROCESSORS)
-        && os::moves_threads()
+        && os::online_processors().is_some_and(|online| online <= MOST_PROCESSORS)
+        && os::can_move_threads()
 }
 
 impl fmt::Debug for Shared {
