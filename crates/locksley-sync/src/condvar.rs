@@ -106,7 +106,7 @@ impl Condvar {
     pub fn notify_one(&self) {
         let mut hazards = self.queue.hazards();
         while let Some(oldest) = self.queue.oldest(&mut hazards) {
-            let is_past = oldest.amount() != self.generation();
+            let is_past = oldest.key() != self.generation();
             let outcome = if is_past { Outcome::Dismissed } else { Outcome::Granted };
             if oldest.complete(outcome) && !is_past {
                 return;

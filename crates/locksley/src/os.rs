@@ -18,8 +18,8 @@ pub use locksley_sys::os::{
 
 pub(crate) use locksley_sys::os::{
     Futex, LoweredPriority, QuotaWatch, SleepersMask, ThreadAffinity, ThreadClock, ThreadDelay,
-    ThreadWatch, bind_this_thread, current_processor, generation, heavy_barrier,
+    ThreadWatch, bind_this_thread, can_move_threads, current_processor, generation, heavy_barrier,
     heavy_barrier_works, light_barrier, lowered_priority_works, move_this_thread,
-    move_to_process_affinity, moves_threads, online, process_time, runnable_threads, shorten_turns,
+    move_to_process_affinity, online_processors, process_time, runnable_threads, shorten_turns,
     unbind_this_thread, watch_for_forks, yield_now,
 };

@@ -28,7 +28,7 @@ fn swept_while_dismissed(count: usize, cancelled: usize) {
         assert_eq!(cancelled.cancel(), Ok(()));
         let shared = Arc::clone(&queue);
         let sweeps = thread::spawn(move || {
-            shared.after_cancel(&cancelled, |_| None);
+            shared.serve_after_cancel(&cancelled, |_| None);
             drop(cancelled);
             drop(shared);
         });

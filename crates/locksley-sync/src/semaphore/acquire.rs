@@ -102,7 +102,7 @@ impl<'s> Acquire<'s> {
         // If the word is free, a thread has taken the node out of it to grant a permit. It finds
         // the wait cancelled, and releases the permit again.
         if let Word::Queue(queue) = Word::from_raw(word) {
-            self.semaphore.get(queue).after_cancel(ticket);
+            self.semaphore.get(queue).serve_after_cancel(ticket);
         }
         Ok(())
     }

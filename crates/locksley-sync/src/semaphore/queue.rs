@@ -95,16 +95,16 @@ impl PermitQueue {
     /// Grants permits in the order of the queue, as far as they go. Returns `true` if there is a
     /// waiter left.
     pub(super) fn serve(&self) -> bool {
-        self.waiters.serve(|oldest| self.outcome(oldest))
+        self.waiters.serve(|oldest| self.decide(oldest))
     }
 
     /// Serves the tasks behind a cancelled wait, which may need fewer permits.
-    pub(super) fn after_cancel(&self, ticket: &Ticket) {
-        self.waiters.after_cancel(ticket, |oldest| self.outcome(oldest));
+    pub(super) fn serve_after_cancel(&self, ticket: &Ticket) {
+        self.waiters.serve_after_cancel(ticket, |oldest| self.decide(oldest));
     }
 
-    fn outcome(&self, oldest: &Oldest<'_>) -> Option<Outcome> {
-        match self.allows(oldest.taken, oldest.amount()) {
+    fn decide(&self, oldest: &Oldest<'_>) -> Option<Outcome> {
+        match self.allows(oldest.taken, oldest.key()) {
             Err(Closed) => Some(Outcome::Dismissed),
             Ok(is_enough) => is_enough.then_some(Outcome::Granted),
         }
@@ -130,7 +130,7 @@ impl PermitQueue {
             let allows = |taken| self.allows(taken, permits).unwrap_or(false);
             match self.waiters.try_take(permits, allows) {
                 TryTake::Taken => return Ok(()),
-                TryTake::TooFew => return Err(TryAcquireError::NoPermits),
+                TryTake::Insufficient => return Err(TryAcquireError::NoPermits),
                 TryTake::NotEmpty if self.serve() => return Err(TryAcquireError::NoPermits),
                 TryTake::NotEmpty => {}
                 TryTake::CounterFull => self.add_head(),

@@ -12,24 +12,24 @@ use super::waiter::Waiter;
 use locksley_sys::primitive::hazard::Holder;
 use locksley_sys::unwind::{self, Payload};
 
-/// The right to read queue nodes, until it is dropped.
+/// Hazard pointers of one operation: the right to read queue nodes until this is dropped.
 ///
-/// A panic of a waker is kept, and resumes when this is dropped, so that the waiters behind are
-/// served first. A waker may use queues itself: then it has a `Hazards` of its own.
+/// If a waker panics, the panic is kept, and resumes when this is dropped, so that the waiters
+/// behind are served first. A waker that uses queues itself gets a `Hazards` of its own.
 pub(crate) struct Hazards<'d> {
     /// `None` only while this is dropped.
-    holder: Option<Record<'d>>,
+    record: Option<Record<'d>>,
     queue: PhantomData<&'d WaitQueue>,
     panic: Cell<Option<Payload>>,
 }
 
 impl<'d> Hazards<'d> {
-    fn new(holder: Record<'d>) -> Self {
-        Self { holder: Some(holder), queue: PhantomData, panic: Cell::new(None) }
+    fn new(record: Record<'d>) -> Self {
+        Self { record: Some(record), queue: PhantomData, panic: Cell::new(None) }
     }
 
-    /// Calls a waker. The first of several panics is kept.
-    pub(super) fn call(&self, wake: impl FnOnce()) {
+    /// Calls a waker. Keeps the first of several panics.
+    pub(super) fn call_waker(&self, wake: impl FnOnce()) {
         if let Err(payload) = unwind::halt(wake) {
             match self.panic.take() {
                 None => self.panic.set(Some(payload)),
@@ -46,14 +46,14 @@ impl<'d> Deref for Hazards<'d> {
     type Target = Record<'d>;
 
     fn deref(&self) -> &Self::Target {
-        self.holder.as_ref().expect("taken only by the destructor")
+        self.record.as_ref().expect("taken only by the destructor")
     }
 }
 
 impl Drop for Hazards<'_> {
     fn drop(&mut self) {
-        if let Some(holder) = self.holder.take() {
-            put_back(holder);
+        if let Some(record) = self.record.take() {
+            put_back(record);
         }
         match self.panic.take() {
             None => {}
@@ -79,8 +79,8 @@ impl WaitQueue {
 }
 
 #[cfg(loom)]
-fn put_back(holder: Holder<'_, Waiter>) {
-    drop(holder);
+fn put_back(record: Holder<'_, Waiter>) {
+    drop(record);
 }
 
 #[cfg(not(loom))]
@@ -102,15 +102,15 @@ mod shared {
 
     impl WaitQueue {
         pub(crate) fn hazards(&self) -> Hazards<'static> {
-            // During thread exit there is no thread-local record: take one from the domain.
+            // During thread exit there is no thread-local record. Then the domain has one.
             let record = RECORD.try_with(Cell::take).ok().flatten();
             Hazards::new(record.unwrap_or_else(|| DOMAIN.hold()))
         }
     }
 
-    pub(super) fn put_back(holder: Holder<'static, Waiter>) {
-        holder.clear();
-        // A surplus record goes back to the domain when it is dropped.
-        let _ = RECORD.try_with(|record| drop(record.replace(Some(holder))));
+    pub(super) fn put_back(record: Holder<'static, Waiter>) {
+        record.clear();
+        // If a nested operation has put its record here, that one goes back to the domain.
+        let _ = RECORD.try_with(|kept| drop(kept.replace(Some(record))));
     }
 }

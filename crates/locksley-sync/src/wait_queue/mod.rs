@@ -1,10 +1,14 @@
 //! The wait queue: first in, first out, cancellable, and lock-free.
 //!
-//! Michael and Scott's queue (PODC 1996, figure 1) with hazard pointers and four differences, which
-//! `../README.md` explains. A wait is completed in its node, before the node leaves the queue. A
-//! node counts what is taken there without waiting. Cancelled nodes are unlinked from the middle as
-//! in Michael's list ("High performance dynamic lock-free hash tables and list-based sets", SPAA
-//! 2002). The first node lies in the queue itself.
+//! Michael and Scott's queue (PODC 1996, figure 1) with hazard pointers. `../README.md` explains
+//! four differences, one of which is from Michael's list (SPAA 2002).
+//!
+//! | term | meaning |
+//! |---|---|
+//! | complete | end a wait: *grant* what it waits for, or *dismiss* it without |
+//! | serve | complete waits in the order of the queue, as far as possible |
+//! | take | take permits: by a grant, or without waiting ([`WaitQueue::try_take`]) |
+//! | skip, sweep | remove a cancelled node: by moving the head over it, or from the middle |
 
 mod hazards;
 mod next;
@@ -16,6 +20,7 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
 
+use locksley_sys::primitive::hazard::Holder;
 use locksley_sys::primitive::{AtomicPtr, AtomicUsize, Ordering, const_unless_loom, fence};
 use next::Next;
 use waiter::{Claim, Status};
@@ -33,65 +38,71 @@ pub(crate) struct WaitQueue {
     tail: AtomicPtr<Waiter>,
     /// The first head. With it an unused queue needs no allocation.
     sentinel: Waiter,
-    /// Cancellations since the last sweep.
-    cancelled: AtomicUsize,
+    cancelled_since_sweep: AtomicUsize,
     /// The number of cancellations at which the next sweep is due.
-    sweep_at: AtomicUsize,
+    sweep_threshold: AtomicUsize,
     #[cfg(loom)]
     domain: hazards::Domain,
 }
 
-/// The oldest waiter that was found neither completed nor cancelled.
+/// The first waiter behind the head. When [`WaitQueue::oldest`] returns it, the wait was neither
+/// completed nor cancelled a moment ago.
 pub(crate) struct Oldest<'h> {
     queue: &'h WaitQueue,
-    /// They protect `head` and `node`.
+    /// They protect `head_ptr` and `waiter_ptr`.
     hazards: &'h Hazards<'h>,
     waiter: &'h Waiter,
-    /// The same as `waiter`, with the right to free it.
-    node: *mut Waiter,
-    head: *mut Waiter,
-    /// What was taken in front of this waiter.
+    /// The same node as `waiter`, by a pointer from which it may be freed.
+    waiter_ptr: *mut Waiter,
+    head_ptr: *mut Waiter,
+    /// All that was taken in front of this waiter since the queue was made. It wraps.
     pub(crate) taken: usize,
 }
 
 impl Oldest<'_> {
-    /// Number of permits, or the generation in which the wait began.
-    pub(crate) fn amount(&self) -> usize {
-        self.waiter.amount
+    /// The number of permits, or the generation in which the wait began.
+    pub(crate) fn key(&self) -> usize {
+        self.waiter.key
     }
 
-    /// Completes the wait, and wakes it. Returns `false` if it was completed or cancelled before.
+    /// Completes the wait, and wakes its task. Returns `false` if the wait was already completed or
+    /// cancelled.
     pub(crate) fn complete(self, outcome: Outcome) -> bool {
         let is_completed = self.waiter.complete(outcome);
         if is_completed {
-            self.advance_head();
+            self.wake_and_advance_head();
         }
         is_completed
     }
 
-    /// Wakes a completed wait, unless another thread has; and moves the head onto this node.
-    fn advance_head(self) {
-        self.hazards.call(|| self.waiter.wake());
+    /// Moves the head onto this node, which is completed or skipped. Before that, wakes a completed
+    /// wait, unless another thread has done so.
+    fn wake_and_advance_head(self) {
+        self.hazards.call_waker(|| self.waiter.wake());
+        // Relaxed: published by the exchange of the head below.
         self.waiter.taken_before.store(self.taken, Ordering::Relaxed);
-        let (queue, from, to) = (self.queue, self.head, self.node);
+        let (queue, from, to) = (self.queue, self.head_ptr, self.waiter_ptr);
         // SAFETY: protected since it was the head.
         let head = unsafe { queue.node(from) };
-        // Release, as when `to` was linked. A plain store: nothing else is written here any more,
-        // since `to` is not swept. The mark tells a sweep that nodes behind may have left, too.
+        // The mark tells a sweep that the head leaves the queue. A plain store is enough: only a
+        // sweep of `to` would change this link, and a completed or skipped node is never swept.
+        // Release pairs with the acquire in `next`.
         let marked = Next::Waiter { waiter: to, marked: true }.to_word();
         head.next.store(marked, Ordering::Release);
-        // Acquire: the thread that linked `to` had seen the tail at `from`.
+        // Acquire pairs with the release in `help_tail`. The thread that linked `to` has read
+        // `from` in the tail, so this load does not find an older node there.
         if queue.tail.load(Ordering::Acquire) == from {
-            // Otherwise the tail would point to a node that has left the queue.
+            // The tail must not point to a node that has left the queue.
             queue.help_tail(from, to);
         }
-        // Release pairs with the acquire in `protect`: it publishes `taken_before`.
+        // Release pairs with the acquire in `protect`, and publishes `taken_before`. Acquire pairs
+        // with the release of the thread that moved the head onto `from`.
         let moved = queue.head.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
         if moved.is_ok() && !from.is_null() {
             queue.assert_not_tail(from);
             // SAFETY: this thread moved the head, and so owns the queue's reference. Head and tail
             // have both moved on.
-            unsafe { self.hazards.unlinked(from) };
+            unsafe { self.hazards.retire(from) };
         }
     }
 }
@@ -100,11 +111,11 @@ impl Oldest<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TryTake {
     Taken,
-    /// There is not enough.
-    TooFew,
-    /// The counter of the head cannot count that much more.
+    /// The queue is empty, and `allows` has returned `false`.
+    Insufficient,
+    /// The counter of the head would overflow.
     CounterFull,
-    /// The head is not the newest node. All other waits may be completed.
+    /// There are nodes behind the head. Their waits may all be completed or cancelled.
     NotEmpty,
 }
 
@@ -115,8 +126,8 @@ impl WaitQueue {
                 head: AtomicPtr::new(ptr::null_mut()),
                 tail: AtomicPtr::new(ptr::null_mut()),
                 sentinel: Waiter::sentinel(),
-                cancelled: AtomicUsize::new(0),
-                sweep_at: AtomicUsize::new(sweep::MIN_INTERVAL),
+                cancelled_since_sweep: AtomicUsize::new(0),
+                sweep_threshold: AtomicUsize::new(sweep::MIN_INTERVAL),
                 #[cfg(loom)]
                 domain: hazards::Domain::new(),
             }
@@ -136,45 +147,45 @@ impl WaitQueue {
         queue
     }
 
-    /// Drops a queue that no other thread knows. The reference to its first waiter is the caller's
+    /// Drops a queue that no other thread knows. The caller owns the reference to the first waiter
     /// again.
     pub(crate) fn forget_first(self) {
         self.sentinel.next.store(Next::End { taken: 0 }.to_word(), Ordering::Relaxed);
         self.tail.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Links the node behind all others. The caller then serves the queue: a thread that gives
-    /// something afterwards sees the node, or the caller sees what was given.
+    /// Links the node behind all others. The caller must serve the queue afterwards.
     pub(crate) fn enqueue(&self, ticket: &Ticket) {
         self.link(ticket.share());
-        // Pairs with the fence between a change of what is waited for and `is_empty`.
+        // Pairs with the fence of a thread that adds permits, or begins a generation, and then
+        // looks at the queue. Either that thread sees the node, or the caller sees the change.
         fence(Ordering::SeqCst);
     }
 
-    /// Completes waits in the order of the queue, as `outcome` says, until it says `None`. Returns
-    /// `true` if there is a waiter left.
+    /// Completes waits in the order of the queue until `decide` returns `None`. Returns `true` if
+    /// there is a waiter left.
     ///
-    /// Any thread may do this at any time, several at once. A panic of a waker resumes at the end.
-    pub(crate) fn serve(&self, outcome: impl Fn(&Oldest<'_>) -> Option<Outcome>) -> bool {
+    /// Several threads may serve at the same time. A panic of a waker resumes at the end.
+    pub(crate) fn serve(&self, decide: impl Fn(&Oldest<'_>) -> Option<Outcome>) -> bool {
         let mut hazards = self.hazards();
         while let Some(oldest) = self.oldest(&mut hazards) {
-            let Some(outcome) = outcome(&oldest) else { return true };
-            // `false` means that another thread did it.
+            let Some(outcome) = decide(&oldest) else { return true };
+            // `false` means that another thread has completed or cancelled the wait.
             oldest.complete(outcome);
         }
         false
     }
 
     /// Serves the waiters behind a cancelled one, as [`serve`](Self::serve) does.
-    pub(crate) fn after_cancel(
+    pub(crate) fn serve_after_cancel(
         &self,
         ticket: &Ticket,
-        outcome: impl Fn(&Oldest<'_>) -> Option<Outcome>,
+        decide: impl Fn(&Oldest<'_>) -> Option<Outcome>,
     ) {
-        self.serve(outcome);
-        // If the node was skipped, it has left the queue.
+        self.serve(decide);
+        // A skipped node needs no sweep.
         if matches!(ticket.status(), Status::Cancelled | Status::Swept) {
-            self.note_cancelled();
+            self.count_cancelled();
         }
     }
 
@@ -188,19 +199,19 @@ impl WaitQueue {
         current: impl Fn() -> usize,
     ) -> Result<(), Outcome> {
         ticket.cancel()?;
-        self.after_cancel(ticket, past(current));
+        self.serve_after_cancel(ticket, dismiss_if_past(current));
         Ok(())
     }
 
     /// Dismisses the waiters of past generations.
     ///
-    /// It is enough to look at the oldest waiter: no waiter of a past generation is behind one of
-    /// the current generation ([`poll_generation`](Self::poll_generation)).
+    /// This ends at the first waiter of the current generation: no waiter of a past generation is
+    /// behind it ([`poll_generation`](Self::poll_generation)).
     pub(crate) fn dismiss_past(&self, current: impl Fn() -> usize) {
-        self.serve(past(current));
+        self.serve(dismiss_if_past(current));
     }
 
-    /// Waits until `generation` is over, or for a grant. `ticket` is empty at the first poll.
+    /// Waits until `generation` is over, or for a grant. `ticket` is `None` at the first poll.
     pub(crate) fn poll_generation(
         &self,
         ticket: &mut Option<Ticket>,
@@ -215,44 +226,43 @@ impl WaitQueue {
         self.enqueue(ticket);
         // The thread that began the next generation may be suspended before it dismisses.
         self.dismiss_past(&current);
-        // The node in front may be of a later generation. Then its thread's view of the generation
-        // is visible here, by release and acquire of the link.
+        // If the wait in front has begun in a later generation, its thread has read that generation
+        // before it linked the node. Release and acquire of the link make it visible here.
         if current() != generation {
             ticket.complete(Outcome::Dismissed);
         }
         ticket.outcome()
     }
 
-    /// True if there is no waiter that was enqueued before the caller's last fence.
+    /// True if the queue has no waiter that was enqueued before the caller's last fence.
     pub(crate) fn is_empty(&self) -> bool {
-        // Acquire pairs with the release that moved the tail: the head is seen as of then, or
-        // later.
+        // Acquire pairs with the release in `help_tail`, so the load of the head is not older.
         let tail = self.tail.load(Ordering::Acquire);
-        // If they are equal, the head had come to what was the newest node.
+        // If they are equal, the head has reached the node that was the newest.
         self.head.load(Ordering::Relaxed) == tail
     }
 
-    /// Takes `amount` without waiting, if the queue is empty and `allows` permits it. The argument
-    /// of `allows` is what was taken so far.
-    pub(crate) fn try_take(&self, amount: usize, allows: impl Fn(usize) -> bool) -> TryTake {
+    /// Takes `permits` without waiting, if the queue is empty and `allows` returns `true`. The
+    /// argument of `allows` is the number of permits that were taken so far.
+    pub(crate) fn try_take(&self, permits: usize, allows: impl Fn(usize) -> bool) -> TryTake {
         let hazards = self.hazards();
         loop {
-            let head = hazards.protect(0, &self.head);
-            // SAFETY: protected while it was the head, which is in the queue.
-            let head = unsafe { self.node(head) };
-            // Acquire pairs with the release below: what allowed others to take is visible to
-            // `allows`.
+            // SAFETY: the slot is used again only in the next round.
+            let (_, head) = unsafe { self.protect_head(&hazards, 0) };
+            // Acquire (in `next`) pairs with the release below: the supply that allowed others to
+            // take is visible to `allows`.
             let Next::End { taken } = head.next() else { return TryTake::NotEmpty };
-            if !allows(head.taken_including().wrapping_add(taken)) {
-                return TryTake::TooFew;
+            if !allows(head.taken_through().wrapping_add(taken)) {
+                return TryTake::Insufficient;
             }
-            if amount > Next::MAX_TAKEN - taken {
+            if permits > Next::MAX_TAKEN - taken {
                 return TryTake::CounterFull;
             }
-            // Acquire pairs with the release that gave. Release pairs with the acquire above.
+            // Release pairs with the acquire in `next`. Acquire pairs with the release of this
+            // exchange in other threads.
             let changed = head.next.compare_exchange(
                 Next::End { taken }.to_word(),
-                Next::End { taken: taken + amount }.to_word(),
+                Next::End { taken: taken + permits }.to_word(),
                 Ordering::AcqRel,
                 Ordering::Relaxed,
             );
@@ -262,26 +272,27 @@ impl WaitQueue {
         }
     }
 
-    fn link(&self, waiter: WaiterRef) {
+    fn link(&self, new: WaiterRef) {
         let hazards = self.hazards();
         loop {
-            let tail = hazards.protect(0, &self.tail);
+            let tail_ptr = hazards.protect(0, &self.tail);
             // SAFETY: protected, and `tail` never points to a node that has left the queue.
-            let last = unsafe { self.node(tail) };
-            match last.next() {
-                Next::Waiter { waiter, .. } => self.help_tail(tail, waiter),
+            let tail = unsafe { self.node(tail_ptr) };
+            match tail.next() {
+                Next::Waiter { waiter, .. } => self.help_tail(tail_ptr, waiter),
                 Next::End { taken } => {
-                    waiter.taken_at_previous.store(taken, Ordering::Relaxed);
-                    // Release pairs with the acquires of `next` and of `tail`, and publishes the
-                    // node. Acquire: what was taken at `last` is seen.
-                    let linked = last.next.compare_exchange(
+                    // Relaxed: published by the exchange below.
+                    new.taken_at_previous.store(taken, Ordering::Relaxed);
+                    // Release pairs with the acquire in `next`, and publishes the node. Acquire
+                    // pairs with the release in `try_take`.
+                    let linked = tail.next.compare_exchange(
                         Next::End { taken }.to_word(),
-                        waiter.as_ptr().as_ptr(),
+                        new.as_ptr().as_ptr(),
                         Ordering::AcqRel,
                         Ordering::Relaxed,
                     );
                     if linked.is_ok() {
-                        self.help_tail(tail, waiter.into_raw().as_ptr());
+                        self.help_tail(tail_ptr, new.into_raw().as_ptr());
                         return;
                     }
                 }
@@ -289,50 +300,52 @@ impl WaitQueue {
         }
     }
 
-    /// The oldest waiter. The head moves over completed and cancelled nodes on the way, and wakes
-    /// completed waits: the thread that completed them may be suspended.
+    /// Finds the oldest waiter. Moves the head over completed and cancelled nodes, and wakes
+    /// completed waits: the thread that has completed them may be suspended.
     ///
-    /// It begins with the sequentially consistent fence of the hazard pointers. Of a thread that
-    /// enqueues or cancels, and a thread that gives, one sees what the other did.
+    /// Begins with the sequentially consistent fence in `protect`. If one thread enqueues or
+    /// cancels, and another adds permits or begins a generation, at least one of the two sees the
+    /// other's change. `hazards` is borrowed mutably, because both of its slots are in use until
+    /// the result is dropped.
     pub(crate) fn oldest<'h>(&'h self, hazards: &'h mut Hazards<'_>) -> Option<Oldest<'h>> {
         let hazards = &*hazards;
         loop {
-            let head_pointer = hazards.protect(0, &self.head);
-            // SAFETY: protected while it was the head, which is in the queue.
-            let head = unsafe { self.node(head_pointer) };
-            let Next::Waiter { waiter: node, .. } = head.next() else { return None };
-            hazards.announce(1, node);
+            // SAFETY: the slot is used again only in the next round.
+            let (head_ptr, head) = unsafe { self.protect_head(hazards, 0) };
+            let Next::Waiter { waiter: waiter_ptr, .. } = head.next() else { return None };
+            hazards.protect_raw(1, waiter_ptr);
             let Next::Waiter { waiter: now, .. } = head.next() else {
                 unreachable!("a node with a successor keeps one");
             };
-            if now != node || self.head.load(Ordering::Acquire) != head_pointer {
-                continue; // the node may have left before it was announced
+            // Acquire pairs with the release in `wake_and_advance_head`.
+            if now != waiter_ptr || self.head.load(Ordering::Acquire) != head_ptr {
+                continue; // the node may have left before it was protected
             }
-            // SAFETY: announced before it could leave the queue.
-            let waiter = unsafe { &*node };
-            let taken = waiter.taken_after(head);
-            let oldest = Oldest { queue: self, hazards, waiter, node, head: head_pointer, taken };
+            // SAFETY: protected before it could leave the queue.
+            let waiter = unsafe { &*waiter_ptr };
+            let taken = waiter.taken_in_front(head);
+            let oldest = Oldest { queue: self, hazards, waiter, waiter_ptr, head_ptr, taken };
             match waiter.status() {
                 Status::Waiting => return Some(oldest),
                 Status::Cancelled => waiter.claim(Claim::Skip),
-                // SAFETY: announced before it could leave the queue.
-                Status::Swept => unsafe { self.unlink(hazards, head, node) },
-                Status::Completed(_) | Status::Skipped => oldest.advance_head(),
+                // SAFETY: protected before it could leave the queue.
+                Status::Swept => unsafe { self.unlink(hazards, head, waiter_ptr) },
+                Status::Completed(_) | Status::Skipped => oldest.wake_and_advance_head(),
             }
         }
     }
 
-    /// What was taken in front of the oldest waiter. If there is none: what was taken so far.
+    /// The number of permits that were taken in front of the oldest waiter or, if the queue is
+    /// empty, so far.
     pub(crate) fn taken(&self, hazards: &mut Hazards<'_>) -> usize {
         loop {
             if let Some(oldest) = self.oldest(hazards) {
                 return oldest.taken;
             }
-            let head = hazards.protect(0, &self.head);
-            // SAFETY: protected while it was the head, which is in the queue.
-            let head = unsafe { self.node(head) };
+            // SAFETY: the slot is used again only in the next round.
+            let (_, head) = unsafe { self.protect_head(hazards, 0) };
             if let Next::End { taken } = head.next() {
-                return head.taken_including().wrapping_add(taken);
+                return head.taken_through().wrapping_add(taken);
             }
         }
     }
@@ -360,9 +373,25 @@ impl WaitQueue {
         assert!(self.tail.load(Ordering::Relaxed) != _node, "the tail has left the queue");
     }
 
+    /// Moves the tail from one node to the next, unless another thread has done so.
     fn help_tail(&self, from: *mut Waiter, to: *mut Waiter) {
-        // Release pairs with the acquire in `protect`. If it fails, another thread has helped.
+        // Release pairs with the acquires of the tail, in `protect` and elsewhere. Acquire pairs
+        // with the release of earlier moves.
         let _ = self.tail.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// Protects the head in `slot`.
+    ///
+    /// # Safety
+    /// The caller does not use the reference after `slot` is used again, or `hazards` is dropped.
+    unsafe fn protect_head<'n>(
+        &'n self,
+        hazards: &Holder<'_, Waiter>,
+        slot: usize,
+    ) -> (*mut Waiter, &'n Waiter) {
+        let head = hazards.protect(slot, &self.head);
+        // SAFETY: protected while it was the head, which is in the queue.
+        (head, unsafe { self.node(head) })
     }
 
     /// # Safety
@@ -373,16 +402,15 @@ impl WaitQueue {
     }
 }
 
-/// Dismisses waiters of past generations.
-fn past(current: impl Fn() -> usize) -> impl Fn(&Oldest<'_>) -> Option<Outcome> {
-    move |oldest| (oldest.amount() != current()).then_some(Outcome::Dismissed)
+fn dismiss_if_past(current: impl Fn() -> usize) -> impl Fn(&Oldest<'_>) -> Option<Outcome> {
+    move |oldest| (oldest.key() != current()).then_some(Outcome::Dismissed)
 }
 
 impl Drop for WaitQueue {
     fn drop(&mut self) {
         let mut node = self.head.load(Ordering::Acquire);
         loop {
-            // SAFETY: `&mut self`: no thread takes it out of the queue.
+            // SAFETY: the node is in the queue: `&mut self` excludes other threads.
             let next = unsafe { self.node(node) }.next();
             if let Some(node) = NonNull::new(node) {
                 // SAFETY: the node is in the queue, which owns a reference.

@@ -4,14 +4,12 @@ use std::ptr;
 
 use super::waiter::Waiter;
 
-/// What follows a node. One word:
-///
-/// - `End`: the newest node. The word counts what was taken at this node without waiting.
-/// - `Waiter`: the address of the next node. The word is constant once it is `marked`: then this
-///   node has left the queue, or is about to.
+/// What follows a node. It is one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
+    /// Nothing. `taken` permits were taken without waiting while this node was the newest.
     End { taken: usize },
+    /// The next node. Once `marked`, the word is constant: this node leaves the queue, or has left.
     Waiter { waiter: *mut Waiter, marked: bool },
 }
 
@@ -21,7 +19,7 @@ const END: usize = 2;
 const TAG_BITS: u32 = 2;
 
 impl Next {
-    /// The largest count of an `End`.
+    /// The largest `taken` of an `End`.
     pub(super) const MAX_TAKEN: usize = usize::MAX >> TAG_BITS;
 
     pub(super) const fn to_word(self) -> *mut Waiter {

@@ -1,7 +1,7 @@
 //! Unlinking cancelled nodes from the middle of the queue.
 //!
-//! The head moves over cancelled nodes when it comes to them. If the oldest waiter waits for long,
-//! cancelled nodes behind it (timeouts, for example) would otherwise accumulate.
+//! The head skips cancelled nodes when it reaches them. Without sweeps, cancelled nodes (timeouts,
+//! for example) would accumulate behind an oldest waiter that waits for long.
 
 use super::WaitQueue;
 use super::next::Next;
@@ -13,21 +13,21 @@ use locksley_sys::primitive::hazard::Holder;
 pub(super) const MIN_INTERVAL: usize = if cfg!(any(loom, test)) { 1 } else { 32 };
 
 impl WaitQueue {
-    /// Counts a cancellation, and sweeps after as many of them as there were waiters at the last
-    /// sweep. So each cancellation pays for a bounded number of nodes.
-    pub(super) fn note_cancelled(&self) {
-        // Relaxed: the numbers decide about cost only.
-        let cancelled = self.cancelled.fetch_add(1, Ordering::Relaxed) + 1;
-        if cancelled < self.sweep_at.load(Ordering::Relaxed) {
+    /// Counts a cancellation. Sweeps if there were as many cancellations as the last sweep has left
+    /// nodes. So the cost of a sweep is constant for each cancellation.
+    pub(super) fn count_cancelled(&self) {
+        // Relaxed: these numbers decide only about cost.
+        let cancelled = self.cancelled_since_sweep.fetch_add(1, Ordering::Relaxed) + 1;
+        if cancelled < self.sweep_threshold.load(Ordering::Relaxed) {
             return;
         }
-        self.cancelled.store(0, Ordering::Relaxed);
+        self.cancelled_since_sweep.store(0, Ordering::Relaxed);
         let remaining = self.sweep();
-        self.sweep_at.store(remaining.max(MIN_INTERVAL), Ordering::Relaxed);
+        self.sweep_threshold.store(remaining.max(MIN_INTERVAL), Ordering::Relaxed);
     }
 
-    /// Unlinks cancelled nodes. Two of them stay: the newest node, and the first if something was
-    /// taken without waiting at the node in front. Returns the number of nodes that stay.
+    /// Unlinks cancelled nodes, except the newest node, and a first node whose `taken_at_previous`
+    /// is not 0. Returns the number of nodes that stay.
     fn sweep(&self) -> usize {
         let mut hazards = self.hazards();
         'from_the_head: loop {
@@ -35,22 +35,22 @@ impl WaitQueue {
             self.oldest(&mut hazards);
             let mut remaining = 0;
             let (mut previous_slot, mut next_slot) = (0, 1);
-            let head = hazards.protect(previous_slot, &self.head);
-            // SAFETY: protected while it was the head, which is in the queue.
-            let mut previous = unsafe { self.node(head) };
+            // SAFETY: the slot is used again only when `previous` is another node.
+            let (_, mut previous) = unsafe { self.protect_head(&hazards, previous_slot) };
             loop {
                 let next = previous.next();
                 let Next::Waiter { waiter: node, marked } = next else { return remaining };
                 if marked {
                     continue 'from_the_head; // `previous` has left, and `node` may have
                 }
-                hazards.announce(next_slot, node);
+                hazards.protect_raw(next_slot, node);
                 if previous.next() != next {
                     continue;
                 }
-                // SAFETY: announced before it could leave: `previous` was unmarked afterwards.
+                // SAFETY: protected before it could leave: `previous` was unmarked afterwards.
                 let waiter = unsafe { &*node };
-                // A first node that alone knows what was taken at the head is left to `oldest`.
+                // The number in `taken_at_previous` is nowhere else. Relaxed: the acquire in `next`
+                // made it visible.
                 if waiter.status() == Status::Cancelled
                     && matches!(waiter.next(), Next::Waiter { .. })
                     && waiter.taken_at_previous.load(Ordering::Relaxed) == 0
@@ -81,36 +81,41 @@ impl WaitQueue {
     ) {
         // SAFETY: as the caller promises.
         let next = unsafe { &*node }.mark_next();
-        // As in `advance_head`.
+        // As in `wake_and_advance_head`.
         if self.tail.load(Ordering::Acquire) == node {
             self.help_tail(node, next);
         }
-        // Release pairs with the acquires of `next`. If it fails, another thread has unlinked the
-        // node, or `previous` is marked, and then a later walk finds the node behind another.
+        // Release pairs with the acquire in `next`. Acquire pairs with the release of an earlier
+        // change of this link. On failure, another thread has unlinked the node, or `previous` is
+        // marked. Then a later walk finds the node behind another one.
         let unlinked =
             previous.next.compare_exchange(node, next, Ordering::AcqRel, Ordering::Relaxed);
         if unlinked.is_ok() {
             self.assert_not_tail(node);
             // SAFETY: this thread unlinked the node, and so owns the queue's reference. Neither
             // head nor tail points to it or will: the head does not move onto a swept node.
-            unsafe { hazards.unlinked(node) };
+            unsafe { hazards.retire(node) };
         }
     }
 }
 
 impl Waiter {
-    /// Makes the link of a swept node constant, and returns the next node. A thread that would
-    /// unlink that one here fails, and retries behind another node.
+    /// Makes the link of a swept node constant, and returns the next node. A thread that tries to
+    /// unlink the next node behind this one fails, and retries behind another node.
     fn mark_next(&self) -> *mut Waiter {
         loop {
             let Next::Waiter { waiter, marked } = self.next() else {
                 unreachable!("the newest node is not swept");
             };
             let new = Next::Waiter { waiter, marked: true }.to_word();
-            // AcqRel: as when the next node was linked.
-            let change =
-                || self.next.compare_exchange(waiter, new, Ordering::AcqRel, Ordering::Acquire);
-            if marked || change().is_ok() {
+            if marked {
+                return waiter;
+            }
+            // Release pairs with the acquire in `next`, as the release that linked `waiter`.
+            // Acquire pairs with that release.
+            let exchanged =
+                self.next.compare_exchange(waiter, new, Ordering::AcqRel, Ordering::Acquire);
+            if exchanged.is_ok() {
                 return waiter;
             }
         }

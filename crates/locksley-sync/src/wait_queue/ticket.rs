@@ -11,20 +11,22 @@ use super::waiter::{Outcome, Status, WaiterRef};
 pub(crate) struct Ticket(WaiterRef);
 
 impl Ticket {
-    /// Makes a node that is in no queue. `waker` is woken when the wait is completed.
-    pub(crate) fn new(amount: usize, waker: &Waker) -> Self {
-        Self(WaiterRef::new(amount, waker.clone()))
+    /// Makes a node that is in no queue. `key` is the number of permits, or the generation.
+    /// `waker` is woken when the wait is completed.
+    pub(crate) fn new(key: usize, waker: &Waker) -> Self {
+        Self(WaiterRef::new(key, waker.clone()))
     }
 
-    /// Returns the outcome. If there is none, `waker` is woken when there is.
+    /// Returns the outcome, or registers `waker` to be woken when the wait is completed.
     pub(crate) fn poll(&mut self, waker: &Waker) -> Poll<Outcome> {
         self.0.poll(waker)
     }
 
-    /// Cancels the wait. The next waiter may be servable now, so the caller serves the queue.
+    /// Cancels the wait. The caller must then serve the queue, because the next waiter may need
+    /// less.
     ///
     /// # Errors
-    /// The outcome, if the wait is already completed. The caller passes it on.
+    /// The outcome, if the wait is already completed. The caller passes a grant on.
     pub(crate) fn cancel(&self) -> Result<(), Outcome> {
         self.0.cancel()
     }

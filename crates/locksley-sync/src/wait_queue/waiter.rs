@@ -21,14 +21,14 @@ pub(crate) struct Waiter {
     /// While the flag is clear, only the future may.
     waker: UnsafeCell<Option<Waker>>,
     references: AtomicUsize,
-    /// Number of permits, or the generation in which the wait began.
-    pub(super) amount: usize,
-    /// What was taken without waiting at the node in front. Constant once linked.
+    /// The number of permits, or the generation in which the wait began.
+    pub(super) key: usize,
+    /// The `taken` of the previous node when this node was linked. Constant from then on.
     ///
-    /// Relaxed is enough for this and the next: the link and the head, which lead to the node, are
-    /// published by release.
+    /// Accesses of `taken_at_previous` and `taken_before` are relaxed: a thread reads them after it
+    /// has acquired the link, or the head, that leads to the node.
     pub(super) taken_at_previous: AtomicUsize,
-    /// What was taken in front of this node. Constant, and known once the head is here.
+    /// What was taken in front of this node. Constant once the head is here.
     pub(super) taken_before: AtomicUsize,
     /// Loom does not detect reads of freed memory. So under loom a node is marked, and not freed.
     #[cfg(loom)]
@@ -89,13 +89,13 @@ unsafe impl Sync for Waiter {}
 
 impl Waiter {
     const_unless_loom! {
-        fn with_state(state: usize, waker: Option<Waker>, amount: usize) -> Self {
+        fn with_state(state: usize, waker: Option<Waker>, key: usize) -> Self {
             Self {
                 next: AtomicPtr::new(Next::End { taken: 0 }.to_word()),
                 state: AtomicUsize::new(state),
                 waker: UnsafeCell::new(waker),
                 references: AtomicUsize::new(1),
-                amount,
+                key,
                 taken_at_previous: AtomicUsize::new(0),
                 taken_before: AtomicUsize::new(0),
                 #[cfg(loom)]
@@ -136,15 +136,15 @@ impl Waiter {
     }
 
     /// What was taken in front of this node. `head` is the previous node.
-    pub(super) fn taken_after(&self, head: &Waiter) -> usize {
-        head.taken_including().wrapping_add(self.taken_at_previous.load(Ordering::Relaxed))
+    pub(super) fn taken_in_front(&self, head: &Waiter) -> usize {
+        head.taken_through().wrapping_add(self.taken_at_previous.load(Ordering::Relaxed))
     }
 
-    /// What was taken in front of this node and by it. The node is, or was, the queue's head.
-    pub(super) fn taken_including(&self) -> usize {
+    /// What was taken in front of this node and by this node, which is or was the queue's head.
+    pub(super) fn taken_through(&self) -> usize {
         let before = self.taken_before.load(Ordering::Relaxed);
         match self.status() {
-            Status::Completed(Outcome::Granted) => before.wrapping_add(self.amount),
+            Status::Completed(Outcome::Granted) => before.wrapping_add(self.key),
             _ => before,
         }
     }
@@ -166,7 +166,7 @@ impl Waiter {
         self.end(|_| CANCELLED)
     }
 
-    /// Makes the one transition out of `Waiting`.
+    /// Makes the only transition out of `Waiting`, to the state `then(state)`.
     fn end(&self, then: impl Fn(usize) -> usize) -> Result<(), Outcome> {
         let mut state = self.state.load(Ordering::Acquire);
         loop {
@@ -177,8 +177,8 @@ impl Waiter {
                     return Err(Outcome::Dismissed);
                 }
             }
-            // Release pairs with the acquire of the future that finds the outcome. Acquire pairs
-            // with the release of `publish`: the thread that takes the waker sees it.
+            // Release pairs with the acquire in `status`. Acquire pairs with the release in
+            // `publish`: the thread that takes the waker sees it.
             let changed = self.state.compare_exchange(
                 state,
                 then(state),
@@ -194,7 +194,8 @@ impl Waiter {
 
     /// Claims a cancelled node for skipping or sweeping, unless it is claimed already.
     pub(super) fn claim(&self, claim: Claim) {
-        // AcqRel: a thread that finds the claim sees what the claimer saw.
+        // Release pairs with the acquire in `status`: a thread that finds the claim sees what the
+        // claimer saw. Acquire pairs with the release in `end`.
         let _ = self.state.compare_exchange(
             CANCELLED,
             claim as usize,
@@ -215,7 +216,7 @@ impl Waiter {
         }
     }
 
-    /// Returns the outcome. If there is none, `waker` is woken when there is. For the future only.
+    /// Returns the outcome, or registers `waker`. Only the future calls this.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<Outcome> {
         let state = self.state.load(Ordering::Acquire);
         if let Status::Completed(outcome) = status(state) {
@@ -263,7 +264,7 @@ impl Waiter {
         }
     }
 
-    /// Takes a waker that no thread has woken, for the future that is dropped.
+    /// Takes a waker that no thread has woken. Only the future calls this, when it is dropped.
     #[must_use = "the destructor of a waker may panic, so it comes last"]
     pub(super) fn take_last_waker(&self) -> Option<Waker> {
         let state = self.state.load(Ordering::Acquire);
@@ -305,8 +306,8 @@ unsafe impl Sync for WaiterRef {}
 
 impl WaiterRef {
     /// The only reference to a new node.
-    pub(super) fn new(amount: usize, waker: Waker) -> Self {
-        let waiter = Waiter::with_state(WAITING | WAKER, Some(waker), amount);
+    pub(super) fn new(key: usize, waker: Waker) -> Self {
+        let waiter = Waiter::with_state(WAITING | WAKER, Some(waker), key);
         Self(NonNull::from(Box::leak(Box::new(waiter))))
     }
 
@@ -355,8 +356,8 @@ impl Deref for WaiterRef {
 impl Drop for WaiterRef {
     fn drop(&mut self) {
         self.assert_alive();
-        // AcqRel: the last reference frees what the other has used. A reference that finds itself
-        // the last does not need to count down.
+        // Acquire pairs with the release in `fetch_sub`: the last reference frees the node after
+        // the other has used it. If this is the only reference, it need not be counted down.
         let is_last = self.references.load(Ordering::Acquire) == 1
             || self.references.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {

@@ -38,8 +38,8 @@ pub use standing::Standing;
 pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};
 pub use system::{
     LoweredPriority, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
-    bind_this_thread, generation, lowered_priority_works, move_this_thread,
-    move_to_process_affinity, moves_threads, online, process_time, runnable_threads, shorten_turns,
+    bind_this_thread, can_move_threads, generation, lowered_priority_works, move_this_thread,
+    move_to_process_affinity, online_processors, process_time, runnable_threads, shorten_turns,
     unbind_this_thread, watch_for_forks,
 };
 

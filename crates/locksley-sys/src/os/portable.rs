@@ -97,7 +97,7 @@ impl Unknown {
     /// None is asked for.
     pub unsafe fn restore(&self) {}
 
-    pub fn of_any<'a>(_threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
+    pub fn count_union<'a>(_threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
         None
     }
 
@@ -119,7 +119,7 @@ impl Unknown {
         None
     }
 
-    pub fn pull(&self, _here: usize, _was_all: impl FnOnce() -> bool) -> bool {
+    pub fn pull(&self, _here: usize, _is_own_mask: impl FnOnce() -> bool) -> bool {
         false
     }
 }
@@ -128,7 +128,7 @@ pub use self::never as heavy_barrier;
 pub use self::never as heavy_barrier_works;
 pub use self::never as lowered_priority_works;
 pub use self::never as move_to_process_affinity;
-pub use self::never as moves_threads;
+pub use self::never as can_move_threads;
 
 pub fn never() -> bool {
     false
@@ -151,7 +151,7 @@ pub fn unknown_number() -> Option<usize> {
     None
 }
 
-pub fn online() -> Option<usize> {
+pub fn online_processors() -> Option<usize> {
     thread::available_parallelism().ok().map(usize::from)
 }
 

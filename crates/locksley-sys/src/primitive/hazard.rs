@@ -126,7 +126,7 @@ impl<N: Node> Holder<'_, N> {
     pub fn protect(&self, slot: usize, source: &AtomicPtr<N>) -> *mut N {
         let mut node = source.load(Ordering::Acquire);
         loop {
-            self.announce(slot, node);
+            self.protect_raw(slot, node);
             // Acquire pairs with the release that linked the node: its contents are seen.
             let now = source.load(Ordering::Acquire);
             if now == node {
@@ -136,9 +136,9 @@ impl<N: Node> Holder<'_, N> {
         }
     }
 
-    /// Says that `node` is about to be read. It may be, if the caller then sees that it is still
-    /// linked; until the slot is used again or the holder is dropped.
-    pub fn announce(&self, slot: usize, node: *mut N) {
+    /// Announces that the caller is about to read `node`. If the caller then sees that the node is
+    /// still linked, it may read it until the slot is used again or the holder is dropped.
+    pub fn protect_raw(&self, slot: usize, node: *mut N) {
         // Release: our reads of what the slot named before are over.
         self.record.slots[slot].store(node, Ordering::Release);
         // Pairs with the fence in `free_what_no_record_names`: either that sees our slot, or we see
@@ -159,7 +159,7 @@ impl<N: Node> Holder<'_, N> {
     /// # Safety
     /// The caller hands over the structure's right to the node, has unlinked it, and no thread
     /// that comes now can reach it.
-    pub unsafe fn unlinked(&self, node: *mut N) {
+    pub unsafe fn retire(&self, node: *mut N) {
         // SAFETY: this record is in use by us alone.
         let unlinked = unsafe { &mut *self.record.unlinked.get() };
         unlinked.push(node);

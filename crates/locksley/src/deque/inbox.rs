@@ -112,7 +112,7 @@ impl<T> Inbox<T> {
             if moved.is_ok() {
                 // SAFETY: made by `Node::boxed`. `head` and `tail` have both moved past it, and
                 // this thread moved `head`.
-                unsafe { hazards.unlinked(head) };
+                unsafe { hazards.retire(head) };
                 return NonNull::new(item);
             }
         }

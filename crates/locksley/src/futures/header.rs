@@ -78,7 +78,7 @@ impl Header {
     #[inline]
     pub(crate) fn watch_stage(&self) {
         #[cfg(all(test, loom))]
-        self.watch.stage.touch();
+        self.watch.stage.access();
     }
 
     /// Loom fails if the task is used after this.
@@ -127,7 +127,7 @@ impl Header {
     /// awaiter was set then.
     pub(crate) unsafe fn awaiter(&self) -> *mut Waker {
         #[cfg(all(test, loom))]
-        self.watch.awaiter.touch();
+        self.watch.awaiter.access();
         self.awaiter.get().cast()
     }
 }

@@ -20,21 +20,21 @@ use super::owned::OwnedTasks;
 use super::waker;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 use crate::scheduler::job::{Head, Job, Kind};
-use crate::scheduler::shared::OwnedTasks as _;
+use crate::scheduler::shared::CancelAll as _;
 use crate::scheduler::{Shared, Worker};
 
 /// A part of each task that reports uses of the other parts to loom.
 pub(super) struct Watch {
     /// Reported by loom if it leaks. Used by all code that relies on the task being alive.
     life: loom::cell::UnsafeCell<Option<loom::alloc::Track<()>>>,
-    pub(super) stage: Sole,
-    pub(super) awaiter: Sole,
+    pub(super) stage: RaceDetector,
+    pub(super) awaiter: RaceDetector,
 }
 
 impl Watch {
     pub(super) fn new() -> Self {
         let life = loom::cell::UnsafeCell::new(Some(loom::alloc::Track::new(())));
-        Self { life, stage: Sole::new(), awaiter: Sole::new() }
+        Self { life, stage: RaceDetector::new(), awaiter: RaceDetector::new() }
     }
 
     pub(super) fn assert_alive(&self) {
@@ -49,14 +49,14 @@ impl Watch {
 }
 
 /// Stands for memory that one thread uses at a time. Loom reports a race between two uses.
-pub(super) struct Sole(loom::cell::UnsafeCell<()>);
+pub(super) struct RaceDetector(loom::cell::UnsafeCell<()>);
 
-impl Sole {
+impl RaceDetector {
     pub(super) fn new() -> Self {
         Self(loom::cell::UnsafeCell::new(()))
     }
 
-    pub(super) fn touch(&self) {
+    pub(super) fn access(&self) {
         self.0.with_mut(|_| ());
     }
 }

@@ -1,119 +1,143 @@
-//! Lists of the tasks of a pool that have waited, by which a pool that is dropped cancels them.
+//! The futures of a pool that have returned `Pending` at least once. Dropping the pool cancels
+//! them.
 //!
-//! There are as many lists as worker slots. Each has a lock that is tried and never waited for. To
-//! insert a task, a worker takes another list if the nearest is locked. To remove a task from its
-//! list, or to cancel all, it leaves a request if the list is locked. The owner of the lock serves
-//! requests when it unlocks.
+//! There is one list for each worker slot. Each list has a lock, and no thread waits for it. To
+//! insert a task while the nearest list is locked, a worker uses another list. To remove a task, or
+//! to cancel all tasks, while a list is locked, it leaves a request at the list. The lock holder
+//! serves the requests when it unlocks (flat combining: Hendler et al., SPAA 2010).
 
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::{self, NonNull};
 
 use super::header::{self, Header};
 use crate::primitive::{AtomicBool, AtomicPtr, CachePadded, Ordering, fence, spin_loop};
+use crate::scheduler::shared::CancelAll;
 
-/// The links of a task in a list.
+type Link = Option<NonNull<Header>>;
+
+/// The part of a task that links it into a list.
 pub(super) struct Links {
-    /// The number of its list, from 1; 0 for none. Belongs to the run.
+    /// The index of the list, or `NO_LIST`. Only the worker that runs the task accesses it.
     list: Cell<u32>,
-    /// Both belong to the owner of the list's lock.
-    before: Cell<*mut Header>,
-    after: Cell<*mut Header>,
-    /// The removal that was requested before.
-    next_removal: Cell<*mut Header>,
+    /// Only the lock holder accesses `prev` and `next`.
+    prev: Cell<Link>,
+    next: Cell<Link>,
+    /// The next task in the stack of removal requests.
+    next_removal: Cell<Link>,
 }
+
+const NO_LIST: u32 = u32::MAX;
 
 impl Links {
     pub(super) fn new() -> Self {
-        let none = || Cell::new(ptr::null_mut());
-        Self { list: Cell::new(0), before: none(), after: none(), next_removal: none() }
+        Self {
+            list: Cell::new(NO_LIST),
+            prev: Cell::new(None),
+            next: Cell::new(None),
+            next_removal: Cell::new(None),
+        }
     }
+}
+
+/// # Safety
+/// The task is alive while the result is used.
+unsafe fn links<'t>(task: NonNull<Header>) -> &'t Links {
+    // SAFETY: as the caller promises.
+    unsafe { &(*task.as_ptr()).links }
 }
 
 pub(crate) struct OwnedTasks(Box<[CachePadded<List>]>);
 
-/// A list, linked both ways.
+/// A doubly linked list.
 struct List {
     is_locked: AtomicBool,
-    /// Belongs to the owner of the lock.
-    first: UnsafeCell<*mut Header>,
-    /// Requests to remove tasks: a stack (Treiber 1986) that is only emptied as a whole.
-    removals: AtomicPtr<Header>,
-    /// A request to cancel all tasks here.
-    cancels: AtomicBool,
+    /// Only the lock holder accesses it.
+    first: UnsafeCell<Link>,
+    /// Tasks to remove: a stack (Treiber 1986) that is only emptied as a whole.
+    removal_requests: AtomicPtr<Header>,
+    /// True if all tasks of this list are to be cancelled.
+    is_cancel_requested: AtomicBool,
     #[cfg(all(test, loom))]
-    watch: super::models::Sole,
+    race_detector: super::models::RaceDetector,
 }
 
-// SAFETY: what is not atomic belongs to the owner of the lock. Any thread may cancel and
-// free tasks.
+// SAFETY: only the lock holder accesses what is not atomic. Any thread may cancel and free tasks.
 unsafe impl Send for List {}
 // SAFETY: as above.
 unsafe impl Sync for List {}
 
 impl OwnedTasks {
-    pub(crate) fn new(workers: usize) -> Self {
-        Self((0..workers).map(|_| CachePadded::new(List::new())).collect())
+    pub(crate) fn new(slots: usize) -> Self {
+        Self((0..slots).map(|_| CachePadded::new(List::new())).collect())
     }
 
-    /// Inserts a task, unless it was inserted before; into the list with number `nearest` or, if
-    /// that is locked, into another. If a request of `cancel_all` was served in that list before,
-    /// the caller sees what happened before `cancel_all`.
+    /// Inserts a task, unless it was inserted before. Uses the list with index `nearest` or, if
+    /// that list is locked, another one.
+    ///
+    /// If the list has already served a request of [`cancel_all`](CancelAll::cancel_all), the
+    /// request misses the task. Then all writes before `cancel_all` are visible to the caller, such
+    /// as the flag that the pool is closing.
     ///
     /// # Safety
-    /// The caller runs the task, which is removed before the pool's reference is dropped.
+    /// The caller is a worker that runs the task. The task is removed before the pool's reference
+    /// is dropped.
     pub(super) unsafe fn insert(&self, task: NonNull<Header>, nearest: usize) {
-        // SAFETY: a run has the pool's reference.
-        let links = unsafe { &(*task.as_ptr()).links };
-        if links.list.get() != 0 {
+        // SAFETY: alive, because a task that runs has the pool's reference.
+        let links = unsafe { links(task) };
+        if links.list.get() != NO_LIST {
             return;
         }
-        let mut number = nearest;
-        while !self.0[number].try_lock() {
-            number = (number + 1) % self.0.len();
-            if number == nearest {
-                spin_loop(); // each other worker has unlocked one and locked one meanwhile
+        let mut index = nearest;
+        while !self.0[index].try_lock() {
+            index = (index + 1) % self.0.len();
+            if index == nearest {
+                // There are fewer other workers than lists, and each of them holds at most one
+                // lock. So one of them has unlocked a list and locked another in this round.
+                spin_loop();
             }
         }
-        links.list.set(number as u32 + 1);
-        let list = &self.0[number];
-        // SAFETY: this thread has the lock.
+        links.list.set(index as u32);
+        let list = &self.0[index];
+        // SAFETY: this thread holds the lock. The task is alive, and is inserted only here, once.
         unsafe { list.link(task) };
-        // SAFETY: as above.
-        unsafe { list.unlock() };
+        // SAFETY: this thread holds the lock.
+        unsafe { list.serve_and_unlock() };
     }
 
-    /// Removes a task, if it was inserted, and drops the pool's reference. If another thread has
-    /// the lock, that thread frees the task, maybe later.
+    /// Removes a task, if it was inserted, and drops the pool's reference. If another thread holds
+    /// the lock, that thread does both, maybe later.
     ///
     /// # Safety
-    /// The caller has the pool's reference.
+    /// The caller is the worker that has finished the task, and owns the pool's reference.
     pub(super) unsafe fn remove(&self, task: NonNull<Header>) {
-        // SAFETY: alive, as the caller promises.
-        let links = unsafe { &(*task.as_ptr()).links };
-        let Some(number) = (links.list.get() as usize).checked_sub(1) else {
-            // SAFETY: as the caller promises.
+        // SAFETY: alive, because the caller owns a reference.
+        let index = unsafe { links(task) }.list.get();
+        if index == NO_LIST {
+            // SAFETY: the caller's reference.
             return unsafe { header::drop_reference(task) };
-        };
-        let list = &self.0[number];
+        }
+        let list = &self.0[index as usize];
         if !list.try_lock() {
             list.request_removal(task);
-            return list.offer_requests();
+            list.serve_if_unlocked();
+            return;
         }
-        // SAFETY: this thread has the lock; the task is in the list, and no removal was requested.
+        // SAFETY: this thread holds the lock. The task is in the list, and its removal has not been
+        // requested.
         unsafe { list.unlink(task) };
-        // SAFETY: as above.
-        unsafe { list.unlock() };
-        // SAFETY: as the caller promises.
+        // SAFETY: this thread holds the lock.
+        unsafe { list.serve_and_unlock() };
+        // SAFETY: the caller's reference.
         unsafe { header::drop_reference(task) };
     }
 }
 
-impl crate::scheduler::shared::OwnedTasks for OwnedTasks {
+impl CancelAll for OwnedTasks {
     fn cancel_all(&self) {
         for list in &self.0 {
-            // Release pairs with the acquire in `serve_requests`.
-            list.cancels.store(true, Ordering::Release);
-            list.offer_requests();
+            // Release pairs with the acquire in `serve_cancel_request`.
+            list.is_cancel_requested.store(true, Ordering::Release);
+            list.serve_if_unlocked();
         }
     }
 }
@@ -122,34 +146,36 @@ impl List {
     fn new() -> Self {
         Self {
             is_locked: AtomicBool::new(false),
-            first: UnsafeCell::new(ptr::null_mut()),
-            removals: AtomicPtr::new(ptr::null_mut()),
-            cancels: AtomicBool::new(false),
+            first: UnsafeCell::new(None),
+            removal_requests: AtomicPtr::new(ptr::null_mut()),
+            is_cancel_requested: AtomicBool::new(false),
             #[cfg(all(test, loom))]
-            watch: super::models::Sole::new(),
+            race_detector: super::models::RaceDetector::new(),
         }
     }
 
     #[must_use]
     fn try_lock(&self) -> bool {
-        // Acquire pairs with the release in `unlock`: the list is as it was left.
+        // Acquire pairs with the release in `serve_and_unlock`: the links are visible.
         self.is_locked.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Serves the requests, and unlocks.
+    /// Serves requests until there are none, or another thread has taken the lock.
     ///
     /// # Safety
-    /// The caller has the lock, and does not have it afterwards.
-    unsafe fn unlock(&self) {
+    /// The caller holds the lock, and gives it up.
+    unsafe fn serve_and_unlock(&self) {
         loop {
             if self.has_requests() {
-                // SAFETY: as the caller promises.
-                unsafe { self.serve_requests() };
+                // SAFETY: this thread holds the lock.
+                unsafe { self.serve_removal_requests() };
+                // SAFETY: as above.
+                unsafe { self.serve_cancel_request() };
             }
             // Release pairs with the acquire in `try_lock`.
             self.is_locked.store(false, Ordering::Release);
-            // Pairs with the fence in `offer_requests`: either this sees the request, or that sees
-            // that the list is unlocked.
+            // Pairs with the fence in `serve_if_unlocked`: either this thread sees the request, or
+            // the requester sees that the list is unlocked.
             fence(Ordering::SeqCst);
             if !self.has_requests() || !self.try_lock() {
                 return;
@@ -157,65 +183,76 @@ impl List {
         }
     }
 
-    /// The caller has left a request. If no other thread has the lock, it is served here.
-    fn offer_requests(&self) {
-        // Pairs with the fence in `unlock`.
+    /// Serves the request that the caller has just made, unless another thread holds the lock and
+    /// so serves it.
+    fn serve_if_unlocked(&self) {
+        // Pairs with the fence in `serve_and_unlock`.
         fence(Ordering::SeqCst);
         if self.try_lock() {
-            // SAFETY: this thread has the lock.
-            unsafe { self.unlock() };
+            // SAFETY: this thread holds the lock.
+            unsafe { self.serve_and_unlock() };
         }
     }
 
     fn has_requests(&self) -> bool {
-        // Relaxed: `serve_requests` acquires.
-        !self.removals.load(Ordering::Relaxed).is_null() || self.cancels.load(Ordering::Relaxed)
+        // Relaxed: the functions that serve the requests acquire.
+        !self.removal_requests.load(Ordering::Relaxed).is_null()
+            || self.is_cancel_requested.load(Ordering::Relaxed)
     }
 
     /// # Safety
-    /// The caller has the lock.
+    /// The caller holds the lock.
     #[cold]
-    unsafe fn serve_requests(&self) {
+    unsafe fn serve_removal_requests(&self) {
         // Acquire pairs with the release in `request_removal`.
-        let mut next = NonNull::new(self.removals.swap(ptr::null_mut(), Ordering::AcqRel));
-        while let Some(task) = next {
-            // SAFETY: alive: the pool's reference came with the request.
-            next = NonNull::new(unsafe { &(*task.as_ptr()).links }.next_removal.get());
-            // SAFETY: the caller has the lock; the task is in the list, and requested once.
+        let newest = self.removal_requests.swap(ptr::null_mut(), Ordering::Acquire);
+        let mut request = NonNull::new(newest);
+        while let Some(task) = request {
+            // SAFETY: alive, because the request owns the pool's reference.
+            request = unsafe { links(task) }.next_removal.get();
+            // SAFETY: the caller holds the lock. The task is in the list, and its removal is
+            // requested once.
             unsafe { self.unlink(task) };
-            // SAFETY: the reference that came with the request.
+            // SAFETY: the request's reference.
             unsafe { header::drop_reference(task) };
-        }
-        // Acquire pairs with the release in `cancel_all`: the next owner of the lock sees what
-        // happened before that.
-        if self.cancels.swap(false, Ordering::AcqRel) {
-            self.watch_lock();
-            // SAFETY: the caller has the lock.
-            let mut next = NonNull::new(unsafe { *self.first.get() });
-            while let Some(task) = next {
-                // SAFETY: in the list, so the pool's reference is there until it is unlinked.
-                unsafe { header::cancel(task) };
-                // SAFETY: as above; and the links belong to the owner of the lock.
-                next = NonNull::new(unsafe { &(*task.as_ptr()).links }.after.get());
-            }
         }
     }
 
-    /// Asks the owner of the lock to remove the task. The pool's reference goes with the request.
+    /// # Safety
+    /// The caller holds the lock.
+    #[cold]
+    unsafe fn serve_cancel_request(&self) {
+        // Acquire pairs with the release in `cancel_all`. The later lock holders see what happened
+        // before that, because they acquire the lock.
+        if !self.is_cancel_requested.swap(false, Ordering::Acquire) {
+            return;
+        }
+        self.detect_races();
+        // SAFETY: the caller holds the lock.
+        let mut next = unsafe { *self.first.get() };
+        while let Some(task) = next {
+            // SAFETY: a task in the list has the pool's reference until it is unlinked.
+            unsafe { header::cancel(task) };
+            // SAFETY: alive, as above.
+            next = unsafe { links(task) }.next.get();
+        }
+    }
+
+    /// Requests that the lock holder removes the task. The request owns the pool's reference.
     fn request_removal(&self, task: NonNull<Header>) {
-        let mut newest = self.removals.load(Ordering::Relaxed);
+        let mut newest = self.removal_requests.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the pool's reference is there.
-            unsafe { &(*task.as_ptr()).links }.next_removal.set(newest);
-            // Release pairs with the acquire in `serve_requests`; older requests are in its release
-            // sequence.
-            let requested = self.removals.compare_exchange(
+            // SAFETY: alive, because the caller owns the pool's reference.
+            unsafe { links(task) }.next_removal.set(NonNull::new(newest));
+            // Release pairs with the acquire in `serve_removal_requests`. That acquire pairs with
+            // older requests, too: this exchange continues their release sequences.
+            let exchanged = self.removal_requests.compare_exchange(
                 newest,
                 task.as_ptr(),
                 Ordering::Release,
                 Ordering::Relaxed,
             );
-            match requested {
+            match exchanged {
                 Ok(_) => return,
                 Err(now) => newest = now,
             }
@@ -223,42 +260,43 @@ impl List {
     }
 
     /// # Safety
-    /// The caller has the lock. The task is alive, and in no list.
+    /// The caller holds the lock. The task is alive, and was never in a list, so its `prev` is
+    /// `None`.
     unsafe fn link(&self, task: NonNull<Header>) {
-        self.watch_lock();
-        // SAFETY: the caller has the lock.
+        self.detect_races();
+        // SAFETY: the caller holds the lock.
         let first = unsafe { &mut *self.first.get() };
-        // SAFETY: alive.
-        unsafe { &(*task.as_ptr()).links }.after.set(*first);
-        // SAFETY: null, or in the list, and so alive.
-        if let Some(after) = unsafe { first.as_ref() } {
-            after.links.before.set(task.as_ptr());
+        let next = first.replace(task);
+        // SAFETY: alive, as the caller promises.
+        unsafe { links(task) }.next.set(next);
+        if let Some(next) = next {
+            // SAFETY: in the list, and so alive.
+            unsafe { links(next) }.prev.set(Some(task));
         }
-        *first = task.as_ptr();
     }
 
     /// # Safety
-    /// The caller has the lock, and the task is in the list.
+    /// The caller holds the lock, and the task is in the list.
     unsafe fn unlink(&self, task: NonNull<Header>) {
-        self.watch_lock();
-        // SAFETY: alive, since it is in the list.
-        let links = unsafe { &(*task.as_ptr()).links };
-        let (before, after) = (links.before.get(), links.after.get());
-        // SAFETY: null, or in the list, and so alive.
-        if let Some(after) = unsafe { after.as_ref() } {
-            after.links.before.set(before);
+        self.detect_races();
+        // SAFETY: in the list, and so alive.
+        let own = unsafe { links(task) };
+        let (prev, next) = (own.prev.get(), own.next.get());
+        if let Some(next) = next {
+            // SAFETY: as above.
+            unsafe { links(next) }.prev.set(prev);
         }
-        // SAFETY: as above.
-        match unsafe { before.as_ref() } {
-            Some(before) => before.links.after.set(after),
-            // SAFETY: the caller has the lock.
-            None => unsafe { *self.first.get() = after },
+        match prev {
+            // SAFETY: as above.
+            Some(prev) => unsafe { links(prev) }.next.set(next),
+            // SAFETY: the caller holds the lock.
+            None => unsafe { *self.first.get() = next },
         }
     }
 
-    /// Loom fails if another thread has the lock at the same time.
-    fn watch_lock(&self) {
+    /// Under loom, fails if another thread holds the lock at the same time.
+    fn detect_races(&self) {
         #[cfg(all(test, loom))]
-        self.watch.touch();
+        self.race_detector.access();
     }
 }

@@ -67,7 +67,8 @@ where
             }
             // A pool with one place has no list of places.
             Target::EachPlace if !worker.shared().place_states().is_empty() => {
-                let workers = worker.shared().place_states().iter().map(|it| it.workers.len());
+                let workers =
+                    worker.shared().place_states().iter().map(|it| it.workers.clone().count());
                 let ends = shares(parts.len(), workers);
                 self.spread(worker, parts, 0, &ends)
             }

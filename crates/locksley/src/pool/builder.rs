@@ -441,7 +441,7 @@ impl PoolBuilder {
     /// All workers of a pool that follows the system, and how many of them are needed now.
     fn default_numbers(&self) -> (usize, usize) {
         let processors = Processors::allowed();
-        let (allowed, online) = (processors.count(), os::online());
+        let (allowed, online) = (processors.count(), os::online_processors());
         let needed = allowed.min(MAX_WORKERS);
         let useful = allowed.saturating_mul(GROWTH).min(online.unwrap_or(allowed)).max(needed);
         let with_sentinel = useful.saturating_add(SENTINELS).min(MAX_WORKERS);

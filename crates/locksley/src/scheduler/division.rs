@@ -63,8 +63,8 @@ pub(crate) struct Division {
 
 /// The workers and the inbox of one place.
 pub(crate) struct PlaceState {
-    /// In ascending order.
-    pub(crate) workers: Box<[usize]>,
+    /// The workers of a place are consecutive.
+    pub(crate) workers: Range<usize>,
     /// Tasks for this place. Workers of other places take them, too.
     pub(crate) inbox: Inbox<Job>,
     /// The other places, the nearest first.
@@ -72,14 +72,6 @@ pub(crate) struct PlaceState {
     /// The workers of other places: one ring for equally near places, the nearest first. No ring is
     /// empty.
     pub(crate) rings: Box<[Box<[usize]>]>,
-}
-
-impl PlaceState {
-    /// The workers as a range: those of a place are consecutive.
-    pub(crate) fn range(&self) -> Range<usize> {
-        let (first, last) = (self.workers.first(), self.workers.last());
-        first.zip(last).map_or(0..0, |(&first, &last)| first..last + 1)
-    }
 }
 
 impl Division {
@@ -155,10 +147,12 @@ fn place_state(
         let is_in = |(_, place): &(usize, &usize)| places.contains(place);
         of_worker.iter().enumerate().filter(is_in).map(|(worker, _)| worker).collect()
     };
+    let first = of_worker.iter().position(|&it| it == place).unwrap_or(0);
+    let count = of_worker.iter().filter(|&&it| it == place).count();
     let near = places.others_by_nearness(machine, place);
     let rings = near.iter().map(|equally_near| workers_of(equally_near));
     PlaceState {
-        workers: workers_of(&[place]),
+        workers: first..first + count,
         inbox: Inbox::new(),
         rings: rings.filter(|ring| !ring.is_empty()).collect(),
         others: near.into_iter().flatten().collect(),
@@ -202,8 +196,10 @@ impl Shared {
         there.inbox.send(job);
         let wake_token = own.map(|own| &own.wake_token);
         match self.replacements.affinity {
-            Affinity::Place => self.sleep.notify_addressed_to_bound(there.range(), wake_token),
-            _ => self.sleep.notify_addressed(there.range(), wake_token),
+            Affinity::Place => {
+                self.sleep.notify_addressed_to_bound(there.workers.clone(), wake_token)
+            }
+            _ => self.sleep.notify_addressed(there.workers.clone(), wake_token),
         }
     }
 
@@ -268,7 +264,7 @@ impl Shared {
     /// The workers in the place of `worker`. `None` if there is one place.
     pub(crate) fn neighbours_of(&self, worker: usize) -> Option<Range<usize>> {
         let here = self.place_of(worker).and_then(|place| self.place_states().get(place));
-        here.map(|here| here.range())
+        here.map(|here| here.workers.clone())
     }
 
     fn processors_of(&self, worker: usize) -> &ProcessorSet {
@@ -371,7 +367,7 @@ mod tests {
         let places = Places::given(machine.processors(), pairs).unwrap();
         let of_worker = [0, 0, 1, 2, 3, 3, 5];
         let place_state = place_state(&machine, &places, &of_worker, 3);
-        assert_eq!((&*place_state.workers, place_state.range()), (&[4, 5][..], 4..6));
+        assert_eq!(place_state.workers, 4..6);
         assert_eq!(*place_state.others, [4, 5, 0, 1, 2]);
         assert_eq!(
             place_state.rings.iter().map(|ring| &**ring).collect::<Vec<_>>(),
@@ -386,14 +382,14 @@ mod tests {
         let division = Division::new(Some(Arc::new(places)), 5, &[0, 1, 2, 3, 4]);
         for (place, place_state) in division.place_states.iter().enumerate() {
             let mut all = place_state.rings.concat();
-            all.extend(&place_state.workers);
+            all.extend(place_state.workers.clone());
             all.sort_unstable();
             assert_eq!(all, [0, 1, 2, 3, 4]);
             let mut others = place_state.others.to_vec();
             others.push(place);
             others.sort_unstable();
             assert_eq!(others, [0, 1, 2, 3]);
-            assert!(place_state.workers.iter().all(|&worker| division.of_worker[worker] == place));
+            assert!(division.of_worker[place_state.workers.clone()].iter().all(|&it| it == place));
         }
     }
 

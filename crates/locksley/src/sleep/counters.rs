@@ -54,15 +54,15 @@ impl Snapshot {
     ///
     /// One comparison decides: `searching` is 0 and `asleep` is greater than `spare`.
     #[inline]
-    pub(super) fn needs_thief(self, spare: u32) -> bool {
-        let spare = if self.has_sentinel() { spare } else { 0 };
+    pub(super) fn needs_thief(self, spare: usize) -> bool {
+        let spare = if self.has_sentinel() { spare as u32 } else { 0 };
         (self.0 as u32).wrapping_sub(spare + 1) < FIELD as u32 - spare
     }
 
-    /// True if there is a sentinel and no more than the `over` workers above a limit sleep: the
-    /// limit is reached, and what comes can be left to the sentinel.
-    pub(super) fn is_limit_reached(self, over: usize) -> bool {
-        self.has_sentinel() && self.asleep() <= over
+    /// True if a bound is reached, and new tasks can be left to the sentinel: there is one, and no
+    /// more than the `workers_over_bound` sleep.
+    pub(super) fn is_bound_reached(self, workers_over_bound: usize) -> bool {
+        self.has_sentinel() && self.asleep() <= workers_over_bound
     }
 
     fn is_valid(self) -> bool {
@@ -99,9 +99,9 @@ impl Counters {
 
     /// Counts the calling worker as asleep and as the sentinel, if there is no sentinel and at most
     /// `spare` workers sleep afterwards. Returns true if it did so.
-    pub(super) fn begin_sleep_as_sentinel(&self, spare: u32) -> bool {
+    pub(super) fn begin_sleep_as_sentinel(&self, spare: usize) -> bool {
         let mut before = self.snapshot();
-        while !before.has_sentinel() && before.asleep() < spare as usize {
+        while !before.has_sentinel() && before.asleep() < spare {
             let after = before.0 + SENTINEL + ONE_ASLEEP - ONE_SEARCHING;
             // AcqRel as in `change`.
             let exchange =

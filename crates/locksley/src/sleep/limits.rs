@@ -11,6 +11,7 @@
 use std::time::Duration;
 
 use super::counters::MAX_WORKERS;
+use super::notify::ANY_WORKER;
 use super::{Limit, Sleep};
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
@@ -75,8 +76,8 @@ impl Limits {
     /// The number of workers over the limit or the size. A decision reads it after a snapshot of
     /// the counters, or after a fence.
     #[inline]
-    pub(super) fn spare(&self) -> u32 {
-        self.packed.load(Ordering::Relaxed) as u32
+    pub(super) fn spare_workers(&self) -> usize {
+        self.packed.load(Ordering::Relaxed) as u32 as usize
     }
 
     fn size(&self) -> usize {
@@ -93,7 +94,7 @@ impl Limits {
     }
 
     /// The number of workers over the send limit.
-    pub(super) fn over_send_limit(&self) -> usize {
+    pub(super) fn workers_over_send_limit(&self) -> usize {
         let one_more = usize::from(self.is_one_more_allowed.load(Ordering::Relaxed));
         let allowed = self.allowed.load(Ordering::Relaxed).saturating_add(one_more);
         self.over(self.size().min(allowed))
@@ -159,8 +160,8 @@ impl Sleep {
         // sleepers that are woken here see the task.
         fence(Ordering::SeqCst);
         let asleep = self.snapshot().asleep();
-        for _ in 0..asleep.saturating_sub(self.limits.spare() as usize) {
-            self.wake_one(&(0..usize::MAX));
+        for _ in 0..asleep.saturating_sub(self.limits.spare_workers()) {
+            self.wake_one(&ANY_WORKER);
         }
     }
 
@@ -191,13 +192,13 @@ impl Sleep {
 
     /// True if the send limit is less than the number of workers.
     pub(crate) fn has_send_limit(&self) -> bool {
-        self.limits.over_send_limit() > 0
+        self.limits.workers_over_send_limit() > 0
     }
 
     /// True if as many *other* workers are awake as the limit and the size allow. For a worker that
     /// searches.
     pub(crate) fn is_over_limit(&self) -> bool {
-        self.snapshot().asleep() < self.limits.spare() as usize
+        self.snapshot().asleep() < self.limits.spare_workers()
     }
 
     /// The same for the size alone.
@@ -208,13 +209,13 @@ impl Sleep {
 
     /// The same for the send limit.
     pub(crate) fn is_over_send_limit(&self) -> bool {
-        let over = self.limits.over_send_limit();
+        let over = self.limits.workers_over_send_limit();
         self.snapshot().asleep() < over
     }
 
     /// True if a worker that falls asleep, and is already counted, may leave what was sent to all
     /// or to its place to the awake workers and the sentinel.
     pub(crate) fn is_send_limit_reached(&self) -> bool {
-        self.snapshot().is_limit_reached(self.limits.over_send_limit())
+        self.snapshot().is_bound_reached(self.limits.workers_over_send_limit())
     }
 }

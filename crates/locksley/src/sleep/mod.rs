@@ -130,7 +130,7 @@ impl Sleep {
     /// pushes relied on this worker while it searched.
     pub(crate) fn end_search(&self, wake_token: &WakeToken, is_work_left: impl FnOnce() -> bool) {
         let snapshot = self.counters.end_search();
-        if snapshot.needs_thief(self.limits.spare()) {
+        if self.needs_thief(snapshot) {
             // Pairs with the fence in `notify_pushed`: the task of a push that still counted on
             // this worker is seen here.
             fence(Ordering::SeqCst);
@@ -183,16 +183,16 @@ impl Sleep {
     }
 
     fn begin_sleep(&self, in_reserve: bool) -> SleepRole {
-        let spare = self.limits.spare();
+        let spare = self.limits.spare_workers();
         if self.counters.begin_sleep_as_sentinel(spare) {
             return SleepRole::Sentinel;
         }
-        if in_reserve && spare > 0 && self.counters.begin_sleep_as_sentinel(u32::MAX) {
+        if in_reserve && spare > 0 && self.counters.begin_sleep_as_sentinel(usize::MAX) {
             return SleepRole::ReserveSentinel;
         }
         let snapshot = self.counters.begin_sleep();
         // Read again, after the change of the counters: see `resize`.
-        if snapshot.is_limit_reached(self.limits.spare() as usize) {
+        if snapshot.is_bound_reached(self.limits.spare_workers()) {
             SleepRole::Spare
         } else {
             SleepRole::Ordinary

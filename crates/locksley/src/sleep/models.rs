@@ -227,7 +227,7 @@ const ITEM: NonNull<u64> = NonNull::dangling();
 fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
     let (index, done) = deque.push(ITEM);
     if !done && matches!(deque.after_slow_push(index), SlowPush::Open) {
-        sleep.notify_open_push(deque, wake_token);
+        sleep.notify_pushed_or_close(deque, wake_token);
     }
 }
 

@@ -1,4 +1,11 @@
-//! Waking sleepers: for pushed, sent and addressed tasks, and for events.
+//! Waking sleepers.
+//!
+//! - A *pushed* task is in the deque of the worker that made it ready.
+//! - A *sent* task is in the injector; any worker takes it.
+//! - An *addressed* task is in the inbox of one worker or place; other workers may take it, too.
+//! - An *event* concerns one worker or all: a latch was set, a task was pinned, the pool closes.
+//!
+//! A sleeper is *notified* from [`unpark`](super::Parker::unpark) until its next sleep.
 
 use std::ops::Range;
 
@@ -7,115 +14,136 @@ use crate::deque::ChaseLevOwner;
 use crate::os;
 use crate::primitive::{Ordering, fence};
 
+pub(super) const ANY_WORKER: Range<usize> = 0..usize::MAX;
+
 impl Sleep {
-    /// Wakes a thief for a task that the calling worker has pushed, if none searches.
+    /// Loads the counters after a fence. The caller has published a task before.
     ///
-    /// This is all that a worker with work pays for sleepers: a fence, a load and a comparison, and
-    /// one wake-up after the last thief fell asleep.
+    /// The fence pairs with those in `sleep` and `end_search`. Either the worker there sees the
+    /// task, or this snapshot counts it as asleep, or no longer as searching.
+    #[inline]
+    fn fenced_snapshot(&self) -> Snapshot {
+        fence(Ordering::SeqCst);
+        self.snapshot()
+    }
+
+    /// True if a pushed task requires a wake-up.
+    #[inline]
+    pub(super) fn needs_thief(&self, snapshot: Snapshot) -> bool {
+        snapshot.needs_thief(self.limits.spare_workers())
+    }
+
+    /// True if a sent or addressed task may wake a sleeper.
+    fn may_wake_for_send(&self, snapshot: Snapshot) -> bool {
+        snapshot.asleep() > 0 && !snapshot.is_bound_reached(self.limits.workers_over_send_limit())
+    }
+
+    /// Wakes a thief for a task that the calling worker has pushed, if no worker searches.
+    ///
+    /// A worker with work pays no more than this for sleepers: a fence, a load and a comparison,
+    /// and one wake-up after the last thief has fallen asleep.
     #[inline]
     pub(crate) fn notify_pushed(&self, wake_token: &WakeToken) {
-        // Pairs with the fences in `sleep` and `end_search`: either that worker sees the task, or
-        // the snapshot shows that it no longer searches.
-        fence(Ordering::SeqCst);
-        let snapshot = self.snapshot();
-        if snapshot.needs_thief(self.limits.spare()) {
+        let snapshot = self.fenced_snapshot();
+        if self.needs_thief(snapshot) {
             self.wake_unless_under_way(snapshot, wake_token, &wake_token.neighbours());
         }
     }
 
-    /// Does what follows a push to an open deque. If no task of the deque has been stolen for long,
-    /// the owner may close it, and then pushes without a fence and without a look at the counters.
-    /// A worker that falls asleep, or is the last to stop searching, opens all deques before it
-    /// looks at them.
-    pub(crate) fn notify_open_push<T>(&self, deque: &ChaseLevOwner<T>, wake_token: &WakeToken) {
+    /// Notifies a push to an open deque. Then closes the deque if it should be closed and pushes
+    /// need no notification.
+    ///
+    /// While the deque is closed, its owner pushes without a fence and does not load the counters.
+    /// So a worker that falls asleep, or is the last to stop searching, opens all deques, and then
+    /// looks for work in them.
+    pub(crate) fn notify_pushed_or_close<T>(
+        &self,
+        deque: &ChaseLevOwner<T>,
+        wake_token: &WakeToken,
+    ) {
         self.notify_pushed(wake_token);
-        if deque.should_close() && deque.close() && self.must_notify_pushes() {
+        if !deque.should_close() {
+            return;
+        }
+        let is_closed = deque.close();
+        if is_closed && self.must_notify_pushes() {
             deque.open();
         }
     }
 
-    /// True if pushes must be notified, because no thief would find them otherwise. For a worker
-    /// that has just published how it pushes from now on.
+    /// True if no thief would find a task that is pushed without a notification. The caller has
+    /// just closed its deque.
     fn must_notify_pushes(&self) -> bool {
-        // Pairs with the fences in `sleep` and `end_search`: either that worker sees the change, or
-        // the snapshot shows that it no longer searches.
-        fence(Ordering::SeqCst);
-        self.snapshot().needs_thief(self.limits.spare())
+        // As in `fenced_snapshot`, with the closed deque in place of the task.
+        self.needs_thief(self.fenced_snapshot())
     }
 
-    /// Wakes a worker for a task in the injector, or for one that any worker can take and the
-    /// caller does not run itself.
+    /// Wakes a worker for a sent task, or for a pushed task that the caller does not run itself.
     ///
-    /// A search by another worker does not count: its thread may be suspended, and the caller will
-    /// not run the task.
+    /// Wakes it even if another worker searches, because the thread of that worker may be
+    /// suspended, and the caller will not run the task.
     pub(crate) fn notify_sent(&self) {
-        // Pairs with the fence in `sleep`.
-        fence(Ordering::SeqCst);
-        let snapshot = self.snapshot();
-        if snapshot.asleep() > 0 && !snapshot.is_limit_reached(self.limits.over_send_limit()) {
-            self.wake_one(&(0..usize::MAX));
+        if self.may_wake_for_send(self.fenced_snapshot()) {
+            self.wake_one(&ANY_WORKER);
         }
     }
 
-    /// Wakes a worker for a task in the inbox of one worker, or of a place with these `workers`.
-    /// Other workers can take the task, too.
+    /// Wakes a worker for a task that is addressed to one of `workers`. `wake_token` is that of the
+    /// caller, or `None` if the caller is not a worker of the pool.
     ///
-    /// An addressed worker that sleeps is woken first. If all of them are awake or waking up, they
-    /// may be blocked or suspended. Then this is [`notify_pushed`](Self::notify_pushed) if the
-    /// caller is a worker of the pool (`wake_token` is given), and
-    /// [`notify_sent`](Self::notify_sent) if it is another thread.
+    /// First tries to wake one of `workers`. If it wakes none, all of them may be blocked or
+    /// suspended. Then a worker notifies as for a pushed task, and any other thread as for a sent
+    /// task.
     pub(crate) fn notify_addressed(&self, workers: Range<usize>, wake_token: Option<&WakeToken>) {
-        // Pairs with the fences in `sleep` and `end_search`: either that worker sees the task, or
-        // the snapshot shows that it no longer searches.
-        fence(Ordering::SeqCst);
-        let snapshot = self.snapshot();
-        if snapshot.asleep() == 0
-            || snapshot.is_limit_reached(self.limits.over_send_limit())
-            || self.wake_addressee(&workers, snapshot, wake_token)
-        {
+        let snapshot = self.fenced_snapshot();
+        if !self.may_wake_for_send(snapshot) {
+            return;
+        }
+        if self.wake_addressee(&workers, snapshot, wake_token) {
             return;
         }
         match wake_token {
-            Some(wake_token) if snapshot.needs_thief(self.limits.spare()) => {
+            None => self.wake_one(&workers),
+            Some(wake_token) if self.needs_thief(snapshot) => {
                 self.wake_unless_under_way(snapshot, wake_token, &workers);
             }
-            None => self.wake_one(&workers),
             Some(_) => {}
         }
     }
 
     /// As [`notify_addressed`](Self::notify_addressed), for workers that are bound to processors.
     ///
-    /// A bound worker that was woken may have to wait for processors that other programs use, and
-    /// nothing tells that. So if no worker searches, one of the unbound others is woken as well.
+    /// A woken worker may have to wait for its processor if another program uses it, and no other
+    /// worker can detect that. So if no worker searches, one outside of `workers` is woken as well.
     pub(crate) fn notify_addressed_to_bound(
         &self,
         workers: Range<usize>,
         wake_token: Option<&WakeToken>,
     ) {
-        // As in `notify_addressed`.
-        fence(Ordering::SeqCst);
-        let snapshot = self.snapshot();
-        if snapshot.asleep() == 0 || snapshot.is_limit_reached(self.limits.over_send_limit()) {
+        let snapshot = self.fenced_snapshot();
+        if !self.may_wake_for_send(snapshot) {
             return;
         }
-        // The token is asked before the addressee is woken: that wake-up does not stand for the
-        // other one.
-        let needs_other = snapshot.needs_thief(self.limits.spare())
-            && wake_token.is_none_or(|wake_token| wake_token.request(snapshot));
-        let has_woken_addressee = self.wake_addressee(&workers, snapshot, wake_token);
-        let has_woken_other = needs_other && self.wake_first(|worker| !workers.contains(&worker));
-        let has_woken = has_woken_addressee || has_woken_other;
+        let mut needs_other = self.needs_thief(snapshot);
+        if needs_other && let Some(wake_token) = wake_token {
+            // Before the addressee is woken: the wake-up of the addressee must not count as the
+            // other one.
+            needs_other = wake_token.claim_wakeup(snapshot);
+        }
+        let mut has_woken = self.wake_addressee(&workers, snapshot, wake_token);
+        if needs_other {
+            has_woken |= self.wake_first(|worker| !workers.contains(&worker));
+        }
         if !has_woken && (needs_other || wake_token.is_none()) {
             self.wake_one(&workers);
         }
     }
 
-    /// Wakes one of the addressed `workers`, if one sleeps that is not waking up. Returns true if
-    /// it did.
+    /// Wakes one of the addressed `workers` that sleeps and is not notified. Returns true if it has
+    /// woken one.
     ///
-    /// A worker that sends leaves the task to an addressed worker that is waking up, or that is
-    /// awake while the limit is reached. Another thread does not, since those may be suspended.
+    /// If the caller is a worker, it wakes no addressee while another addressee is notified, or is
+    /// awake and the limit is reached.
     fn wake_addressee(
         &self,
         workers: &Range<usize>,
@@ -132,24 +160,26 @@ impl Sleep {
                 sleeper = sleeper.or(Some(worker));
             }
         }
-        let is_one_coming = is_one_notified
-            || is_one_awake && snapshot.is_limit_reached(self.limits.spare() as usize);
-        (wake_token.is_none() || !is_one_coming)
-            && sleeper.is_some_and(|worker| self.parkers[worker].unpark())
+        let is_limit_reached = snapshot.is_bound_reached(self.limits.spare_workers());
+        let is_one_coming = is_one_notified || (is_one_awake && is_limit_reached);
+        if wake_token.is_some() && is_one_coming {
+            return false;
+        }
+        sleeper.is_some_and(|worker| self.parkers[worker].unpark())
     }
 
-    /// Wakes `worker` if it sleeps. The caller has published the reason before: an event that the
-    /// worker waits for, or a task that only this worker runs.
+    /// Wakes `worker` if it sleeps. The caller has published the reason before: an event, or a task
+    /// that only this worker runs.
     pub(crate) fn wake(&self, worker: usize) {
-        // Pairs with the fence in `sleep`: either the sleeper sees the reason, or it is seen here
-        // in the set of sleepers.
+        // Pairs with the fence in `sleep`: either the sleeper sees the reason, or this thread sees
+        // the sleeper in the set.
         fence(Ordering::SeqCst);
         if self.sleepers.contains(worker) {
             self.parkers[worker].unpark();
         }
     }
 
-    /// Wakes all sleepers, for a reason that concerns all of them and was published before.
+    /// Wakes all sleepers, for an event that was published before.
     pub(crate) fn wake_all(&self) {
         // As in `wake`.
         fence(Ordering::SeqCst);
@@ -158,6 +188,8 @@ impl Sleep {
         }
     }
 
+    /// Wakes one sleeper, preferably one of `near`, unless the wake-up that this worker has claimed
+    /// before is still under way. The sleeper wakes up on another processor if one is idle.
     #[cold]
     #[inline(never)]
     pub(super) fn wake_unless_under_way(
@@ -166,20 +198,21 @@ impl Sleep {
         wake_token: &WakeToken,
         near: &Range<usize>,
     ) {
-        if wake_token.request(snapshot) {
+        if wake_token.claim_wakeup(snapshot) {
             self.wake_one_after(near, |worker| self.exclude_own_processor(snapshot, worker));
         }
     }
 
-    /// Wakes one sleeper, of those in `near` if one sleeps there.
+    /// Wakes one sleeper, preferably one of `near`.
     pub(super) fn wake_one(&self, near: &Range<usize>) {
         self.wake_one_after(near, |_| ());
     }
 
-    /// As [`wake_one`](Self::wake_one); calls `prepare` with that sleeper before.
+    /// As [`wake_one`](Self::wake_one). Calls `prepare` before it wakes a sleeper that is not
+    /// notified.
     ///
-    /// Prefers sleepers that are not notified. If there are none, it repeats the system call for
-    /// the others: the threads that notified them may be suspended before theirs.
+    /// If all sleepers are notified, repeats the system call for each of them: the thread that has
+    /// notified a sleeper may be suspended before its own system call.
     fn wake_one_after(&self, near: &Range<usize>, prepare: impl FnOnce(usize)) {
         let sleeper = self.first_unnotified(|worker| near.contains(&worker));
         let sleeper = sleeper.or_else(|| self.first_unnotified(|_| true));
@@ -196,7 +229,7 @@ impl Sleep {
         }
     }
 
-    /// Wakes the first sleeper that is wanted and not notified. Returns true if there was one.
+    /// Wakes the first sleeper that `is_wanted` and is not notified. Returns true if there was one.
     pub(crate) fn wake_first(&self, is_wanted: impl Fn(usize) -> bool) -> bool {
         self.first_unnotified(is_wanted).is_some_and(|worker| self.parkers[worker].unpark())
     }
@@ -208,14 +241,15 @@ impl Sleep {
     }
 }
 
-/// Where sleepers wake up: see the README, "Wake-up affinity".
+/// The processors on which sleepers wake up: see the README, "Wake-up affinity".
 impl Sleep {
-    /// Has `worker` wake up on another processor than this one, if another one is idle. The calling
-    /// worker has work and keeps its own.
+    /// Makes `worker` wake up on another processor than the caller's, if one is probably idle. The
+    /// calling worker has work, and so keeps its processor.
     fn exclude_own_processor(&self, snapshot: Snapshot, worker: usize) {
         if let Some(wake_affinity) = self.wake_affinities.get(worker) {
             let others = self.processors.saturating_sub(1);
-            wake_affinity.exclude_own_processor(|| self.is_processor_idle(snapshot, others));
+            wake_affinity
+                .exclude_own_processor(|| self.is_processor_probably_idle(snapshot, others));
         }
     }
 
@@ -224,27 +258,29 @@ impl Sleep {
         !self.wake_affinities.is_empty()
     }
 
-    /// True if a processor is idle while two awake workers share one. Always false without wake-up
-    /// affinities.
+    /// True if a processor is probably idle while two awake workers share one. Always false without
+    /// wake-up affinities.
     pub(crate) fn is_another_processor_idle(&self) -> bool {
-        self.has_wake_affinities() && self.is_processor_idle(self.snapshot(), self.processors)
+        self.has_wake_affinities()
+            && self.is_processor_probably_idle(self.snapshot(), self.processors)
     }
 
-    /// True if the machine has no more runnable threads than this pool has awake workers by
-    /// `snapshot`, and no more than `at_most`.
-    fn is_processor_idle(&self, snapshot: Snapshot, at_most: usize) -> bool {
+    /// A heuristic: true if the machine has at most `at_most` runnable threads, and no more of them
+    /// than this pool has awake workers.
+    fn is_processor_probably_idle(&self, snapshot: Snapshot, at_most: usize) -> bool {
         let awake = self.limits.workers.saturating_sub(snapshot.asleep());
-        os::runnable_threads().is_some_and(|all| all <= awake.min(at_most))
+        os::runnable_threads().is_some_and(|runnable| runnable <= awake.min(at_most))
     }
 
-    /// See [`WakeAffinity::unrestricted_epoch`](super::wake_affinity::WakeAffinity).
+    /// The number of the interval in which the worker is awake and no waker has narrowed its
+    /// affinity. `None` outside of such intervals.
     pub(crate) fn unrestricted_epoch(&self, worker: usize) -> Option<u32> {
         let wake_affinity = self.wake_affinities.get(worker);
         wake_affinity.map_or(Some(0), |wake_affinity| wake_affinity.unrestricted_epoch())
     }
 
-    /// Ends what other threads do to the affinity of the calling thread. The thread calls this when
-    /// it begins to be the worker in this slot, and before it ends.
+    /// Waits until no other thread changes the affinity of the calling thread. The thread calls
+    /// this when it takes slot `worker`, and before it ends.
     pub(crate) fn settle_wake_affinity(&self, worker: usize) {
         if let Some(wake_affinity) = self.wake_affinities.get(worker) {
             wake_affinity.settle();

@@ -405,7 +405,7 @@ fn a_worker_leaves_pushes_to_the_sentinel_only_while_the_limit_is_reached() {
 #[test]
 fn a_reserve_sentinel_is_the_sentinel_when_the_limit_is_reached_again() {
     let sleep = Sleep::new(3, limit(2));
-    let needs_thief = || sleep.snapshot().needs_thief(sleep.limits.spare());
+    let needs_thief = || sleep.needs_thief(sleep.snapshot());
     (0..3).for_each(|_| sleep.begin_search());
     assert_eq!(sleep.begin_sleep(false), SleepRole::Sentinel);
     let _ = sleep.counters.end_sleep(true);

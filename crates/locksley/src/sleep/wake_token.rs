@@ -35,8 +35,9 @@ impl WakeToken {
         first..end
     }
 
-    /// Records a request. Returns true if none was under way.
-    pub(super) fn request(&self, snapshot: Snapshot) -> bool {
+    /// Returns true if no wake-up is under way that this worker has claimed. The worker has then
+    /// claimed one, and causes it.
+    pub(super) fn claim_wakeup(&self, snapshot: Snapshot) -> bool {
         let wakeups = Some(snapshot.wakeups());
         self.wakeups_at_request.replace(wakeups) != wakeups
     }

@@ -11,30 +11,28 @@ const WORDS: usize = 8192 / BITS;
 
 pub(super) type Mask = [libc::c_ulong; WORDS];
 
-/// No processor.
-pub(super) const NONE: Mask = [0; WORDS];
+pub(super) const NO_PROCESSORS: Mask = [0; WORDS];
 
-/// All processors.
-const ANY: Mask = [!0; WORDS];
+const ALL_PROCESSORS: Mask = [!0; WORDS];
 
 const THIS_THREAD: libc::pid_t = 0;
 
 fn get(thread: libc::pid_t) -> Option<Mask> {
-    let mut mask = NONE;
+    let mut mask = NO_PROCESSORS;
     // SAFETY: the kernel writes at most the given number of bytes, all of which are in the mask.
     let answer =
         unsafe { libc::sched_getaffinity(thread, size_of::<Mask>(), mask.as_mut_ptr().cast()) };
     (answer == 0).then_some(mask)
 }
 
-/// Says whether that was done. It neither allocates nor locks.
+/// Returns true on success. Neither allocates nor locks.
 fn set(thread: libc::pid_t, mask: &Mask) -> bool {
     // SAFETY: the kernel reads the given number of bytes, all of which are in the mask.
     unsafe { libc::sched_setaffinity(thread, size_of::<Mask>(), mask.as_ptr().cast()) == 0 }
 }
 
 fn mask_of(processors: impl Iterator<Item = usize>) -> Mask {
-    let mut mask = NONE;
+    let mut mask = NO_PROCESSORS;
     for processor in processors {
         if let Some(word) = mask.get_mut(processor / BITS) {
             *word |= 1 << (processor % BITS);
@@ -47,164 +45,174 @@ fn has(mask: &Mask, processor: usize) -> bool {
     mask.get(processor / BITS).is_some_and(|word| word >> (processor % BITS) & 1 == 1)
 }
 
-/// Moves `thread` to `processor`, if it may run there, and lets it run where it could before.
-/// Only one caller at a time does so for this thread. `was_all` is asked when it has been seen
-/// where the thread may run, and says whether that was all. Says whether it was moved.
+/// Moves `thread` to `processor` if its mask includes that processor, and then restores the mask.
+/// Returns true if the thread was moved. No two callers may move one thread at the same time.
 ///
-/// A mask that the thread gives itself between the second call and the third is left alone; one
-/// that comes between the first and the second, or the third and the fourth, is lost. What the
-/// thread starts between the second and the fourth call inherits the narrow mask.
+/// `is_own_mask` is called once the mask has been read. It returns false if the mask may be one
+/// that a waker has narrowed; then the thread is not moved.
+///
+/// The thread may change its own mask at the same time. A change between calls 2 and 3 is kept. A
+/// change between calls 1 and 2, or 3 and 4, is lost. A thread that `thread` starts between calls
+/// 2 and 4 inherits the narrow mask.
 pub(super) fn move_briefly(
     thread: libc::pid_t,
     processor: usize,
-    was_all: impl FnOnce() -> bool,
+    is_own_mask: impl FnOnce() -> bool,
 ) -> bool {
-    let there = mask_of([processor].into_iter());
+    // Call 1.
     let Some(mask) = get(thread) else { return false };
-    if !was_all() || !has(&mask, processor) || mask == there || !set(thread, &there) {
+    let narrow = mask_of([processor].into_iter());
+    if !is_own_mask() || !has(&mask, processor) || mask == narrow {
         return false;
     }
-    if get(thread) == Some(there) {
-        give(thread, &mask);
+    // Call 2.
+    if !set(thread, &narrow) {
+        return false;
+    }
+    // Call 3.
+    if get(thread) == Some(narrow) {
+        // Call 4.
+        restore(thread, &mask);
     }
     true
 }
 
-/// Where the calling thread may run.
 #[cfg(not(loom))]
-pub(super) fn of_this_thread() -> Option<Mask> {
+pub(super) fn this_thread_mask() -> Option<Mask> {
     get(THIS_THREAD)
 }
 
-/// How many processors these are.
+/// The number of processors in `mask`.
 pub(super) fn count(mask: &Mask) -> usize {
     mask.iter().map(|word| word.count_ones() as usize).sum()
 }
 
-/// `thread` may run on these from now on, without that one. If that cannot be, it is left as it is.
+/// Sets the mask of `thread` to `mask` without `processor`. On failure the thread keeps its mask.
 #[cfg(not(loom))]
 pub(super) fn set_without(thread: libc::pid_t, mut mask: Mask, processor: usize) {
     mask[processor / BITS] &= !(1 << (processor % BITS));
     let _ = set(thread, &mask);
 }
 
-/// `thread` may run on these again. If that cannot be, since the process may no longer, the kernel
-/// has given it others.
+/// Sets the mask of `thread` back to `mask`. This fails if the cpuset of the process no longer has
+/// any processor of `mask`; the kernel has then chosen a mask for the thread.
 ///
-/// Since Linux 6.2 the kernel remembers what a thread was given, and what the process may use later
-/// is only added in so far as that has it. So where these are all that the process may use, and
-/// that is all that it can be given, the thread is given any.
-pub(super) fn give(thread: libc::pid_t, mask: &Mask) {
-    let has_it = any_is_what_the_process_has()
-        && of_the_process() == Some(*mask)
-        && set(thread, &ANY)
-        // It was so at first.
-        && get(thread) == Some(*mask);
-    if !has_it {
-        let _ = set(thread, mask);
+/// Since Linux 6.2, the kernel remembers which mask a thread has requested. When processors are
+/// added to the cpuset, the thread gets only those that it has requested. So if `mask` is all that
+/// the process may use, this function requests all processors.
+pub(super) fn restore(thread: libc::pid_t, mask: &Mask) {
+    if is_process_unrestricted() && process_mask() == Some(*mask) {
+        let is_set = set(thread, &ALL_PROCESSORS);
+        // The cpuset may have changed since `is_process_unrestricted` was probed.
+        if is_set && get(thread) == Some(*mask) {
+            return;
+        }
     }
+    let _ = set(thread, mask);
 }
 
-/// Whether a thread that is given any processor may run where the process's main thread does, and
-/// nowhere else: not if the process was bound. Asked once.
-fn any_is_what_the_process_has() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
-    let probe = || {
-        let is_so = set(THIS_THREAD, &ANY) && get(THIS_THREAD) == of_the_process();
-        is_so.then_some(()).ok_or_else(String::new)
-    };
-    *ANSWER.get_or_init(|| on_a_throwaway_thread(probe).is_ok())
+/// True if a thread that requests all processors gets exactly the mask of the main thread: no call
+/// of `sched_setaffinity` restricts the process, only its cpuset. Probed once.
+fn is_process_unrestricted() -> bool {
+    static IS_UNRESTRICTED: OnceLock<bool> = OnceLock::new();
+    let request_all =
+        || Ok(set(THIS_THREAD, &ALL_PROCESSORS) && get(THIS_THREAD) == process_mask());
+    *IS_UNRESTRICTED.get_or_init(|| on_a_throwaway_thread(request_all).unwrap_or(false))
 }
 
-/// Moves the calling thread, as `move_briefly`; not the main thread, since its affinity stands
-/// for the process's.
+/// Moves the calling thread to `processor`, and then restores its mask. Returns true on success.
+/// Does nothing on the main thread, because other threads read its mask ([`process_mask`]).
 pub fn move_this_thread(processor: usize) -> bool {
     let thread = this_thread();
     thread != main_thread() && move_briefly(thread, processor, || true)
 }
 
-/// The mask of the process's main thread: what the process was given when it was started.
-fn of_the_process() -> Option<Mask> {
+/// The current mask of the main thread, which stands for the mask of the process.
+fn process_mask() -> Option<Mask> {
     get(main_thread())
 }
 
 /// The numbers of the processors that the process may run on.
 pub(crate) fn process_affinity() -> Option<Vec<usize>> {
-    let mask = of_the_process()?;
+    let mask = process_mask()?;
     Some((0..WORDS * BITS).filter(|&processor| has(&mask, processor)).collect())
 }
 
-/// The processors that one thread may run on, readable from any other while that thread lives.
+/// A handle of a thread. Other threads read the thread's affinity with it while the thread lives.
 #[derive(Debug)]
 pub struct ThreadAffinity(libc::pid_t);
 
 impl ThreadAffinity {
-    /// That of the calling thread.
+    /// The handle of the calling thread.
     pub fn of_this_thread() -> Self {
         Self(this_thread())
     }
 
-    /// How many processors there are that any of `threads` may run on. `None` if that is known of
-    /// none of them. It takes a system call for each.
-    pub fn of_any<'a>(threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
-        let mut all = NONE;
+    /// The number of processors that at least one of `threads` may run on. `None` if no affinity
+    /// can be read. Makes one system call for each thread.
+    pub fn count_union<'a>(threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
+        let mut union = NO_PROCESSORS;
         for mask in threads.filter_map(|thread| get(thread.0)) {
-            all.iter_mut().zip(mask).for_each(|(word, other)| *word |= other);
+            union.iter_mut().zip(mask).for_each(|(word, other)| *word |= other);
         }
-        Some(count(&all)).filter(|&processors| processors > 0)
+        Some(count(&union)).filter(|&processors| processors > 0)
     }
 }
 
-/// How many processors the machine has that are online, whether or not this process may use
-/// them; `None` where the system does not tell.
-pub fn online() -> Option<usize> {
+/// The number of processors of the machine that are online, including those that this process may
+/// not use. `None` if the system does not report it.
+pub fn online_processors() -> Option<usize> {
     // SAFETY: no memory is involved.
     let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     usize::try_from(online).ok().filter(|&online| online > 0)
 }
 
-/// Gives the calling thread the process's affinity. Says whether it has it now.
+/// Gives the calling thread the mask of the process. Returns true on success.
 pub fn move_to_process_affinity() -> bool {
-    let Some(wanted) = of_the_process() else { return false };
+    let Some(wanted) = process_mask() else { return false };
     get(THIS_THREAD) == Some(wanted) || set(THIS_THREAD, &wanted)
 }
 
-/// Lets the calling thread run on these of the processors that the process may run on. Says whether
-/// that was done: not where it may run on none of them.
+/// Binds the calling thread to those of `processors` that the process may run on. Returns true on
+/// success. Fails if the process may run on none of them.
 pub fn bind_this_thread(processors: &[usize]) -> bool {
-    let Some(allowed) = of_the_process() else { return false };
+    let Some(allowed) = process_mask() else { return false };
     let wanted = mask_of(processors.iter().copied().filter(|&it| has(&allowed, it)));
-    wanted != NONE && set(THIS_THREAD, &wanted)
+    wanted != NO_PROCESSORS && set(THIS_THREAD, &wanted)
 }
 
-/// Lets the calling thread run on these processors, whatever it was bound to. Says whether that was
-/// done. It neither allocates nor locks.
+/// Sets the affinity of the calling thread to `processors`, even if the main thread may not run on
+/// them. Returns true on success. Neither allocates nor locks.
 pub fn unbind_this_thread(processors: &[usize]) -> bool {
     set(THIS_THREAD, &mask_of(processors.iter().copied()))
 }
 
-/// Whether threads may be moved here: see `probe`.
-pub fn moves_threads() -> bool {
-    // Both are asked here, where it does no harm: the answers are kept.
-    any_is_what_the_process_has();
+/// True if a thread can be given another mask, and its old mask again. Probed once.
+pub fn can_move_threads() -> bool {
+    // Runs this probe now, too: its first call starts a thread.
+    is_process_unrestricted();
     probe().is_ok()
 }
 
+/// Changes the mask of a new thread, and restores it. Probed once.
 pub(crate) fn probe() -> Result<(), String> {
-    static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
-    let there_and_back = || {
-        let is_back = get(THIS_THREAD)
-            .zip(of_the_process())
-            .is_some_and(|(mask, wanted)| set(THIS_THREAD, &wanted) && set(THIS_THREAD, &mask));
-        is_back.then_some(()).ok_or_else(last_error)
+    static RESULT: OnceLock<Result<(), String>> = OnceLock::new();
+    let change_and_restore = || {
+        let masks = get(THIS_THREAD).zip(process_mask());
+        let (own, process) = masks.ok_or_else(last_error)?;
+        if set(THIS_THREAD, &process) && set(THIS_THREAD, &own) {
+            Ok(())
+        } else {
+            Err(last_error())
+        }
     };
-    PROBE.get_or_init(|| on_a_throwaway_thread(there_and_back)).clone()
+    RESULT.get_or_init(|| on_a_throwaway_thread(change_and_restore)).clone()
 }
 
-/// Runs a probe where it can do no harm, though its change might not be undone.
-pub(super) fn on_a_throwaway_thread(
-    probe: impl FnOnce() -> Result<(), String> + Send,
-) -> Result<(), String> {
+/// Runs `probe` on a new thread, because what the probe changes may not be undone.
+pub(super) fn on_a_throwaway_thread<T: Send>(
+    probe: impl FnOnce() -> Result<T, String> + Send,
+) -> Result<T, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, probe);
         let thread = thread.map_err(|error| error.to_string())?;
@@ -216,21 +224,21 @@ pub(super) fn on_a_throwaway_thread(
 mod tests {
     use super::*;
 
-    fn of_any(threads: &[&ThreadAffinity]) -> Option<usize> {
-        ThreadAffinity::of_any(threads.iter().copied())
+    fn count_union(threads: &[&ThreadAffinity]) -> Option<usize> {
+        ThreadAffinity::count_union(threads.iter().copied())
     }
 
     #[test]
-    fn threads_may_run_together_where_any_of_them_may() {
+    fn processors_of_several_threads_are_counted_once() {
         let allowed = process_affinity().unwrap();
         let bound = |processor: usize| {
             std::thread::spawn(move || {
                 assert!(bind_this_thread(&[processor]));
                 let own = ThreadAffinity::of_this_thread();
-                assert_eq!(of_any(&[&own]), Some(1));
-                // Read by another thread while this one lives.
+                assert_eq!(count_union(&[&own]), Some(1));
+                // Another thread reads the affinity while this one lives.
                 std::thread::scope(|scope| {
-                    assert_eq!(scope.spawn(|| of_any(&[&own])).join().unwrap(), Some(1));
+                    assert_eq!(scope.spawn(|| count_union(&[&own])).join().unwrap(), Some(1));
                 });
             })
         };
@@ -238,13 +246,13 @@ mod tests {
         let free = std::thread::spawn(move || {
             assert!(bind_this_thread(&allowed));
             let own = ThreadAffinity::of_this_thread();
-            assert_eq!(of_any(&[&own, &own]), Some(allowed.len()));
-            // What changes is seen at once.
+            assert_eq!(count_union(&[&own, &own]), Some(allowed.len()));
+            // A change is seen at once.
             assert!(bind_this_thread(&allowed[..1]));
-            assert_eq!(of_any(&[&own, &ThreadAffinity(-1)]), Some(1));
+            assert_eq!(count_union(&[&own, &ThreadAffinity(-1)]), Some(1));
         });
         free.join().unwrap();
-        assert_eq!(of_any(&[]), None);
-        assert_eq!(of_any(&[&ThreadAffinity(-1)]), None);
+        assert_eq!(count_union(&[]), None);
+        assert_eq!(count_union(&[&ThreadAffinity(-1)]), None);
     }
 }

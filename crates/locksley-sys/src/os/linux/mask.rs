@@ -27,7 +27,7 @@ unsafe impl Sync for SleepersMask {}
 impl SleepersMask {
     /// Nothing is noted.
     pub fn new() -> Self {
-        Self(UnsafeCell::new(Noted { thread: 0, generation: 0, mask: affinity::NONE }))
+        Self(UnsafeCell::new(Noted { thread: 0, generation: 0, mask: affinity::NO_PROCESSORS }))
     }
 
     /// Notes where the calling thread may run. Says whether one can be left out: only if there are
@@ -39,7 +39,7 @@ impl SleepersMask {
     pub unsafe fn note(&self, at_least: usize) -> bool {
         let (thread, generation) = (this_thread(), generation());
         let mask =
-            affinity::of_this_thread().filter(|mask| affinity::count(mask) >= at_least.max(2));
+            affinity::this_thread_mask().filter(|mask| affinity::count(mask) >= at_least.max(2));
         let Some(mask) = mask.filter(|_| thread != main_thread()) else { return false };
         // SAFETY: no other thread looks at it, says the caller.
         unsafe { *self.0.get() = Noted { thread, generation, mask } };
@@ -67,7 +67,7 @@ impl SleepersMask {
         // SAFETY: no thread changes it meanwhile, says the caller.
         let noted = unsafe { &*self.0.get() };
         if noted.generation == generation() {
-            affinity::give(noted.thread, &noted.mask);
+            affinity::restore(noted.thread, &noted.mask);
         }
     }
 }
@@ -89,15 +89,15 @@ mod tests {
         let (mask, step) = (SleepersMask::new(), Barrier::new(2));
         std::thread::scope(|scope| {
             let sleeper = scope.spawn(|| {
-                let before = affinity::of_this_thread().unwrap();
+                let before = affinity::this_thread_mask().unwrap();
                 // SAFETY: the other thread waits for this.
                 let can_be_less = unsafe { mask.note(2) };
                 step.wait();
                 step.wait();
-                let meanwhile = affinity::of_this_thread().unwrap();
+                let meanwhile = affinity::this_thread_mask().unwrap();
                 // SAFETY: the other thread has left it out, and does no more.
                 unsafe { mask.restore() };
-                assert_eq!(affinity::of_this_thread(), Some(before));
+                assert_eq!(affinity::this_thread_mask(), Some(before));
                 (can_be_less, affinity::count(&before) - affinity::count(&meanwhile))
             });
             step.wait();

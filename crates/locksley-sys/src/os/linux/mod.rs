@@ -20,8 +20,8 @@ mod watch;
 
 pub(super) use affinity::process_affinity;
 pub use affinity::{
-    ThreadAffinity, bind_this_thread, move_this_thread, move_to_process_affinity, moves_threads,
-    online, unbind_this_thread,
+    ThreadAffinity, bind_this_thread, can_move_threads, move_this_thread, move_to_process_affinity,
+    online_processors, unbind_this_thread,
 };
 #[cfg(not(loom))]
 pub use barrier::{heavy_barrier, heavy_barrier_works};

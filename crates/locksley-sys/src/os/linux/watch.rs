@@ -97,14 +97,14 @@ impl ThreadWatch {
 
     /// Moves the thread to processor `here` if it waits for another one, and may run here. It may
     /// move on afterwards: its affinity is as before when this returns. Says whether it was moved.
-    /// Does nothing while another thread does it, or if it has been seen with less than it may
-    /// have: `was_all` is asked then.
-    pub fn pull(&self, here: usize, was_all: impl FnOnce() -> bool) -> bool {
+    /// Does nothing while another thread does it, or if `is_own_mask`, which is called after the
+    /// affinity was read, returns false.
+    pub fn pull(&self, here: usize, is_own_mask: impl FnOnce() -> bool) -> bool {
         if !self.may_be_pulled {
             return false;
         }
         let Some(visit) = self.enter() else { return false };
-        visit.alone(|| affinity::move_briefly(self.thread, here, was_all)).unwrap_or(false)
+        visit.alone(|| affinity::move_briefly(self.thread, here, is_own_mask)).unwrap_or(false)
     }
 
     /// The thread is about to end: no other thread may look any more.

@@ -265,10 +265,10 @@ impl PollState {
         if let Some(pace) = &mut self.pace
             && let Some(used) = self.source.processor_time(shared)
         {
-            let interval = pace.interval().max(MIN_USAGE_INTERVAL);
+            let interval = pace.update_interval().max(MIN_USAGE_INTERVAL);
             next_usage = Some((now + interval, now + 2 * interval));
             // A worker that wakes up before the next reading is still over the limit.
-            rest = pace.update(now, used).then(|| pace.rest().max(interval));
+            rest = pace.update(now, used).then(|| pace.rest_duration().max(interval));
         }
         Outcome { allowed: self.allowed, rest, next_usage }
     }

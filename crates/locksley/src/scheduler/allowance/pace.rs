@@ -1,76 +1,103 @@
-//! When one worker rests, so that a quota lasts to the end of its period.
+//! Decides when one worker rests, so that the CPU quota of a control group lasts until the end of
+//! its period.
 
 use std::time::Duration;
 
-/// An account of a quota: how far the process's usage is ahead of it.
+/// Compares the processor time that the process uses with the quota of its control group.
 ///
 /// It is a leaky bucket (Turner, "New Directions in Communications", 1986): usage flows in, and the
 /// quota flows out.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// In processors.
+    /// In processors: seconds of processor time per second.
     quota: f64,
-    /// In seconds.
+    /// In seconds. The kernel grants the quota for one period at a time.
     period: f64,
-    /// The part of the quota that the process aims for. Less than 1 if it has been throttled.
+    /// The fraction of the quota that the process aims for. Less than 1 after throttling.
     share: f64,
-    /// Processor time, in seconds, by which the usage exceeds the quota so far. Negative if some of
-    /// the quota is left.
-    ahead: f64,
-    /// The time of the last update, on any clock, and the usage until then.
-    last: Option<(Duration, Duration)>,
+    /// The content of the bucket, in seconds of processor time: usage minus quota so far. Negative
+    /// if some of the quota is unused.
+    excess: f64,
+    last: Option<UsageSample>,
     is_resting: bool,
-    /// The number of periods in which the kernel has throttled the process's group.
+    /// The number of periods in which the kernel has throttled the control group.
     throttled: Option<u64>,
 }
 
-/// How far ahead the process may get, as a part of a period's quota. The kernel then throttles it
-/// for at most this time, divided by the number of its threads.
+/// The processor time that the process had used at one time of an arbitrary clock.
+#[derive(Clone, Copy, Debug)]
+struct UsageSample {
+    at: Duration,
+    used: Duration,
+}
+
+/// A rest begins at this excess, as a fraction of the quota of one period. If the period ends
+/// during an excess, the kernel has throttled the process: by at most the excess, divided by the
+/// number of running threads.
 const SLACK: f64 = 1.0 / 64.0;
-/// How much unused quota may be used later. Less than the slack, since the period may end before.
+
+/// The process may use this much unused quota later, as a fraction of the quota of one period. Less
+/// than the slack, because the kernel discards unused quota when the period ends.
 const CREDIT: f64 = 1.0 / 128.0;
-/// How much the share falls after a reading with throttling, and rises after one without.
+
+/// One worker too many uses up the slack in this many update intervals.
+const UPDATES_PER_SLACK: f64 = 4.0;
+
+/// The share falls by this much if the kernel has throttled since the last reading.
 const SHARE_DOWN: f64 = 0.01;
+
+/// The share rises by this much if the kernel has not throttled since the last reading.
 const SHARE_UP: f64 = 0.002;
+
+/// The process gives up at most a quarter of its quota.
 const MIN_SHARE: f64 = 0.75;
 
 impl Pace {
-    /// The account of a quota in processors, which the kernel grants in each period.
+    /// `quota` is in processors.
     pub(super) fn new(quota: f64, period: Duration) -> Self {
-        let period = period.as_secs_f64();
-        let (share, ahead, is_resting) = (1.0, 0.0, false);
-        Self { quota, period, share, ahead, last: None, is_resting, throttled: None }
+        Self {
+            quota,
+            period: period.as_secs_f64(),
+            share: 1.0,
+            excess: 0.0,
+            last: None,
+            is_resting: false,
+            throttled: None,
+        }
     }
 
-    /// How many workers use up the quota.
+    /// The number of workers that use up the quota.
     pub(super) fn workers(&self) -> usize {
         self.quota.ceil() as usize
     }
 
-    /// Enters the usage of the process until `now`. True if one worker should rest.
+    /// Records the processor time `used` until `now`. Returns true if one worker should rest.
     pub(super) fn update(&mut self, now: Duration, used: Duration) -> bool {
-        let (before, used_before) = self.last.replace((now, used)).unwrap_or((now, used));
-        let elapsed = now.saturating_sub(before).as_secs_f64();
-        let used = used.saturating_sub(used_before).as_secs_f64();
+        let sample = UsageSample { at: now, used };
+        let last = self.last.replace(sample).unwrap_or(sample);
+        let elapsed = now.saturating_sub(last.at).as_secs_f64();
+        let newly_used = used.saturating_sub(last.used).as_secs_f64();
         let granted = self.quota * self.period;
-        self.ahead += used - self.quota * self.share * elapsed;
-        // The kernel does not let the pool get further ahead: more has another cause, such as a new
-        // quota.
-        self.ahead = self.ahead.clamp(-CREDIT * granted, granted);
-        self.is_resting = self.ahead > if self.is_resting { 0.0 } else { SLACK * granted };
+        self.excess += newly_used - self.quota * self.share * elapsed;
+        // The kernel allows no excess above the quota of one period. A larger one has another
+        // cause, such as a new quota.
+        self.excess = self.excess.clamp(-CREDIT * granted, granted);
+        // Hysteresis: a rest begins above the slack, and ends when the excess is 0.
+        let threshold = if self.is_resting { 0.0 } else { SLACK * granted };
+        self.is_resting = self.excess > threshold;
         self.is_resting
     }
 
-    /// The time between two updates in which one worker too many uses only a part of the slack.
-    pub(super) fn interval(&self) -> Duration {
-        Duration::from_secs_f64(SLACK * self.quota * self.period / 4.0)
+    /// The time between two updates.
+    pub(super) fn update_interval(&self) -> Duration {
+        Duration::from_secs_f64(SLACK * self.quota * self.period / UPDATES_PER_SLACK)
     }
 
-    /// How long the rest lasts from the last update on, if all other workers work.
-    pub(super) fn rest(&self) -> Duration {
-        let others = self.workers().saturating_sub(1) as f64;
-        let gain = self.quota * self.share - others;
-        let seconds = if gain > 0.0 { self.ahead / gain } else { self.period };
+    /// The time from the last update to the end of the rest, if all other workers are busy.
+    pub(super) fn rest_duration(&self) -> Duration {
+        let busy = self.workers().saturating_sub(1) as f64;
+        let drain_rate = self.quota * self.share - busy;
+        let seconds = if drain_rate > 0.0 { self.excess / drain_rate } else { self.period };
         Duration::from_secs_f64(seconds.clamp(0.0, self.period))
     }
 
@@ -86,19 +113,22 @@ impl Pace {
 mod tests {
     use super::*;
 
-    const TICK: Duration = Duration::from_micros(100);
-    /// The kernel's own tick.
-    const CLOCK: Duration = Duration::from_millis(4);
+    /// The simulation advances in steps of this length.
+    const STEP: Duration = Duration::from_micros(100);
+    /// The kernel updates the process's clock this often.
+    const CLOCK_UPDATE_INTERVAL: Duration = Duration::from_millis(4);
 
     /// A kernel that enforces a quota by periods (Documentation/scheduler/sched-bwc): when the
     /// quota of a period is used up, no thread runs until the next one.
+    #[derive(Default)]
     struct Kernel {
         quota: f64,
         period: Duration,
         now: Duration,
         used: Duration,
-        /// What the process's clock shows if it is not updated.
-        shown: Duration,
+        /// The process's clock, which lags behind `used`.
+        clock: Duration,
+        /// The quota that is left in this period, in seconds of processor time.
         left: f64,
         throttled_periods: u64,
         stalls: Vec<Duration>,
@@ -107,30 +137,29 @@ mod tests {
     impl Kernel {
         fn new(quota: f64, period: Duration) -> Self {
             let left = quota * period.as_secs_f64();
-            let (now, used, shown) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-            Self { quota, period, now, used, shown, left, throttled_periods: 0, stalls: Vec::new() }
+            Self { quota, period, left, ..Self::default() }
         }
 
-        /// Runs this many threads during the next tick, if the quota lasts.
-        fn tick(&mut self, threads: u32) {
-            let is_new = self.now.as_nanos().is_multiple_of(self.period.as_nanos());
-            if is_new {
+        /// Runs this many threads for one step, if the quota lasts.
+        fn step(&mut self, threads: u32) {
+            let is_new_period = self.now.as_nanos().is_multiple_of(self.period.as_nanos());
+            if is_new_period {
                 self.left = self.quota * self.period.as_secs_f64();
             }
-            let wanted = f64::from(threads) * TICK.as_secs_f64();
+            let wanted = f64::from(threads) * STEP.as_secs_f64();
             if self.left > 1e-9 {
                 self.left -= wanted;
-                self.used += TICK * threads;
+                self.used += STEP * threads;
                 if self.left <= 1e-9 {
                     self.throttled_periods += 1;
                     self.stalls.push(Duration::ZERO);
                 }
             } else if let Some(stall) = self.stalls.last_mut() {
-                *stall += TICK;
+                *stall += STEP;
             }
-            self.now += TICK;
-            if self.now.as_nanos().is_multiple_of(CLOCK.as_nanos()) {
-                self.shown = self.used;
+            self.now += STEP;
+            if self.now.as_nanos().is_multiple_of(CLOCK_UPDATE_INTERVAL.as_nanos()) {
+                self.clock = self.used;
             }
         }
 
@@ -139,25 +168,25 @@ mod tests {
         }
     }
 
-    /// Runs all workers for ten seconds. Every `once_in` ticks, one of them polls the usage.
+    /// Runs all workers for ten seconds. A worker polls the usage once in `poll_every` steps.
     fn run(
         mut pace: Option<&mut Pace>,
         kernel: &mut Kernel,
-        once_in: u32,
+        poll_every: u32,
         used: fn(&Kernel) -> Duration,
     ) {
         let workers = kernel.quota.ceil() as u32;
         let mut rests = false;
-        for tick in 0..100_000_u32 {
+        for step in 0..100_000_u32 {
             if let Some(pace) = &mut pace {
-                if tick.is_multiple_of(1000) {
+                if step.is_multiple_of(1000) {
                     pace.record_throttled(kernel.throttled_periods);
                 }
-                if tick.is_multiple_of(once_in) {
+                if step.is_multiple_of(poll_every) {
                     rests = pace.update(kernel.now, used(kernel));
                 }
             }
-            kernel.tick(workers - u32::from(rests));
+            kernel.step(workers - u32::from(rests));
         }
     }
 
@@ -170,42 +199,42 @@ mod tests {
             let mut with = Kernel::new(quota, period);
             // A worker polls every 1.5 ms.
             run(Some(&mut Pace::new(quota, period)), &mut with, 15, |kernel| kernel.used);
-            let given = quota * with.now.as_secs_f64();
-            assert!((without.used.as_secs_f64() / given - 1.0).abs() < 0.01, "{quota}");
-            assert!(with.used.as_secs_f64() / given > 0.98, "{quota}: {:?} of {given}", with.used);
+            let granted = quota * with.now.as_secs_f64();
+            assert!((without.used.as_secs_f64() / granted - 1.0).abs() < 0.01, "{quota}");
+            assert!(with.used.as_secs_f64() / granted > 0.98, "{quota}: {:?}", with.used);
             let (before, after) = (without.longest_stall(), with.longest_stall());
             assert!(after <= (before / 4).max(period / 40), "{quota}: {before:?} {after:?}");
         }
     }
 
-    /// The reason why clocks are updated first: usage that is not shown yet looks like unused
-    /// quota, of which only a little is kept.
+    /// The reason why workers update their clocks before a poll: usage that the clock does not show
+    /// yet looks like unused quota, and the account keeps only a little of that.
     #[test]
-    fn with_a_clock_that_lags_behind_quota_is_wasted() {
+    fn a_clock_that_lags_behind_wastes_quota() {
         let period = Duration::from_millis(100);
         for quota in [1.5, 1.9] {
             let mut kernel = Kernel::new(quota, period);
-            run(Some(&mut Pace::new(quota, period)), &mut kernel, 15, |kernel| kernel.shown);
-            let given = quota * kernel.now.as_secs_f64();
-            assert!(kernel.used.as_secs_f64() / given < 0.95, "{:?} of {given}", kernel.used);
+            run(Some(&mut Pace::new(quota, period)), &mut kernel, 15, |kernel| kernel.clock);
+            let granted = quota * kernel.now.as_secs_f64();
+            assert!(kernel.used.as_secs_f64() / granted < 0.95, "{:?} of {granted}", kernel.used);
         }
     }
 
     #[test]
     fn polls_are_as_rare_as_the_slack_allows() {
-        let between = |quota| Pace::new(quota, Duration::from_millis(100)).interval();
-        assert_eq!(between(1.28), Duration::from_micros(500));
-        assert_eq!(between(64.0), Duration::from_millis(25));
+        let interval = |quota| Pace::new(quota, Duration::from_millis(100)).update_interval();
+        assert_eq!(interval(1.28), Duration::from_micros(500));
+        assert_eq!(interval(64.0), Duration::from_millis(25));
     }
 
     #[test]
-    fn a_quota_that_is_whole_needs_no_rest() {
+    fn a_whole_number_of_processors_needs_no_rest() {
         let period = Duration::from_millis(100);
         for quota in [1.0, 2.0, 4.0] {
             let (mut kernel, mut pace) = (Kernel::new(quota, period), Pace::new(quota, period));
             for _ in 0..1000 {
                 assert!(!pace.update(kernel.now, kernel.used), "{quota}");
-                (0..10).for_each(|_| kernel.tick(quota as u32));
+                (0..10).for_each(|_| kernel.step(quota as u32));
             }
         }
     }
@@ -217,8 +246,8 @@ mod tests {
         for n in 0..1000 {
             assert!(!pace.update(millis(n), millis(n)));
         }
-        // The unused quota of that second is gone: two workers may be busy while slack and credit
-        // last.
+        // Most of the unused quota of the first second is lost. Two workers may be busy until they
+        // have used up the slack and the credit.
         let rests_at =
             (1000..2000).find(|&n| pace.update(millis(n), millis(1000 + (n - 1000) * 2)));
         let most = 150.0 * (SLACK + CREDIT) / 0.5;
@@ -226,21 +255,22 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_ends_when_the_account_is_even() {
+    fn a_rest_ends_when_the_excess_is_gone() {
         let millis = Duration::from_millis;
         let mut pace = Pace::new(1.5, millis(100));
         pace.update(millis(0), millis(0));
-        assert!(!pace.update(millis(4), millis(8)), "2 ms ahead");
-        assert!(pace.update(millis(10), millis(20)), "5 ms ahead");
-        // The other worker uses half a millisecond less than the quota in each.
-        assert!((pace.rest().as_secs_f64() - 0.010).abs() < 1e-6, "{:?}", pace.rest());
-        assert!(pace.update(millis(19), millis(29)), "half a millisecond ahead");
+        assert!(!pace.update(millis(4), millis(8)), "an excess of 2 ms");
+        assert!(pace.update(millis(10), millis(20)), "an excess of 5 ms");
+        // In each millisecond, the other worker uses half a millisecond less than the quota.
+        let rest = pace.rest_duration().as_secs_f64();
+        assert!((rest - 0.010).abs() < 1e-6, "{rest}");
+        assert!(pace.update(millis(19), millis(29)), "an excess of 0.5 ms");
         assert!(!pace.update(millis(21), millis(31)));
     }
 
     /// Other processes of the control group also use its quota.
     #[test]
-    fn a_process_that_is_throttled_anyway_aims_for_less() {
+    fn a_process_that_is_throttled_aims_for_less() {
         let period = Duration::from_millis(100);
         let mut pace = Pace::new(1.5, period);
         let mut throttled = 0;
@@ -249,7 +279,7 @@ mod tests {
             pace.record_throttled(throttled);
             pace.share
         };
-        assert_eq!(share_after(&mut pace, 7), 1.0, "before there was a pool");
+        assert_eq!(share_after(&mut pace, 7), 1.0, "throttled before the pool existed");
         let less = share_after(&mut pace, 1);
         assert!(less < 1.0);
         assert!(share_after(&mut pace, 0) > less);
@@ -259,18 +289,18 @@ mod tests {
     }
 
     #[test]
-    fn inconsistent_times_keep_the_account_finite() {
+    fn inconsistent_times_keep_the_excess_finite() {
         let mut pace = Pace::new(1.5, Duration::from_millis(100));
         let (late, early) = (Duration::from_secs(1_000_000), Duration::ZERO);
         for (now, used) in [(late, early), (early, late), (late, late), (early, early)] {
             let _ = pace.update(now, used);
-            assert!(pace.ahead.is_finite() && pace.rest() <= Duration::from_millis(100));
+            assert!(pace.excess.is_finite() && pace.rest_duration() <= Duration::from_millis(100));
         }
-        // Other processes use the whole quota: the rest ends with the period.
+        // Other processes use the whole quota, so the excess does not drain. A rest lasts a period.
         let mut pace = Pace::new(2.0, Duration::from_millis(100));
         pace.share = 0.4;
         pace.update(early, early);
         assert!(pace.update(Duration::from_secs(1), Duration::from_secs(2)));
-        assert_eq!(pace.rest(), Duration::from_millis(100));
+        assert_eq!(pace.rest_duration(), Duration::from_millis(100));
     }
 }

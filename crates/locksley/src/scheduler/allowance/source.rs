@@ -94,7 +94,7 @@ impl LastQuota {
 
 impl Source for System {
     fn processors(&mut self, shared: &Shared) -> Option<usize> {
-        ThreadAffinity::of_any(shared.affinities_of_workers())
+        ThreadAffinity::count_union(shared.affinities_of_workers())
     }
 
     fn quota(&mut self) -> Option<Quota> {

@@ -61,7 +61,7 @@ struct FakeSource(Arc<FakeSystem>);
 
 impl Source for FakeSource {
     fn processors(&mut self, shared: &Shared) -> Option<usize> {
-        let processors = ThreadAffinity::of_any(shared.affinities_of_workers());
+        let processors = ThreadAffinity::count_union(shared.affinities_of_workers());
         assert!(processors.is_none_or(|processors| processors > 0));
         self.0.readings.fetch_add(1, Ordering::Relaxed);
         Some(self.0.processors.load(Ordering::Relaxed))

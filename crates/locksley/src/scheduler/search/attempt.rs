@@ -2,7 +2,7 @@
 
 use super::cpu_placement::leave_its_processor;
 use super::grace_period::leave_to_owner;
-use super::near::{self, Neighbourhood};
+use super::locality::{self, Neighbourhood, Victim};
 use super::searcher::{Found, Searcher, run_idle_hooks};
 use crate::deque::Steal;
 use crate::primitive::spin_loop;
@@ -53,19 +53,17 @@ impl Searcher {
             }
         }
         if let Some(place_state) = worker.place_state() {
-            let around = Neighbourhood::of(worker, place_state);
-            let sent = self
-                .near
-                .next_place(&around, self.failures)
-                .and_then(|place| self.take_if_left(worker, place, true));
+            let neighbourhood = Neighbourhood::new(worker, place_state);
+            let place = self.far.next_place(&neighbourhood, self.failures);
+            let sent = place.and_then(|place| self.take_if_left(worker, place, true));
             if sent.is_some() {
                 return sent;
             }
-            if self.near.is_far_due() {
+            if self.far.must_try_far() {
                 // The last far victim may have been asked to open its deque.
                 self.open_by_force(worker);
             }
-            if !self.choose_near_victim(worker, &around) {
+            if !self.choose_victim(worker, &neighbourhood) {
                 return None;
             }
         } else {
@@ -76,17 +74,18 @@ impl Searcher {
 
     /// Chooses the victim of an attempt in a pool with several places. Returns true if the thief
     /// tries it. The policy sees the victim in either case: it may hold work and have no processor.
-    fn choose_near_victim(&mut self, worker: &Worker, around: &Neighbourhood<'_>) -> bool {
-        let chosen = self.near.next_victim(&mut self.victims, around, self.failures);
-        self.victim = chosen.map(|(victim, _)| victim);
-        let Some((victim, in_any_case)) = chosen else { return false };
-        if !near::is_far(worker, victim) {
+    fn choose_victim(&mut self, worker: &Worker, neighbourhood: &Neighbourhood<'_>) -> bool {
+        let victim = self.far.next_victim(&mut self.victims, neighbourhood, self.failures);
+        self.victim = victim.map(|victim| victim.slot);
+        let Some(Victim { slot, is_forced }) = victim else { return false };
+        if !locality::is_far(worker, slot) {
             return true;
         }
-        if in_any_case {
-            self.near.since_far = 0;
+        if is_forced {
+            self.far.attempts_since_far = 0;
+            return true;
         }
-        in_any_case || near::has_surplus(worker, victim)
+        locality::should_steal_far(worker, slot)
     }
 
     fn try_victim(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
@@ -135,7 +134,7 @@ impl Searcher {
         let victims = alike.into_iter().flat_map(move |first| first..first + slots);
         let victims =
             victims.map(move |victim| victim % slots).filter(move |&victim| victim != own);
-        victims.chain(near::by_distance(worker, first.unwrap_or(0)))
+        victims.chain(locality::by_distance(worker, first.unwrap_or(0)))
     }
 
     /// Takes from the inbox of any other worker or place.
@@ -155,8 +154,8 @@ impl Searcher {
     /// Takes from the inbox of another place, if its workers have left that alone for a moment.
     fn take_if_left(&mut self, worker: &Worker, place: usize, at_a_glance: bool) -> Option<Found> {
         let there = &worker.shared().place_states()[place];
-        let is_left = self.near.observe_inbox(place, there, at_a_glance);
-        if is_left { take_from_place(worker, place) } else { None }
+        let may_take = self.far.observe_inbox(place, there, at_a_glance);
+        if may_take { take_from_place(worker, place) } else { None }
     }
 
     pub(super) fn steal(&mut self, worker: &Worker, victim: usize) -> Option<Found> {

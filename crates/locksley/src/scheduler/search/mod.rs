@@ -8,7 +8,7 @@
 //! | `yielding.rs` | yields, hand-overs, and the counts of context switches |
 //! | `sleeping.rs` | sleeping, and what a worker looks at after it |
 //! | `victims.rs` | random victims |
-//! | `near.rs` | several places: near victims before far ones |
+//! | `locality.rs` | several places: near victims before far ones |
 //! | `grace_period.rs` | a task that its owner is about to run is left alone for a moment |
 //! | `untouched.rs` | which tasks no worker touches: what a sentinel looks for |
 //! | `cpu_placement.rs` | on which processors thieves and their peers run |
@@ -16,7 +16,7 @@
 mod attempt;
 mod cpu_placement;
 mod grace_period;
-mod near;
+mod locality;
 mod searcher;
 mod sleeping;
 mod untouched;

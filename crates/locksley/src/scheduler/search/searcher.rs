@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use super::cpu_placement::move_away;
-use super::near::Near;
+use super::locality::FarSearch;
 use super::untouched::Untouched;
 use super::victims::Victims;
 use crate::deque::OpenRequest;
@@ -29,7 +29,7 @@ pub(crate) struct Found {
 pub(crate) struct Searcher {
     pub(super) thief: Box<dyn Thief>,
     pub(super) victims: Victims,
-    pub(super) near: Near,
+    pub(super) far: FarSearch,
     /// Empty between calls of [`Shared::open_deques`]; kept for its memory.
     pub(super) open_requests: Vec<(usize, OpenRequest)>,
     /// True if this thief has an unanswered request to open a deque.
@@ -57,7 +57,7 @@ impl Searcher {
         Self {
             thief: shared.idle_policy.thief(worker, shared.workers),
             victims: Victims::new(slot),
-            near: Near::new(places),
+            far: FarSearch::new(places),
             open_requests: Vec::new(),
             has_open_request: false,
             failures: 0,
@@ -117,7 +117,7 @@ impl Searcher {
         };
         // It stays awake for a task that another place has only a moment to take: the worker there
         // may wait for this processor.
-        let must_stay = next == Move::Sleep && !is_over && self.near.keep_waiting();
+        let must_stay = next == Move::Sleep && !is_over && self.far.keep_waiting();
         if must_stay { Move::Yield } else { next }
     }
 
@@ -130,7 +130,7 @@ impl Searcher {
         worker.slot().begin_search();
         (self.failures, self.victim) = (0, None);
         (self.sleeps_on, self.has_polled) = (false, false);
-        self.near.begin_search();
+        self.far.begin_search();
         self.switches = worker.slot().switches().unwrap_or(0);
     }
 

@@ -50,7 +50,7 @@ impl Searcher {
         let found = self.sweep(worker, true);
         if found.is_none() && outcome == SleepOutcome::StayedAwake {
             // Otherwise it would sweep again at once, and have closed deques opened each time.
-            self.near.begin_wait();
+            self.far.begin_wait();
         }
         // Not if the poll has just allowed one more worker to be awake: that is this one.
         let has_timed_out = outcome == SleepOutcome::SentinelTimedOut;
@@ -105,7 +105,7 @@ impl Searcher {
             if sent.is_some() && !is_over_size && !place_state.inbox.is_probably_empty() {
                 // The awake workers of that place may be stuck, and this one takes one task a timed
                 // park.
-                let workers = place_state.range();
+                let workers = place_state.workers.clone();
                 shared.sleep.wake_first(|worker| workers.contains(&worker));
             }
             sent

@@ -30,7 +30,7 @@ impl Victims {
 
     /// A number below `bound`, which is not 0: 0 in half of all cases, 1 in a quarter, and so on;
     /// the last number as often as the one before it.
-    pub(super) fn halving(&mut self, bound: usize) -> usize {
+    pub(super) fn random_geometric(&mut self, bound: usize) -> usize {
         const MANY: usize = 1 << 30;
         (self.below(MANY) | MANY).trailing_zeros().min(bound as u32 - 1) as usize
     }
@@ -68,12 +68,12 @@ mod tests {
         let mut victims = Victims::new(0);
         let mut times = [0_u32; 4];
         for _ in 0..80_000 {
-            times[victims.halving(4)] += 1;
+            times[victims.random_geometric(4)] += 1;
         }
         for (times, expected) in times.into_iter().zip([40_000, 20_000, 10_000, 10_000]) {
             assert!((expected * 9 / 10..expected * 11 / 10).contains(&times), "{times}");
         }
-        assert!((0..100).all(|_| victims.halving(1) == 0));
+        assert!((0..100).all(|_| victims.random_geometric(1) == 0));
     }
 
     #[test]

@@ -35,9 +35,9 @@ use crate::sleep::Sleep;
 use crate::unwind::AbortOnUnwind;
 use size::{allowed_limit, policy_limit};
 
-/// The futures of a pool that wait, so that they can be cancelled.
-pub(crate) trait OwnedTasks: Any + Send + Sync {
-    /// Has all of them dropped.
+/// The futures of a pool that have returned `Pending`.
+pub(crate) trait CancelAll: Any + Send + Sync {
+    /// Makes the workers drop all of these futures.
     fn cancel_all(&self);
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Shared {
     pub(crate) can_lower_priority: bool,
     pub(crate) rules: Rules,
     panic_handler: Option<Arc<PanicHandler>>,
-    owned_tasks: Box<dyn OwnedTasks>,
+    owned_tasks: Box<dyn CancelAll>,
     /// Counts what keeps the pool open.
     pending: Pending,
     /// True if futures are dropped instead of polled, because only they keep the pool open.
@@ -85,7 +85,7 @@ impl Shared {
         workers: usize,
         borrowed_threads: usize,
         replacements: Replacements,
-        owned_tasks: Box<dyn OwnedTasks>,
+        owned_tasks: Box<dyn CancelAll>,
         configuration: Configuration,
     ) -> Arc<Self> {
         let Configuration { idle_policy, assists, .. } = configuration;
@@ -180,8 +180,8 @@ fn spreads(idle_policy: &dyn IdlePolicy, assists: Assists) -> bool {
     idle_policy.spreads()
         && assists.has(Assists::MOVES)
         && assists.has(Assists::RUNNABLE_THREADS)
-        && os::online().is_some_and(|online| online <= MOST_PROCESSORS)
-        && os::moves_threads()
+        && os::online_processors().is_some_and(|online| online <= MOST_PROCESSORS)
+        && os::can_move_threads()
 }
 
 impl fmt::Debug for Shared {

@@ -65,7 +65,7 @@ impl Worker {
         match self.deque.after_slow_push(index) {
             SlowPush::Closed => {}
             SlowPush::Open => {
-                self.shared.sleep.notify_open_push(&self.deque, &self.wake_token);
+                self.shared.sleep.notify_pushed_or_close(&self.deque, &self.wake_token);
             }
             SlowPush::Full(job) => self.execute(Found { job, from: self.slot_index }),
         }
