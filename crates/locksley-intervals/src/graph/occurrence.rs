@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use locksley::Worker;
-use locksley::extend::{Job, WorkerExt as _};
+use locksley::extend::{self, Job};
 use locksley_sys::unwind::AbortOnUnwind;
 
 use crate::graph::interval::Header;
@@ -29,7 +29,7 @@ impl<'w> Occurrence<'w> {
     pub(crate) unsafe fn end_body(interval: NonNull<Header>, outcome: Outcome, worker: &'w Worker) {
         // SAFETY: as the caller promises.
         if let Some(trace) = unsafe { interval.as_ref() }.trace() {
-            trace.add_stamp(Side::End, worker.stamp().unwrap_or_default());
+            trace.add_stamp(Side::End, extend::stamp().unwrap_or_default());
         }
         // SAFETY: as the caller promises.
         unsafe { Self::arrive(PointRef::end(interval), outcome, Some(worker)) };
@@ -134,9 +134,9 @@ pub(crate) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>
     let header = unsafe { interval.as_ref() };
     let root = header.root();
     match worker.filter(|worker| root.home.is_of(worker)) {
-        Some(worker) if header.extras.is_none() && !root.goes_round => {
+        Some(worker) if header.extras.is_none() => {
             // SAFETY: the header begins with its job, which is alive until the body has ended.
-            unsafe { worker.push(interval.cast()) };
+            unsafe { extend::push(worker, None, interval.cast()) };
         }
         // SAFETY: as the caller promises.
         own => unsafe { schedule_at_place(interval, own) },
@@ -154,18 +154,12 @@ unsafe fn schedule_at_place(interval: NonNull<Header>, own: Option<&Worker>) {
     let job: NonNull<Job> = interval.cast();
     // A clone: after the push the root may end, and the pool may be dropped, unless the caller is
     // its worker.
-    let root = header.root();
-    let home = root.home.clone();
+    let home = header.root().home.clone();
     let place = header.extras.as_ref().and_then(|extras| extras.place);
-    let next_place = || if root.goes_round { home.next_place() } else { None };
-    match (own, place.or_else(next_place)) {
+    match own {
         // SAFETY: the job is alive until the body has ended, and is pushed once.
-        (Some(worker), Some(place)) => unsafe { worker.push_near(place, job) },
+        Some(worker) => unsafe { extend::push(worker, place, job) },
         // SAFETY: as above.
-        (Some(worker), None) => unsafe { worker.push(job) },
-        // SAFETY: as above.
-        (None, Some(place)) => unsafe { home.send_near(place, job) },
-        // SAFETY: as above.
-        (None, None) => unsafe { home.send(job) },
+        None => unsafe { home.send(place, job) },
     }
 }

@@ -124,7 +124,7 @@ impl Worker {
     ) {
         let slot = self.slot_index();
         let fork = observer.stamp(slot);
-        let end = LatestStamp::new();
+        let end = LatestStamp::default();
         let second = ForkJob::new(|worker: &Worker| {
             let observer = worker.observer().expect("all workers of a pool are observed");
             let here = worker.slot_index();
