@@ -61,7 +61,8 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let (task, _outlives_the_lock) = shared(move |worker: &Worker| op(BroadcastContext::new(worker)));
+    let (task, _outlives_the_lock) =
+        shared(move |worker: &Worker| op(BroadcastContext::new(worker)));
     in_order(|| {
         for index in 0..crate::current_num_threads() {
             let task = task.clone();

@@ -19,8 +19,9 @@ use crate::scheduler::latch::Latch;
 /// It is a future. Its output is the value of the task, or a [`JoinError`]. To poll it again
 /// after that panics.
 ///
-/// A dropped handle detaches the task, which goes on. If it panics, or has panicked, the payload goes
-/// to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler). What it returns is dropped.
+/// A dropped handle detaches the task, which goes on. If it panics, or has panicked, the payload
+/// goes to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler). What it returns is
+/// dropped.
 ///
 /// # Examples
 /// ```

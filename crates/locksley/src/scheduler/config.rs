@@ -41,8 +41,8 @@ pub enum Affinity {
     /// workers wait there for their turns, and do not move to another place.
     ///
     /// A thread or a process that a task starts is bound as the worker is. The child of a task that
-    /// forks is not. [`PoolStats::bound_workers`](crate::stats::PoolStats::bound_workers) tells how many
-    /// workers the system has bound.
+    /// forks is not. [`PoolStats`](crate::stats::PoolStats) tells how many workers the system
+    /// has bound.
     Place,
 }
 
