@@ -71,12 +71,12 @@ fn by_edges(
 /// Runs all steps with a join of all blocks after each.
 fn by_joins(pool: &Pool, rod: Rod) -> Vec<Vec<f64>> {
     let (mut now, mut next) = (rod.blocks(), rod.blocks());
-    pool.install(|worker| {
+    pool.install(|_| {
         for _ in 0..rod.steps {
-            worker.scope(|worker, scope| {
+            locksley::in_place_scope(|scope| {
                 for (block, next) in next.iter_mut().enumerate() {
                     let now = &now;
-                    scope.spawn_on(worker, move |_, _| {
+                    scope.spawn(move |_| {
                         let left =
                             block.checked_sub(1).map_or(0.0, |left| now[left][rod.cells - 1]);
                         let right = now.get(block + 1).map_or(0.0, |right| right[0]);

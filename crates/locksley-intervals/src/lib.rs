@@ -53,4 +53,9 @@
 
 mod graph;
 
-pub use graph::*;
+pub use graph::handle::{Handle, Point};
+pub use graph::lock::{IntervalLock, Key};
+pub use graph::recording::{IntervalRecord, Recording};
+pub use graph::refusal::Refusal;
+pub use graph::root::{IntervalCancelled, Root, run};
+pub use graph::{builder::Builder, context::Context, guarded::Guarded, point_ref::Side};

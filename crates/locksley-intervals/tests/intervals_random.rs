@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::{divided, idle_policies, pools};
-use locksley::{Pool, Unplaced, Worker};
+use locksley::{Pool, Worker};
 use locksley_intervals::{Context, IntervalLock, Point, Refusal, Root, Side};
 
 const MOST: usize = 48;
@@ -395,7 +395,6 @@ fn divided_pools() -> impl Iterator<Item = Pool> {
     shapes.into_iter().flat_map(move |shape| {
         idle_policies().into_iter().enumerate().map(move |(n, with_policy)| {
             let pool = with_policy(divided(shape));
-            let pool = if n % 2 == 0 { pool } else { pool.unplaced(Unplaced::RoundRobin) };
             let pool = if n % 3 == 0 { pool } else { pool.oldest_first() };
             pool.build().expect("a pool can be built")
         })

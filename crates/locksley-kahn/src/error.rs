@@ -91,7 +91,7 @@ pub enum NetworkError {
         /// match network.run(&Pool::new(1)?) {
         ///     Err(NetworkError::Panicked { process: Some(process), error }) => {
         ///         assert_eq!(process, "careless");
-        ///         assert!(error.try_into_panic().unwrap().is::<&str>());
+        ///         assert!(error.into_panic().is::<&str>());
         ///     }
         ///     other => panic!("{other:?}"),
         /// }

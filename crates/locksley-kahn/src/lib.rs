@@ -64,10 +64,10 @@ mod tests;
 mod wait;
 
 pub use blocking::Over;
-pub use channel::{Receiver, Sender};
+pub use channel::{receiver::Receiver, sender::Sender};
 pub use error::{NetworkError, Waiting};
 pub use network::Network;
-pub use ports::{Inlet, Outlet, Ports};
+pub use ports::{Inlet, Outlet};
 pub use process::Product;
 pub use report::{ChannelReport, NetworkReport, ProcessReport};
 pub use running::Running;

@@ -347,14 +347,14 @@ impl Network {
         ports.declare(&mut Declared { channels, links, process: number });
         self.names.push(name.into_boxed_str());
         let (product, own) = Product::pair();
-        self.begin.push(Box::new(move |graph, worker| {
+        self.begin.push(Box::new(move |graph, _| {
             // The body may receive before it returns a future.
             let current = Current { graph, process: number, signal: None };
             let made = current.while_polled(|| {
                 unwind::halt(|| body(ports.own(&Owner { graph, process: number })))
             });
             match made {
-                Ok(future) => drop(worker.spawn_future(ProcessTask {
+                Ok(future) => drop(locksley::task::spawn(ProcessTask {
                     future: Some(future),
                     finish,
                     product: Some(own),

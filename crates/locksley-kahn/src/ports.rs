@@ -22,10 +22,8 @@ pub trait Ports: Send + 'static {
     /// What the process gets.
     type Owned: Send;
 
-    #[doc(hidden)]
     fn declare(&self, declared: &mut Declared<'_>);
 
-    #[doc(hidden)]
     fn own(self, owner: &Owner<'_>) -> Self::Owned;
 }
 

@@ -86,7 +86,7 @@ fn result<T>(
 ) -> Result<T, NetworkError> {
     match ended {
         Ok(result) => result,
-        Err(error) if error.is_panic() => Err(NetworkError::panicked(graph, error)),
+        Err(error) if !error.is_cancelled() => Err(NetworkError::panicked(graph, error)),
         Err(_) => Err(NetworkError::Cancelled),
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::grant::GrantBasis;
 use crate::report::{Report, ratio};
+use crate::slots::burden;
 
 impl Report {
     /// The meaning of the figures: a sentence about parallelism, and one for each large loss, by
@@ -49,7 +50,7 @@ impl Report {
             return "Nothing was measured: is the profiler the observer of this pool?".to_owned();
         }
         let (parallelism, burdened) = (self.parallelism(), self.burdened_parallelism());
-        let (most, cost) = (SLACK * workers, Self::BURDEN);
+        let (most, cost) = (SLACK * workers, burden());
         if self.workers == 1 {
             return format!("Parallelism {parallelism:.1}, of which one worker has no use.");
         }

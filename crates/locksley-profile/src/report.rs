@@ -6,7 +6,7 @@ use std::time::Duration;
 use locksley::stats::{PoolStats, WorkerStats};
 
 use crate::grant::{Grant, GrantBasis};
-use crate::slots::BURDEN;
+use crate::slots::burden;
 
 /// The figures of a region or a pool. Made by [`Profiler::measure`](crate::Profiler::measure) and
 /// [`Profiler::report`](crate::Profiler::report). Its `Display` is a table, and the
@@ -39,8 +39,9 @@ pub struct Report {
     pub work: Duration,
     /// The time of the longest path of tasks that come after each other: T∞.
     pub span: Duration,
-    /// The same, if each task that could be stolen costs [`BURDEN`](Self::BURDEN) more, and each
-    /// that was stolen twice that.
+    /// The same, if each task that could be stolen costs 5 µs more, and each that was
+    /// stolen twice that. These are the 15,000 instructions of Cilkview (He, Leiserson and
+    /// Leiserson, "The Cilkview scalability analyzer", SPAA 2010) at three a nanosecond.
     pub burdened_span: Duration,
     /// The time during tasks in which other threads had the processor. Work and span do not include
     /// it. It is measured for tasks that run for 0.2 ms without another event. Work and span
@@ -64,11 +65,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// The cost of a task that could be stolen in the burdened span: 5 µs, the 15,000
-    /// instructions of Cilkview (He, Leiserson and Leiserson, "The Cilkview scalability analyzer",
-    /// SPAA 2010) at three a nanosecond.
-    pub const BURDEN: Duration = Duration::from_nanos(BURDEN as u64);
-
     /// T1/T∞: the most processors that it can use.
     #[must_use]
     pub fn parallelism(&self) -> f64 {
@@ -95,8 +91,7 @@ impl Report {
     }
 
     /// The elapsed time divided by the [bound](Self::bound).
-    #[must_use]
-    pub fn of_bound(&self) -> f64 {
+    pub(crate) fn of_bound(&self) -> f64 {
         self.wall.as_secs_f64() / self.bound().as_secs_f64().max(1e-12)
     }
 }
@@ -124,7 +119,7 @@ impl fmt::Display for Report {
             self.span, self.burdened_span
         )?;
         write!(f, "  parallelism     {:>12.1}   ", self.parallelism())?;
-        writeln!(f, "burdened {:.1} ({:?} a task)", self.burdened_parallelism(), Self::BURDEN)?;
+        writeln!(f, "burdened {:.1} ({:?} a task)", self.burdened_parallelism(), burden())?;
         writeln!(f, "  processors PA   {:>12.2}{}", self.grant.processors, self.basis())?;
         writeln!(f, "  utilization     {:>12.3}   T1/(PA T)", self.utilization())?;
         write!(f, "  bound           {:>12.3?}   T1/PA + T∞ P/PA; ", self.bound())?;

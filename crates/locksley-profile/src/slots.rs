@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
 use locksley::extend::{MAX_SLOTS, Observer, Stamp};
 use locksley_sys::primitive::CachePadded;
@@ -18,6 +19,11 @@ use crate::clock::Clock;
 /// Cilkview takes 15,000 instructions (He, Leiserson and Leiserson, "The Cilkview scalability
 /// analyzer", SPAA 2010, section 3): some 5 µs, at three instructions a nanosecond.
 pub(crate) const BURDEN: i64 = 5_000;
+
+/// The same as a duration.
+pub(crate) const fn burden() -> Duration {
+    Duration::from_nanos(BURDEN as u64)
+}
 
 /// After this many nanoseconds without a reading of the clock, the worker asks the kernel if other
 /// threads had its processor. Preemptions are seldom shorter, and to ask takes a microsecond.

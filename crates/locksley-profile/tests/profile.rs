@@ -7,6 +7,11 @@ use std::time::{Duration, Instant};
 use locksley::{Pool, Worker, loops};
 use locksley_profile::{Profiler, Report};
 
+/// Calls `task` with the worker that the calling thread is.
+fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
+    Worker::with_current(|current| task(current.expect("a worker's thread")))
+}
+
 /// Keeps a processor busy.
 fn busy(time: Duration) {
     let begin = Instant::now();
@@ -77,11 +82,11 @@ fn the_work_of_one_worker_is_at_most_the_time_that_it_took() {
 fn a_scope_ends_with_its_longest_task() {
     let (profiler, pool) = profiled(2);
     let scoped = || {
-        profiler.measure(&pool, |worker| {
+        profiler.measure(&pool, |_| {
             busy(BIT);
-            worker.scope(|worker, scope| {
+            locksley::in_place_scope(|scope| {
                 for bits in [1, 2, 3, 2, 1] {
-                    scope.spawn_on(worker, move |_, _| busy(bits * BIT));
+                    scope.spawn(move |_| busy(bits * BIT));
                 }
             });
             busy(BIT);
@@ -106,13 +111,13 @@ fn iterations_of_a_loop_are_parallel() {
 fn code_that_waits_for_a_future_comes_after_it() {
     for workers in [1, 2] {
         let (profiler, pool) = profiled(workers);
-        let (sum, report) = profiler.measure(&pool, |worker| {
+        let (sum, report) = profiler.measure(&pool, |_| {
             busy(BIT);
-            let inner = worker.spawn_future(async {
+            let inner = locksley::task::spawn(async {
                 busy(BIT);
                 2
             });
-            let outer = worker.spawn_future(async move {
+            let outer = locksley::task::spawn(async move {
                 let two = inner.await.unwrap();
                 busy(BIT);
                 two + 3
@@ -156,10 +161,10 @@ fn the_profiler_works_after_a_panic() {
         panics(&|worker| {
             worker.join(|_| panic!("in a first half"), |w| tree(w, 2));
         });
-        panics(&|worker| {
-            worker.scope(|worker, scope| {
-                scope.spawn_on(worker, |_, _| panic!("in a task"));
-                scope.spawn_on(worker, |worker, _| tree(worker, 2));
+        panics(&|_| {
+            locksley::in_place_scope(|scope| {
+                scope.spawn(|_| panic!("in a task"));
+                scope.spawn(|_| on_worker(|worker| tree(worker, 2)));
             });
         });
         let ((), report) = profiler.measure(&pool, |worker| tree(worker, 3));

@@ -1,5 +1,4 @@
-//! Semaphore, mutex, condition variable, barrier, once cell and join counter for tasks of any
-//! executor.
+//! Semaphore, mutex, condition variable, barrier and once cell for tasks of any executor.
 //!
 //! Use them where tasks wait for each other, and where the kernel may suspend a thread at any
 //! moment because there are more threads than processors. All waits are futures that know no
@@ -24,7 +23,9 @@
 //! | [`Condvar`] | a notification | std's |
 //! | [`Barrier`] | other tasks | std's, tokio's |
 //! | [`OnceCell`] | a value that one of the tasks makes | tokio's |
-//! | [`JoinCounter`] | a fixed number of signals | a countdown latch (Hood) |
+//!
+//! A task that waits for `n` signals acquires `n` permits of a semaphore that begins with none (a
+//! countdown latch, Hood's join counter).
 //!
 //! There are no channels here: crates such as `async-channel` and `flume`, and `tokio::sync`, have
 //! channels for any executor.
@@ -56,7 +57,6 @@
 
 mod barrier;
 mod condvar;
-mod join_counter;
 #[cfg(all(test, loom))]
 mod models;
 mod mutex;
@@ -68,7 +68,7 @@ mod wait_queue;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::Condvar;
-pub use join_counter::JoinCounter;
 pub use mutex::{Mutex, MutexGuard};
 pub use once_cell::{OnceCell, SetError};
-pub use semaphore::{Acquire, Closed, Permit, Semaphore, TryAcquireError};
+pub use semaphore::error::{Closed, TryAcquireError};
+pub use semaphore::{Semaphore, acquire::Acquire, permit::Permit};

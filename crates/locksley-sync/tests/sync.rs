@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use locksley::{Pool, task};
-use locksley_sync::{Barrier, Condvar, JoinCounter, Mutex, OnceCell, Semaphore};
+use locksley_sync::{Barrier, Condvar, Mutex, OnceCell, Semaphore};
 use pollster::block_on;
 
 const THREADS: usize = 6;
@@ -263,24 +263,24 @@ fn a_value_is_made_once() {
 #[test]
 fn signals_are_counted() {
     for round in 0..200 {
-        let counter = Arc::new(JoinCounter::new(THREADS * 10));
-        let (there, sent) = (Arc::clone(&counter), Arc::new(AtomicUsize::new(0)));
+        let signals = Arc::new(Semaphore::new(0));
+        let (there, sent) = (Arc::clone(&signals), Arc::new(AtomicUsize::new(0)));
         let count = Arc::clone(&sent);
         let waiter = {
-            let (counter, sent) = (Arc::clone(&counter), Arc::clone(&sent));
+            let (signals, sent) = (Arc::clone(&signals), Arc::clone(&sent));
             thread::spawn(move || {
-                block_on(counter.wait());
+                block_on(signals.acquire_many(THREADS * 10)).unwrap().forget();
                 sent.load(Ordering::Relaxed)
             })
         };
         in_all_threads(move |_, _| {
             for _ in 0..10 {
                 count.fetch_add(1, Ordering::Relaxed);
-                there.signal();
+                there.add_permits(1);
             }
         });
         assert_eq!(waiter.join().unwrap(), THREADS * 10, "round {round}");
-        assert!(counter.is_complete());
+        assert_eq!(signals.available_permits(), 0);
     }
 }
 

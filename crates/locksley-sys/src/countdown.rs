@@ -6,7 +6,7 @@ mod models;
 use crate::primitive::{AtomicUsize, Ordering, const_unless_loom};
 
 /// The number of parts that have not ended. The last one to end learns that it was the last, and
-/// acts on it: a scope sets a latch, a join counter wakes its waiters.
+/// acts on it: a scope sets a latch.
 #[derive(Debug)]
 pub struct Countdown(AtomicUsize);
 

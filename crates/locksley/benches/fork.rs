@@ -237,10 +237,10 @@ fn scope(c: &mut Criterion) {
     let (pool, rayon) = pools(1);
     let mut group = c.benchmark_group("scope of 100");
     group.throughput(Throughput::Elements(100));
-    let on_locksley = |w: &Worker| {
-        w.scope(|w, scope| {
+    let on_locksley = |_: &Worker| {
+        locksley::in_place_scope(|scope| {
             (0..100).for_each(|n| {
-                scope.spawn_on(w, move |_, _| {
+                scope.spawn(move |_| {
                     black_box(n);
                 });
             });

@@ -26,12 +26,12 @@ fn body(item: u64, steps: u64) -> u64 {
     x
 }
 
-fn found(w: &Worker, items: u64, steps: u64) -> u64 {
-    par(0..items).on(w).reduce(|| 0, |sum, item| sum ^ body(item, steps), |a, b| a ^ b)
+fn found(_: &Worker, items: u64, steps: u64) -> u64 {
+    par(0..items).reduce(|| 0, |sum, item| sum ^ body(item, steps), |a, b| a ^ b)
 }
 
-fn tuned(w: &Worker, items: u64, steps: u64, leaf: usize) -> u64 {
-    let items = par(0..items).on(w).grain(leaf);
+fn tuned(_: &Worker, items: u64, steps: u64, leaf: usize) -> u64 {
+    let items = par(0..items).grain(leaf);
     items.reduce(|| 0, |sum, item| sum ^ body(item, steps), |a, b| a ^ b)
 }
 

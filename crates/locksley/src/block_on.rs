@@ -32,8 +32,8 @@ use crate::scheduler::latch::Flag;
 /// # Examples
 /// ```
 /// let pool = locksley::Pool::new(1)?;
-/// let answer = pool.install(|worker| {
-///     let task = worker.spawn_future(async { 42 });
+/// let answer = pool.install(|_| {
+///     let task = locksley::task::spawn(async { 42 });
 ///     // One worker is enough: its replacement runs the task.
 ///     locksley::block_on(task).unwrap()
 /// });
@@ -90,8 +90,7 @@ impl Signal {
     }
 
     /// True if a wait would end at once.
-    #[must_use]
-    pub fn is_given(&self) -> bool {
+    fn is_given(&self) -> bool {
         self.flag.is_set()
     }
 

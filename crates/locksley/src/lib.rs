@@ -48,8 +48,8 @@
 //! Free functions use the pool of the calling worker, or else the [global pool](Pool::global). They
 //! panic if they need the global pool and it cannot be built, for example because the environment
 //! variable `LOCKSLEY_WORKERS` is not a number. This variable fixes the number of workers of every
-//! pool that sets none. A task that gets its [`Worker`] as an argument can call the same operations
-//! on it.
+//! pool that sets none. A task that gets its [`Worker`] as an argument can call
+//! [`join`](Worker::join) on it, which saves a look-up.
 
 /// The README's examples are tests.
 #[cfg(doctest)]
@@ -96,8 +96,8 @@ use locksley_sys::{countdown, primitive, unwind};
 pub use block_on::block_on;
 pub use blocking::blocking;
 pub use cancellation::{Cancellation, Cancelled};
-pub use fork::{Scope, Spawn, in_place_scope, join, scope, scope_until, spawn, spawn_with};
-pub use pool::{BuildError, Pool, PoolBuilder, SizeError, WorkerThread};
-pub use scheduler::Worker;
-pub use scheduler::config::Affinity;
-pub use scheduler::division::Unplaced;
+pub use fork::join::join;
+pub use fork::scope::{Scope, in_place_scope, scope, scope_until};
+pub use fork::spawn::{Spawn, spawn, spawn_with};
+pub use pool::{Pool, builder::PoolBuilder, error::BuildError, thread::WorkerThread};
+pub use scheduler::{config::Affinity, worker::Worker};

@@ -56,17 +56,11 @@ pub trait Observer: Send + Sync + 'static {
     fn resume(&self, slot: usize, paused: Stamp);
 }
 
-/// The maximum of the stamps of several causes.
+/// The maximum of the stamps of several causes. Zero by default.
 #[derive(Debug, Default)]
 pub struct LatestStamp([AtomicU64; 2]);
 
 impl LatestStamp {
-    /// The maximum of no stamps: zero.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a cause. The code that makes the effect run orders memory.
     pub fn record(&self, cause: Stamp) {
         for (latest, new) in self.0.iter().zip(cause.0) {

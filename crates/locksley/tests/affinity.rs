@@ -84,17 +84,17 @@ fn workers_are_bound_to_their_places_on_request_only() {
     let builder = || Pool::builder().workers(ids.len() + 1).places(places.clone());
     let free = builder().assists(Assists::ALL.without(Assists::MOVES)).build().unwrap();
     assert!(free.broadcast(|_| allowed()).iter().all(|allowed| *allowed == before));
-    assert_eq!(free.bound_workers(), 0);
+    assert_eq!(free.stats().bound_workers, 0);
     let bound = builder().affinity(Affinity::Place).build().unwrap();
     // While workers move each other, as on a shared machine.
     for _ in 0..100 {
-        bound.install(|w| locksley::loops::par(0..1000_u64).on(w).for_each(|n| assert!(n < 1000)));
+        bound.install(|_| locksley::loops::par(0..1000_u64).for_each(|n| assert!(n < 1000)));
     }
     drop(free);
     let at = |list: &str| format!("Cpus_allowed_list:\t{list}");
     let mut wanted: Vec<_> = ids.iter().map(|id| at(&id.to_string())).collect();
     wanted.push(before.clone());
-    assert_eq!(bound.bound_workers(), ids.len(), "all but the last");
+    assert_eq!(bound.stats().bound_workers, ids.len(), "all but the last");
     // While a worker is moved, its mask differs for an instant.
     let is_so = || bound.broadcast(|_| allowed()) == wanted;
     assert!((0..100).any(|_| is_so()), "{wanted:?}");

@@ -106,10 +106,10 @@ fn meddle(pool: &Pool, pulls_wanted: u64, one_is_needed: bool) {
     let begun = Instant::now();
     loop {
         let tasks = || {
-            pool.install(|w| {
-                w.scope(|w, scope| {
+            pool.install(|_| {
+                locksley::in_place_scope(|scope| {
                     for _ in 0..16 {
-                        scope.spawn_on(w, |_, _| {
+                        scope.spawn(|_| {
                             let busy = Instant::now() + Duration::from_micros(300);
                             while Instant::now() < busy {
                                 std::hint::spin_loop();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Confined, Restless, Sleepy, message};
+use common::{Confined, Restless, Sleepy, message, on_worker};
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on, blocking};
 use locksley_sync::Semaphore;
 
@@ -44,9 +44,9 @@ fn the_tasks_of_the_only_worker_run_while_it_blocks() {
     for pool in pools(1) {
         for _ in 0..50 {
             let (sender, receiver) = channel();
-            let received = pool.install(move |w| {
-                w.spawn(move |_| sender.send(1).unwrap());
-                w.blocking(|| receiver.recv_timeout(SOON))
+            let received = pool.install(move |_| {
+                locksley::spawn(move || sender.send(1).unwrap());
+                locksley::blocking(|| receiver.recv_timeout(SOON))
             });
             assert_eq!(received, Ok(1));
         }
@@ -57,15 +57,15 @@ fn the_tasks_of_the_only_worker_run_while_it_blocks() {
 fn as_many_threads_work_as_the_pool_has_workers() {
     for pool in pools(3) {
         let (at_work, done) = (AtomicUsize::new(0), AtomicBool::new(false));
-        pool.install(|w| {
-            w.scope(|w, scope| {
+        pool.install(|_| {
+            locksley::in_place_scope(|scope| {
                 for _ in 0..3 {
-                    scope.spawn_on(w, |w, _| w.blocking(|| wait_until(&done)));
+                    scope.spawn(|_| on_worker(|_| locksley::blocking(|| wait_until(&done))));
                 }
                 // These tasks need three threads at the same time, while two or three of the
                 // workers block.
                 for _ in 0..3 {
-                    scope.spawn_on(w, |_, _| {
+                    scope.spawn(|_| {
                         at_work.fetch_add(1, Ordering::AcqRel);
                         while at_work.load(Ordering::Acquire) < 3 {
                             thread::yield_now();
@@ -86,8 +86,8 @@ fn tasks_that_arrive_while_all_workers_block_are_run() {
         let blocked = Arc::new(AtomicUsize::new(0));
         for _ in 0..2 {
             let (released, blocked) = (Arc::clone(&released), Arc::clone(&blocked));
-            pool.spawn(move |w| {
-                w.blocking(|| {
+            pool.spawn(move |_| {
+                locksley::blocking(|| {
                     blocked.fetch_add(1, Ordering::AcqRel);
                     wait_until(&released);
                 });
@@ -96,8 +96,8 @@ fn tasks_that_arrive_while_all_workers_block_are_run() {
         while blocked.load(Ordering::Acquire) < 2 {
             thread::yield_now();
         }
-        let sum = pool.install(|w| {
-            let all = locksley::loops::par(0..100_000_u64).on(w);
+        let sum = pool.install(|_| {
+            let all = locksley::loops::par(0..100_000_u64);
             all.reduce(|| 0, |a, n| a + n, |a, b| a + b)
         });
         assert_eq!(sum, 4_999_950_000);
@@ -117,18 +117,20 @@ fn a_replacement_has_the_index_of_the_worker_and_a_thread_and_data_of_its_own() 
         let (sender, receiver) = channel();
         for _ in 0..100 {
             let sender = sender.clone();
-            w.spawn(move |w| {
-                let (index, id) = *w.data::<(usize, thread::ThreadId)>().unwrap();
-                assert_eq!(id, thread::current().id());
-                assert!(index < w.workers());
-                let name = thread::current().name().unwrap().to_owned();
-                thread::sleep(Duration::from_millis(1));
-                sender.send((w.index(), name)).unwrap();
+            locksley::spawn(move || {
+                on_worker(|w| {
+                    let (index, id) = *w.data::<(usize, thread::ThreadId)>().unwrap();
+                    assert_eq!(id, thread::current().id());
+                    assert!(index < w.workers());
+                    let name = thread::current().name().unwrap().to_owned();
+                    thread::sleep(Duration::from_millis(1));
+                    sender.send((w.index(), name)).unwrap();
+                })
             });
         }
         drop(sender);
         let here = w.index();
-        (here, w.blocking(|| receiver.iter().collect::<Vec<_>>()))
+        (here, locksley::blocking(|| receiver.iter().collect::<Vec<_>>()))
     });
     let (here, seen) = seen;
     assert_eq!(seen.len(), 100);
@@ -152,7 +154,7 @@ fn pinned_tasks_wait_for_the_blocked_worker() {
         let (pool, released) = (&pool, &released);
         scope.spawn(move || {
             pool.install(|w| {
-                w.blocking(|| {
+                locksley::blocking(|| {
                     sender.send((w.index(), thread::current().id())).unwrap();
                     wait_until(released);
                 });
@@ -178,14 +180,14 @@ fn after_a_panic_in_the_call_the_replacement_is_free_again() {
     let pool = Pool::builder().workers(1).replacements(1).build().unwrap();
     for _ in 0..20 {
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            pool.install(|w| w.blocking(|| panic!("in the call")))
+            pool.install(|_| locksley::blocking(|| panic!("in the call")))
         }));
         assert_eq!(message(&*caught.unwrap_err()), "in the call");
         // The replacement is free again.
         let (sender, receiver) = channel();
-        let received = pool.install(move |w| {
-            w.spawn(move |_| sender.send(2).unwrap());
-            w.blocking(|| receiver.recv_timeout(SOON))
+        let received = pool.install(move |_| {
+            locksley::spawn(move || sender.send(2).unwrap());
+            locksley::blocking(|| receiver.recv_timeout(SOON))
         });
         assert_eq!(received, Ok(2));
     }
@@ -194,9 +196,9 @@ fn after_a_panic_in_the_call_the_replacement_is_free_again() {
 #[test]
 fn a_nested_blocking_call_takes_no_second_replacement() {
     let pool = Pool::builder().workers(1).replacements(4).build().unwrap();
-    pool.install(|w| {
-        w.blocking(|| w.blocking(|| blocking(|| ())));
-        w.blocking(|| ());
+    pool.install(|_| {
+        locksley::blocking(|| locksley::blocking(|| blocking(|| ())));
+        locksley::blocking(|| ());
     });
     assert!(pool.stats().workers.len() <= 2, "one replacement, at most");
 }
@@ -208,8 +210,8 @@ fn there_are_no_more_replacements_than_the_limit() {
         let (released, blocked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         for _ in 0..10 {
             let (released, blocked) = (Arc::clone(&released), Arc::clone(&blocked));
-            pool.spawn(move |w| {
-                w.blocking(|| {
+            pool.spawn(move |_| {
+                locksley::blocking(|| {
                     blocked.fetch_add(1, Ordering::AcqRel);
                     wait_until(&released);
                 });
@@ -237,7 +239,7 @@ fn a_pool_on_threads_of_the_program_has_no_replacements() {
             Ok(())
         });
         let pool = pool.unwrap();
-        assert_eq!(pool.install(|w| w.blocking(|| 5)), 5);
+        assert_eq!(pool.install(|_| locksley::blocking(|| 5)), 5);
         assert_eq!(pool.stats().workers.len(), 1);
     });
 }
@@ -255,9 +257,9 @@ fn hooks_are_called_on_the_threads_of_replacements_and_the_pool_waits_for_them()
         .build()
         .unwrap();
     let (sender, receiver) = channel();
-    pool.install(move |w| {
-        w.spawn(move |_| sender.send(()).unwrap());
-        w.blocking(|| receiver.recv_timeout(SOON)).unwrap();
+    pool.install(move |_| {
+        locksley::spawn(move || sender.send(()).unwrap());
+        locksley::blocking(|| receiver.recv_timeout(SOON)).unwrap();
     });
     drop(pool);
     assert_eq!(ended.load(Ordering::Acquire), 2);
@@ -273,17 +275,19 @@ fn tasks_that_a_replacement_leaves_are_run_by_others() {
         for _ in 0..20 {
             let (sender, receiver) = channel();
             let count = Arc::clone(&count);
-            pool.spawn(move |w| {
-                w.spawn(move |w| {
-                    for _ in 0..50 {
-                        let count = Arc::clone(&count);
-                        w.spawn(move |_| {
-                            count.fetch_add(1, Ordering::AcqRel);
-                        });
-                    }
-                    sender.send(()).unwrap();
+            pool.spawn(move |_| {
+                locksley::spawn(move || {
+                    on_worker(|_| {
+                        for _ in 0..50 {
+                            let count = Arc::clone(&count);
+                            locksley::spawn(move || {
+                                count.fetch_add(1, Ordering::AcqRel);
+                            });
+                        }
+                        sender.send(()).unwrap();
+                    })
                 });
-                w.blocking(|| receiver.recv_timeout(SOON)).unwrap();
+                locksley::blocking(|| receiver.recv_timeout(SOON)).unwrap();
             });
         }
         let patience = Instant::now() + SOON;
@@ -305,10 +309,12 @@ fn a_tree_whose_leaves_block_is_counted_right() {
         let seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let left = 1 + (seed >> 33) % (size - 1);
         match seed >> 61 {
-            0 => w.blocking(|| thread::sleep(Duration::from_micros(30))),
-            1 => w.blocking(|| ()),
-            2 => w.scope(|w, scope| {
-                scope.spawn_on(w, |w, _| w.blocking(|| assert!(w.index() < w.workers())));
+            0 => locksley::blocking(|| thread::sleep(Duration::from_micros(30))),
+            1 => locksley::blocking(|| ()),
+            2 => locksley::in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    on_worker(|w| locksley::blocking(|| assert!(w.index() < w.workers())))
+                });
                 scope.spawn(|_| blocking(thread::yield_now));
             }),
             _ => {}
@@ -346,14 +352,14 @@ fn a_task_that_waits_on_a_released_replacement_goes_on() {
     let pool = Pool::builder().workers(1).replacements(1).build().unwrap();
     let (sender, receiver) = channel();
     let (its_begin, its_end) = (Arc::clone(&begin), Arc::clone(&end));
-    pool.install(move |worker| {
-        worker.spawn(move |_| {
+    pool.install(move |_| {
+        locksley::spawn(move || {
             block_on(its_begin.acquire()).unwrap().forget();
             block_on(its_end.acquire()).unwrap().forget();
             sender.send(thread::current().id()).unwrap();
         });
         // Until the replacement has taken the task.
-        worker.blocking(|| {
+        locksley::blocking(|| {
             begin.add_permits(1);
             while begin.available_permits() > 0 {
                 thread::yield_now();
@@ -390,10 +396,10 @@ fn a_replacement_with_a_new_index_releases_its_own_replacement() {
     const END: usize = 5;
     let (is_busy, may_block) = (at(OTHER_IS_BUSY), wait(OTHER_MAY_BLOCK));
     let (blocks, end) = (at(OTHER_BLOCKS), wait(END));
-    pool.spawn_with(Spawn::At(1), move |w| {
+    pool.spawn_with(Spawn::At(1), move |_| {
         is_busy();
         may_block();
-        w.blocking(|| {
+        locksley::blocking(|| {
             blocks();
             end();
         });
@@ -402,16 +408,18 @@ fn a_replacement_with_a_new_index_releases_its_own_replacement() {
     let (replacement_blocks, is_back) = (wait(REPLACEMENT_BLOCKS), at(ONE_IS_BACK));
     let [its_end, end] = [wait(END), wait(END)];
     let (sender, ended) = channel();
-    pool.spawn_with(Spawn::At(0), move |w| {
+    pool.spawn_with(Spawn::At(0), move |_| {
         other_is_busy();
-        w.spawn(move |w| {
-            w.blocking(|| {
-                its_call();
-                its_end();
-            });
-            sender.send(()).unwrap();
+        locksley::spawn(move || {
+            on_worker(|_| {
+                locksley::blocking(|| {
+                    its_call();
+                    its_end();
+                });
+                sender.send(()).unwrap();
+            })
         });
-        w.blocking(replacement_blocks);
+        locksley::blocking(replacement_blocks);
         is_back();
         end();
     });

@@ -136,8 +136,8 @@ fn dropping_the_pool_runs_its_accepted_tasks() {
             let pool = Pool::builder().workers(workers).with_current_thread().build().unwrap();
             for _ in 0..20 {
                 let count = Arc::clone(&count);
-                pool.spawn(move |w| {
-                    w.spawn(move |_| {
+                pool.spawn(move |_| {
+                    locksley::spawn(move || {
                         count.fetch_add(1, Ordering::Relaxed);
                     });
                 });
@@ -171,13 +171,13 @@ fn a_borrowed_thread_can_go_on_after_the_pool_is_closed() {
         // No thread would run a spawned task, so it is dropped.
         let kept = Arc::new(());
         let here = Arc::clone(&kept);
-        Worker::with_current(|current| current.unwrap().spawn(move |_| drop(here)));
+        locksley::spawn(move || drop(here));
         let here = Arc::clone(&kept);
         locksley::spawn_with(locksley::Spawn::Fifo, move || drop(here));
         assert_eq!(Arc::strong_count(&kept), 1);
         // No worker is left to send to.
         let sent = std::panic::catch_unwind(|| {
-            Worker::with_current(|current| current.unwrap().broadcast(|_| ()))
+            locksley::in_place_scope(|scope| scope.spawn_broadcast(|_, _| ()));
         });
         assert!(sent.is_err());
     });

@@ -17,7 +17,7 @@ fn every_worker_runs_a_broadcast_once_and_results_are_in_order() {
     for pool in pools() {
         let indices: Vec<_> = (0..pool.workers()).collect();
         assert_eq!(pool.broadcast(|w| w.index()), indices, "from outside");
-        assert_eq!(pool.install(|w| w.broadcast(|w| w.index())), indices, "from inside");
+        assert_eq!(pool.install(|_| pool.broadcast(|w| w.index())), indices, "from inside");
         // They run at the same time, on any number of processors.
         let all = Barrier::new(pool.workers());
         pool.broadcast(|_| {
@@ -141,7 +141,7 @@ fn tasks_for_a_worker_run_there_in_the_order_of_sending() {
             if n < 100 {
                 pool.spawn_with(Spawn::At(index), task)
             } else {
-                pool.install(|w| w.spawn_with(Spawn::At(index), task))
+                pool.install(|_| pool.spawn_with(Spawn::At(index), task))
             }
         }
         drop(sender);
@@ -158,8 +158,8 @@ fn tasks_for_a_worker_run_there_in_the_order_of_sending() {
 fn a_worker_runs_its_own_tasks_before_pinned_ones() {
     let pool = Pool::new(1).unwrap();
     let order = Mutex::new(Vec::new());
-    pool.install(|w| {
-        w.scope(|_, scope| {
+    pool.install(|_| {
+        locksley::in_place_scope(|scope| {
             scope.spawn_broadcast(|_, _| order.lock().unwrap().push("sent"));
             scope.spawn(|_| order.lock().unwrap().push("own"));
         });

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use common::{message, pools};
+use common::{message, on_worker, pools};
 use locksley::loops::par;
 use locksley::{Cancellation, Cancelled, Pool, Scope, Spawn, Worker, scope_until};
 
@@ -65,10 +65,10 @@ fn a_long_chain_of_children_is_dropped_in_bounded_stack() {
 fn a_token_that_is_not_cancelled_changes_nothing() {
     for pool in pools() {
         let (token, count) = (Cancellation::new(), AtomicUsize::new(0));
-        let result = pool.install(|w| {
-            w.scope_until(&token, |w, scope| {
+        let result = pool.install(|_| {
+            locksley::scope_until(&token, |scope| {
                 for _ in 0..100 {
-                    scope.spawn_on(w, |_, scope| {
+                    scope.spawn(|scope| {
                         scope.spawn(|_| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
@@ -89,13 +89,13 @@ fn a_token_that_is_not_cancelled_changes_nothing() {
 fn tasks_that_have_not_begun_are_dropped_before_the_scope_ends() {
     let (token, alive, begun) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
     let own = token.child();
-    let result = Pool::new(1).unwrap().install(|w| {
-        w.scope_until(&own, |w, scope| {
+    let result = Pool::new(1).unwrap().install(|_| {
+        locksley::scope_until(&own, |scope| {
             for n in 0..10 {
                 let counted = Counted::new(&alive);
                 let (begun, own) = (&begun, &own);
                 // The worker takes the newest first.
-                scope.spawn_on(w, move |_, _| {
+                scope.spawn(move |_| {
                     begun.fetch_add(1, Ordering::Relaxed);
                     if n == 7 {
                         own.cancel();
@@ -142,9 +142,9 @@ fn a_scope_waits_for_tasks_that_have_begun() {
         AtomicBool::new(false),
         AtomicBool::new(false),
     );
-    let result = pool.install(|w| {
-        w.scope_until(&token, |w, scope| {
-            scope.spawn_on(w, |_, _| {
+    let result = pool.install(|_| {
+        locksley::scope_until(&token, |scope| {
+            scope.spawn(|_| {
                 begun.store(true, Ordering::Release);
                 wait_until(&may_end);
                 assert!(token.is_cancelled());
@@ -162,17 +162,17 @@ fn a_scope_waits_for_tasks_that_have_begun() {
 #[test]
 fn inner_scopes_are_cancelled_with_outer_ones_and_not_vice_versa() {
     for pool in pools() {
-        pool.install(|w| {
+        pool.install(|_| {
             let outer = Cancellation::new();
-            let outcome = w.scope_until(&outer, |w, _| {
+            let outcome = locksley::scope_until(&outer, |_| {
                 let own = outer.child();
-                let inner = w.scope_until(&own, |_, inner| {
+                let inner = locksley::scope_until(&own, |inner| {
                     own.cancel();
                     inner.spawn(|_| unreachable!());
                 });
                 assert_eq!((inner, outer.check()), (Err(Cancelled), Ok(())));
                 let own = outer.child();
-                let inner = w.scope_until(&own, |_, inner| {
+                let inner = locksley::scope_until(&own, |inner| {
                     outer.cancel();
                     inner.spawn(|_| unreachable!());
                     own.check()
@@ -190,12 +190,12 @@ fn a_panic_takes_precedence_over_the_error() {
         let (token, alive) = (Cancellation::new(), AtomicUsize::new(0));
         let own = token.child();
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            pool.install(|w| {
-                w.scope_until(&own, |w, scope| {
+            pool.install(|_| {
+                locksley::scope_until(&own, |scope| {
                     for n in 0..50 {
                         let counted = Counted::new(&alive);
                         let own = &own;
-                        scope.spawn_on(w, move |_, _| {
+                        scope.spawn(move |_| {
                             let _counted = counted;
                             if n == 49 {
                                 own.cancel();
@@ -208,8 +208,8 @@ fn a_panic_takes_precedence_over_the_error() {
         }));
         assert_eq!(message(&*caught.unwrap_err()), "and cancelled");
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            pool.install(|w| {
-                par(0..1000).on(w).cancel(&token).for_each(|n| {
+            pool.install(|_| {
+                par(0..1000).cancel(&token).for_each(|n| {
                     if n == 0 {
                         token.cancel();
                         panic!("in a loop");
@@ -233,11 +233,11 @@ fn a_panic_of_a_dropped_closure_arrives() {
         }
     }
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        Pool::new(1).unwrap().install(|w| {
+        Pool::new(1).unwrap().install(|_| {
             let token = Cancellation::new();
-            w.scope_until(&token, |w, scope| {
+            locksley::scope_until(&token, |scope| {
                 let loud = Loud;
-                scope.spawn_on(w, move |_, _| drop(loud));
+                scope.spawn(move |_| drop(loud));
                 token.cancel();
             })
         })
@@ -249,11 +249,11 @@ fn a_panic_of_a_dropped_closure_arrives() {
 fn loops_that_are_not_cancelled_have_the_usual_results() {
     let token = Cancellation::new();
     for pool in pools() {
-        let squares = pool.install(|w| par(0..10_001_u64).on(w).cancel(&token).map(|n| n * n));
+        let squares = pool.install(|_| par(0..10_001_u64).cancel(&token).map(|n| n * n));
         let squares = squares.unwrap();
         assert!(squares.iter().enumerate().all(|(n, &square)| square == (n * n) as u64));
-        let sum = pool.install(|w| {
-            let all = par(&squares).on(w).cancel(&token);
+        let sum = pool.install(|_| {
+            let all = par(&squares).cancel(&token);
             all.reduce(|| 0, |sum, &square| sum + square, |a, b| a + b)
         });
         assert_eq!(sum, Ok(squares.iter().sum()));
@@ -270,8 +270,8 @@ fn a_loop_stops_between_its_leaves() {
     const ITEMS: usize = 1 << 30; // takes seconds if it is not stopped
     for pool in pools() {
         let (token, visited) = (Cancellation::new(), AtomicUsize::new(0));
-        let result = pool.install(|w| {
-            par(0..ITEMS).on(w).cancel(&token).for_each(|_| {
+        let result = pool.install(|_| {
+            par(0..ITEMS).cancel(&token).for_each(|_| {
                 if visited.fetch_add(1, Ordering::Relaxed) == 5000 {
                     token.cancel();
                 }
@@ -286,8 +286,8 @@ fn a_loop_stops_between_its_leaves() {
 fn results_of_a_loop_that_was_stopped_are_dropped() {
     for pool in pools() {
         let (token, alive, made) = (Cancellation::new(), AtomicUsize::new(0), AtomicUsize::new(0));
-        let result = pool.install(|w| {
-            par(0..100_000_u32).on(w).cancel(&token).map(|n| {
+        let result = pool.install(|_| {
+            par(0..100_000_u32).cancel(&token).map(|n| {
                 made.fetch_add(1, Ordering::Relaxed);
                 if n == 10 {
                     token.cancel();
@@ -311,7 +311,7 @@ fn each_task_runs_or_is_dropped() {
         run: AtomicUsize,
         alive: AtomicUsize,
     }
-    fn grow<'s>(w: &Worker, scope: &Scope<'s>, counts: &'s Counts, depth: u32) {
+    fn grow<'s>(_: &Worker, scope: &Scope<'s>, counts: &'s Counts, depth: u32) {
         counts.run.fetch_add(1, Ordering::Relaxed);
         if depth == 0 {
             return;
@@ -319,9 +319,11 @@ fn each_task_runs_or_is_dropped() {
         for _ in 0..2 {
             counts.made.fetch_add(1, Ordering::Relaxed);
             let counted = Counted::new(&counts.alive);
-            scope.spawn_on(w, move |w, scope| {
-                grow(w, scope, counts, depth - 1);
-                drop(counted);
+            scope.spawn(move |scope| {
+                on_worker(|w| {
+                    grow(w, scope, counts, depth - 1);
+                    drop(counted);
+                })
             });
         }
     }
@@ -338,7 +340,11 @@ fn each_task_runs_or_is_dropped() {
                     }
                     token.cancel();
                 });
-                pool.install(|w| w.scope_until(&token, |w, scope| grow(w, scope, &counts, 10)))
+                pool.install(|_| {
+                    locksley::scope_until(&token, |scope| {
+                        on_worker(|w| grow(w, scope, &counts, 10))
+                    })
+                })
             });
             let [made, run, alive] =
                 [counts.made, counts.run, counts.alive].map(AtomicUsize::into_inner);

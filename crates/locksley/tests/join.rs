@@ -203,8 +203,8 @@ fn tasks_that_a_panicking_first_task_has_spawned_run() {
     let result = pool.install(move |w| {
         catch_unwind(AssertUnwindSafe(|| {
             w.join(
-                |w| {
-                    w.spawn(move |_| _ = left.fetch_add(1, Ordering::AcqRel));
+                |_| {
+                    locksley::spawn(move || _ = left.fetch_add(1, Ordering::AcqRel));
                     panic!("first");
                 },
                 |_| second.fetch_add(1, Ordering::AcqRel),

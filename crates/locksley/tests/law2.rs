@@ -60,8 +60,8 @@ fn a_task_runs_though_its_worker_forks_until_it_has_run() {
         for _ in 0..3 {
             let flag = AtomicBool::new(false);
             pool.install(|w| {
-                w.scope(|w, scope| {
-                    scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
+                locksley::in_place_scope(|scope| {
+                    scope.spawn(|_| flag.store(true, Ordering::Release));
                     while !flag.load(Ordering::Acquire) {
                         w.join(|_| (), |_| ());
                     }
@@ -76,10 +76,10 @@ fn all_tasks_below_a_stuck_task_run_though_its_worker_had_closed_its_deque() {
     for pool in pools_of_two() {
         let flags: Vec<_> = (0..50).map(|_| AtomicBool::new(false)).collect();
         pool.install(|w| {
-            w.scope(|w, scope| {
+            locksley::in_place_scope(|scope| {
                 fork_much(w);
                 for flag in &flags {
-                    scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
+                    scope.spawn(|_| flag.store(true, Ordering::Release));
                     fork_much(w);
                 }
                 flags.iter().for_each(wait_until);
@@ -109,9 +109,9 @@ fn a_task_below_many_others_runs_while_its_worker_is_stuck() {
 fn spawned_tasks_run_while_the_body_of_their_scope_waits_for_them() {
     for pool in pools_of_two() {
         let flag = AtomicBool::new(false);
-        pool.install(|w| {
-            w.scope(|w, scope| {
-                scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
+        pool.install(|_| {
+            locksley::in_place_scope(|scope| {
+                scope.spawn(|_| flag.store(true, Ordering::Release));
                 wait_until(&flag);
             })
         });
@@ -124,11 +124,11 @@ fn all_workers_but_one_may_wait() {
     let pool = Pool::new(WORKERS).unwrap();
     let flags: Vec<_> = (0..WORKERS).map(|_| AtomicBool::new(false)).collect();
     // Task n waits for task n + 1. So all tasks run at the same time, on any number of processors.
-    pool.install(|w| {
-        w.scope(|w, scope| {
+    pool.install(|_| {
+        locksley::in_place_scope(|scope| {
             for n in 0..WORKERS {
                 let flags = &flags;
-                scope.spawn_on(w, move |_, _| {
+                scope.spawn(move |_| {
                     if n + 1 < WORKERS {
                         while !flags[n + 1].load(Ordering::Acquire) {
                             std::thread::yield_now();

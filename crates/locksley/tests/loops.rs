@@ -17,8 +17,8 @@ fn each_item_is_visited_once() {
         let pool = Pool::new(workers).unwrap();
         for length in LENGTHS {
             let visits: Vec<AtomicU32> = (0..length).map(|_| AtomicU32::new(0)).collect();
-            pool.install(|w| {
-                par(0..length).on(w).for_each(|i| {
+            pool.install(|_| {
+                par(0..length).for_each(|i| {
                     visits[i].fetch_add(1, Ordering::Relaxed);
                 });
             });
@@ -66,9 +66,8 @@ fn an_associative_reduction_is_the_serial_one() {
 #[test]
 fn a_reduction_with_a_grain_does_not_depend_on_the_workers() {
     let numbers: Vec<f32> = (1..50_000).map(|n| 1.0 / n as f32).collect();
-    let sum = |w: &Worker| {
-        par(&numbers).on(w).grain(100).reduce(|| 0.0_f32, |sum, n| sum + n, |a, b| a + b)
-    };
+    let sum =
+        |_: &Worker| par(&numbers).grain(100).reduce(|| 0.0_f32, |sum, n| sum + n, |a, b| a + b);
     let expected = Pool::new(1).unwrap().install(sum).to_bits();
     for workers in [2, 3, 8] {
         let pool = Pool::new(workers).unwrap();
@@ -142,9 +141,9 @@ fn a_grain_limits_the_items_of_a_leaf() {
 fn a_loop_may_be_sent_to_a_place() {
     let pool = Pool::new(2).unwrap();
     let last = pool.places().count() - 1;
-    assert_eq!(pool.install(|w| par(0..4).on(w).place(last).map(|n| n + 1)), [1, 2, 3, 4]);
+    assert_eq!(pool.install(|_| par(0..4).place(last).map(|n| n + 1)), [1, 2, 3, 4]);
     assert_eq!(par(0..4).place(0).map(|n| n + 1), [1, 2, 3, 4]);
-    let no_such_place = AssertUnwindSafe(|| pool.install(|w| par(0..4).on(w).place(99).map(|n| n)));
+    let no_such_place = AssertUnwindSafe(|| pool.install(|_| par(0..4).place(99).map(|n| n)));
     assert!(catch_unwind(no_such_place).is_err());
 }
 
@@ -184,8 +183,8 @@ fn other_workers_run_the_items_after_a_stuck_body() {
     let pool = Pool::new(2).unwrap();
     let (done, free) = (AtomicUsize::new(0), AtomicBool::new(false));
     const ITEMS: usize = 2_000;
-    pool.install(|w| {
-        par(0..ITEMS).on(w).for_each(|i| {
+    pool.install(|_| {
+        par(0..ITEMS).for_each(|i| {
             if i == 0 {
                 while !free.load(Ordering::Acquire) {
                     thread::yield_now();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use common::pools;
+use common::{on_worker, pools};
 use locksley::{Pool, Scope, Spawn, Worker};
 
 /// Records the number of tasks that have begun before this one. Each task writes its own variable:
@@ -40,8 +40,8 @@ fn order_of(
     spawn: impl for<'s> Fn(&Scope<'s>, usize, Start<'s>) + Sync,
 ) -> Vec<usize> {
     let starts = starts_of(10, |begun, starts| {
-        pool.install(|w| {
-            w.scope(|_, scope| {
+        pool.install(|_| {
+            locksley::in_place_scope(|scope| {
                 for (n, start) in starts.iter_mut().enumerate() {
                     spawn(scope, n, Start { begun, start });
                 }
@@ -71,14 +71,16 @@ fn a_single_worker_keeps_the_chosen_order() {
 fn a_single_worker_keeps_the_order_of_detached_tasks() {
     let pool = Pool::new(1).unwrap();
     let (sender, receiver) = channel();
-    pool.install(|w| {
+    pool.install(|_| {
         for n in 0..10 {
             let sender = sender.clone();
-            w.spawn_with(Spawn::Fifo, move |w| {
-                for m in 0..10 {
-                    let sender = sender.clone();
-                    w.spawn_with(Spawn::Fifo, move |_| sender.send(n * 10 + m).unwrap());
-                }
+            locksley::spawn_with(Spawn::Fifo, move || {
+                on_worker(|_| {
+                    for m in 0..10 {
+                        let sender = sender.clone();
+                        locksley::spawn_with(Spawn::Fifo, move || sender.send(n * 10 + m).unwrap());
+                    }
+                })
             });
         }
     });
@@ -105,8 +107,8 @@ fn fifo_tasks_begin_in_order_on_all_workers() {
         // A worker that has taken a task can be suspended before the task records its start, so the
         // starts have no exact order. But each task starts once.
         let starts = starts_of(300, |begun, starts| {
-            pool.install(|w| {
-                w.scope(|_, scope| {
+            pool.install(|_| {
+                locksley::in_place_scope(|scope| {
                     for start in starts {
                         scope.spawn_with(Spawn::Fifo, move |_, _| Start { begun, start }.record());
                     }
@@ -147,8 +149,8 @@ fn fifo_tasks_run_while_their_worker_is_stuck() {
     let pool = Pool::new(2).unwrap();
     for _ in 0..100 {
         let flags: Vec<_> = (0..20).map(|_| AtomicBool::new(false)).collect();
-        pool.install(|w| {
-            w.scope(|_, scope| {
+        pool.install(|_| {
+            locksley::in_place_scope(|scope| {
                 flags.iter().for_each(|flag| {
                     scope.spawn_with(Spawn::Fifo, move |_, _| flag.store(true, Ordering::Release));
                 });
@@ -173,11 +175,13 @@ fn oldest_first_runs_all_tasks() {
         let pool = Pool::builder().workers(workers).oldest_first().build().unwrap();
         assert_eq!(pool.install(|w| fib(w, 18)), 2584);
         let count = AtomicUsize::new(0);
-        pool.install(|w| {
-            w.scope(|w, scope| {
+        pool.install(|_| {
+            locksley::in_place_scope(|scope| {
                 for _ in 0..500 {
-                    scope.spawn_on(w, |w, _| {
-                        count.fetch_add(fib(w, 5) as usize, Ordering::Relaxed);
+                    scope.spawn(|_| {
+                        on_worker(|w| {
+                            count.fetch_add(fib(w, 5) as usize, Ordering::Relaxed);
+                        })
                     });
                 }
             });

@@ -12,13 +12,13 @@ use std::thread;
 use std::time::Instant;
 
 use common::places::{PATIENCE, divided, hold};
-use common::{AlwaysAsleep, Confined, Restless, Sleepy, message};
+use common::{AlwaysAsleep, Confined, Restless, Sleepy, message, on_worker};
 use locksley::idle::{Abp, Balanced, Bws};
 use locksley::loops::par;
 use locksley::task::yield_now;
 use locksley::{
-    Affinity, Cancellation, Cancelled, Pool, PoolBuilder, Scope, Spawn, Unplaced, Worker, scope,
-    scope_until, spawn_with,
+    Affinity, Cancellation, Cancelled, Pool, PoolBuilder, Spawn, Worker, scope, scope_until,
+    spawn_with,
 };
 
 const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]];
@@ -40,9 +40,8 @@ fn options() -> impl Iterator<Item = PoolBuilder> {
         .into_iter()
         .flat_map(|shape| idle_policies().map(|idle_policy| idle_policy(divided(shape))));
     builders.enumerate().map(|(n, pool)| {
-        let unplaced = [Unplaced::Stays, Unplaced::RoundRobin][n % 2];
         let affinity = [Affinity::Process, Affinity::Place, Affinity::Builder][n % 3];
-        pool.unplaced(unplaced).affinity(affinity)
+        pool.affinity(affinity)
     })
 }
 
@@ -81,9 +80,9 @@ fn each_task_and_item_runs_once_under_every_option() {
         let (sender, receiver) = channel();
         for n in 0..40 {
             let sender = sender.clone();
-            let task = move |worker: &Worker| {
+            let task = move |_: &Worker| {
                 let again = sender.clone();
-                worker.spawn_with(Spawn::Near((n + 1) % places), move |_| {
+                locksley::spawn_with(Spawn::Near((n + 1) % places), move || {
                     again.send(100 + n).unwrap()
                 });
                 sender.send(n).unwrap();
@@ -99,24 +98,22 @@ fn each_task_and_item_runs_once_under_every_option() {
         assert_eq!(pool.install(|w| fib_near(w, places, 9)), 34);
         let mut visits = vec![0_u8; 5000];
         for _ in 0..3 {
-            pool.install(|w| par(&mut visits).on(w).by_place().for_each(|visit| *visit += 1));
+            pool.install(|_| par(&mut visits).by_place().for_each(|visit| *visit += 1));
         }
         let token = Cancellation::new();
-        let more = |w: &Worker| {
-            par(&mut visits).on(w).cancel(&token).by_place().for_each(|visit| *visit += 1)
-        };
+        let more =
+            |_: &Worker| par(&mut visits).cancel(&token).by_place().for_each(|visit| *visit += 1);
         assert_eq!(pool.install(more), Ok(()));
-        let squares = pool
-            .install(|w| par(0..3000_u64).on(w).cancel(&token).by_place().map(|n| n * n))
-            .unwrap();
+        let squares =
+            pool.install(|_| par(0..3000_u64).cancel(&token).by_place().map(|n| n * n)).unwrap();
         assert!(squares.iter().zip(0..3000).all(|(&square, n)| square == n * n));
-        let all = |w: &Worker| {
-            let all = par(&squares).on(w).cancel(&token).by_place();
+        let all = |_: &Worker| {
+            let all = par(&squares).cancel(&token).by_place();
             all.reduce(|| 0, |sum, n| sum + n, |a, b| a + b)
         };
         assert_eq!(pool.install(all), Ok(squares.iter().sum()));
         assert!(visits.iter().all(|&visits| visits == 4));
-        let names = pool.install(|w| par(0..3000_u32).on(w).by_place().map(|n| n.to_string()));
+        let names = pool.install(|_| par(0..3000_u32).by_place().map(|n| n.to_string()));
         assert!(names.iter().enumerate().all(|(n, name)| *name == n.to_string()));
         assert_eq!(names.len(), 3000);
         // Not commutative: all items, in order.
@@ -124,8 +121,8 @@ fn each_task_and_item_runs_once_under_every_option() {
             all.push(n);
             all
         };
-        let in_order = |w: &Worker| {
-            let all = par(0..3000_u32).on(w).by_place();
+        let in_order = |_: &Worker| {
+            let all = par(0..3000_u32).by_place();
             all.reduce(Vec::new, append, |a, b| [a, b].concat())
         };
         assert_eq!(pool.install(in_order), (0..3000).collect::<Vec<_>>());
@@ -137,20 +134,20 @@ fn each_task_and_item_runs_once_under_every_option() {
                 let all = || par(0..items).grain(leaf);
                 let anywhere = all().reduce(|| 0.1, root, |a, b| a + b);
                 let by_place =
-                    pool.install(|w| all().on(w).by_place().reduce(|| 0.1, root, |a, b| a + b));
+                    pool.install(|_| all().by_place().reduce(|| 0.1, root, |a, b| a + b));
                 assert_eq!(bits(by_place), bits(anywhere), "{items} {leaf}");
-                let until = pool.install(|w| {
-                    all().on(w).by_place().cancel(&token).reduce(|| 0.1, root, |a, b| a + b)
+                let until = pool.install(|_| {
+                    all().by_place().cancel(&token).reduce(|| 0.1, root, |a, b| a + b)
                 });
                 assert_eq!(until.map(bits), Ok(bits(anywhere)));
             }
         }
         for count in [0, 1, 2] {
             let all = || par(0..count).by_place();
-            assert_eq!(pool.install(|w| all().on(w).map(|n| n)).len(), count);
-            let until = pool.install(|w| all().on(w).cancel(&token).map(|n| n));
+            assert_eq!(pool.install(|_| all().map(|n| n)).len(), count);
+            let until = pool.install(|_| all().cancel(&token).map(|n| n));
             assert_eq!(until.unwrap().len(), count);
-            let counted = pool.install(|w| all().on(w).reduce(|| 0, |a, _| a + 1, |a, b| a + b));
+            let counted = pool.install(|_| all().reduce(|| 0, |a, _| a + 1, |a, b| a + b));
             assert_eq!(counted, count);
         }
         let futures: Vec<_> = (0..20)
@@ -163,15 +160,15 @@ fn each_task_and_item_runs_once_under_every_option() {
                 match n % 3 {
                     0 => pool.spawn_future_with(Spawn::Near(place), future),
                     1 => pool.install(|_| pool.spawn_future_with(Spawn::Near(place), future)),
-                    _ => pool.install(|w| w.spawn_future(future)),
+                    _ => pool.install(|_| locksley::task::spawn(future)),
                 }
             })
             .collect();
         let answers = futures.into_iter().map(|task| task.join().unwrap());
         assert_eq!(answers.collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
         let count = AtomicUsize::new(0);
-        pool.install(|w| {
-            w.scope(|_, scope| {
+        pool.install(|_| {
+            locksley::in_place_scope(|scope| {
                 for n in 0..50 {
                     let count = &count;
                     scope.spawn(move |scope| {
@@ -179,8 +176,8 @@ fn each_task_and_item_runs_once_under_every_option() {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
                     });
-                    scope.spawn_with(Spawn::Near(n % places), move |w, scope| {
-                        scope.spawn_on(w, |_, _| {
+                    scope.spawn_with(Spawn::Near(n % places), move |_, scope| {
+                        scope.spawn(|_| {
                             count.fetch_add(1, Ordering::Relaxed);
                         });
                     });
@@ -235,8 +232,8 @@ fn cancelled_tasks_of_a_place_do_not_begin_and_panics_of_a_place_arrive() {
     let _held = hold(&pool, 1);
     let token = Cancellation::new();
     let count = AtomicUsize::new(0);
-    let result = pool.install(|w| {
-        w.scope_until(&token, |_, scope| {
+    let result = pool.install(|_| {
+        locksley::scope_until(&token, |scope| {
             let add = || {
                 count.fetch_add(1, Ordering::Relaxed);
             };
@@ -249,12 +246,12 @@ fn cancelled_tasks_of_a_place_do_not_begin_and_panics_of_a_place_arrive() {
     token.cancel();
     for items in [0, 10] {
         let all = || par(0..items).cancel(&token).by_place();
-        let none = pool.install(|w| all().on(w).for_each(|_| unreachable!()));
+        let none = pool.install(|_| all().for_each(|_| unreachable!()));
         assert_eq!(none, Err(Cancelled));
-        assert_eq!(pool.install(|w| all().on(w).map(|n| n)), Err(Cancelled));
+        assert_eq!(pool.install(|_| all().map(|n| n)), Err(Cancelled));
         let add = |a, b| a + b;
-        assert_eq!(pool.install(|w| all().on(w).reduce(|| 0, add, add)), Err(Cancelled));
-        assert_eq!(pool.install(|w| all().on(w).grain(3).reduce(|| 0, add, add)), Err(Cancelled));
+        assert_eq!(pool.install(|_| all().reduce(|| 0, add, add)), Err(Cancelled));
+        assert_eq!(pool.install(|_| all().grain(3).reduce(|| 0, add, add)), Err(Cancelled));
     }
     // No result of another worker is lost, and none is dropped twice.
     let made = Arc::new(());
@@ -263,7 +260,7 @@ fn cancelled_tasks_of_a_place_do_not_begin_and_panics_of_a_place_arrive() {
         Arc::clone(&made)
     };
     let all = || par(0..1000_usize).by_place();
-    let payload = catch_unwind(AssertUnwindSafe(|| pool.install(|w| all().on(w).map(broken))));
+    let payload = catch_unwind(AssertUnwindSafe(|| pool.install(|_| all().map(broken))));
     assert_eq!(message(&*payload.unwrap_err()), "the seventh");
     assert_eq!(Arc::strong_count(&made), 1);
     // The same if one of the last items cancels the loop. The free worker runs the items of its own
@@ -277,7 +274,7 @@ fn cancelled_tasks_of_a_place_do_not_begin_and_panics_of_a_place_arrive() {
             }
             Arc::clone(&made)
         };
-        let result = pool.install(|w| all().on(w).cancel(&token).map(some));
+        let result = pool.install(|_| all().cancel(&token).map(some));
         assert_eq!(result.map(|all| all.len()), expected);
         assert_eq!(Arc::strong_count(&made), 1);
     }
@@ -294,7 +291,7 @@ fn cancelled_tasks_of_a_place_do_not_begin_and_panics_of_a_place_arrive() {
     });
     assert_eq!((result, Arc::strong_count(&made)), (Err(Cancelled), 1));
     let task = pool.spawn_future_with(Spawn::Near(1), async { panic!("at a place") });
-    assert!(matches!(task.join(), Err(error) if error.is_panic()));
+    assert!(matches!(task.join(), Err(error) if !error.is_cancelled()));
 }
 
 #[test]
@@ -334,10 +331,12 @@ fn a_place_that_does_not_exist_is_refused() {
             assert_eq!(blamed, [file!()], "the panic names the caller");
         };
         refused(&|| pool.spawn_with(Spawn::Near(count), |_| ()));
-        refused(&|| pool.install(|w| w.spawn_with(Spawn::Near(count), |_| ())));
+        refused(&|| pool.install(|_| locksley::spawn_with(Spawn::Near(count), || ())));
         refused(&|| pool.install(|w| w.join_near(count, |_| (), |_| ())).0);
         refused(&|| {
-            pool.install(|w| w.scope(|_, scope| scope.spawn_with(Spawn::Near(count), |_, _| ())))
+            pool.install(|_| {
+                locksley::in_place_scope(|scope| scope.spawn_with(Spawn::Near(count), |_, _| ()))
+            })
         });
         refused(&|| {
             pool.install(|_| scope(|scope| scope.spawn_with(Spawn::Near(count), |_, _| ())))
@@ -347,10 +346,9 @@ fn a_place_that_does_not_exist_is_refused() {
         refused(&|| drop(pool.spawn_future_with(Spawn::Near(count), async {})));
         let token = Cancellation::new();
         refused(&|| {
-            let add = |_: &Worker, scope: &Scope<'_>| {
-                scope.spawn_with(Spawn::Near(count), |_, _| ());
-            };
-            let _ = pool.install(|w| w.scope_until(&token, add));
+            _ = scope_until(&token, |_| {
+                pool.in_place_scope(|scope| scope.spawn_with(Spawn::Near(count), |_, _| ()))
+            });
         });
         refused(&|| {
             _ = pool.install(|_| {
@@ -366,19 +364,18 @@ fn a_place_that_does_not_exist_is_refused() {
 #[test]
 fn places_are_those_of_the_calling_workers_pool_or_of_the_global_one() {
     let global = Pool::global().places().count();
-    let pool = divided(&vec![1; global + 1]).build().unwrap();
-    let has_its_places = |w: &Worker| std::ptr::eq(w.places(), pool.places());
-    assert_eq!(pool.broadcast(has_its_places), vec![true; global + 1]);
+    let builder = divided(&vec![1; global + 1]).thread_name(|_| "divided".to_owned());
+    let pool = builder.build().unwrap();
     let (sender, receiver) = channel();
     let send = || {
         let sender = sender.clone();
-        let places_here = || Worker::with_current(|current| current.unwrap().places().count());
-        move || sender.send(places_here()).unwrap()
+        let is_divided = || thread::current().name() == Some("divided");
+        move || sender.send(is_divided()).unwrap()
     };
     pool.install(|_| spawn_with(Spawn::Near(global), send()));
-    assert_eq!(receiver.recv_timeout(PATIENCE), Ok(global + 1));
+    assert_eq!(receiver.recv_timeout(PATIENCE), Ok(true));
     spawn_with(Spawn::Near(global - 1), send());
-    assert_eq!(receiver.recv_timeout(PATIENCE), Ok(global));
+    assert_eq!(receiver.recv_timeout(PATIENCE), Ok(false));
 }
 
 #[test]
@@ -398,11 +395,11 @@ fn a_replacement_belongs_to_the_place_of_its_worker() {
     let pool = divided(&[1, 1]).build().unwrap();
     let _held = hold(&pool, 0);
     let (sender, receiver) = channel();
-    pool.spawn_with(Spawn::At(1), move |worker| {
+    pool.spawn_with(Spawn::At(1), move |_| {
         // The other worker is held, so the replacement runs this.
         let (here, is_here) = channel();
-        worker.spawn(move |w| here.send((w.index(), w.place())).unwrap());
-        sender.send(worker.blocking(|| is_here.recv_timeout(PATIENCE).unwrap())).unwrap();
+        locksley::spawn(move || on_worker(|w| here.send((w.index(), w.place())).unwrap()));
+        sender.send(locksley::blocking(|| is_here.recv_timeout(PATIENCE).unwrap())).unwrap();
     });
     assert_eq!(receiver.recv_timeout(PATIENCE), Ok((1, 1)));
 }
@@ -467,8 +464,8 @@ fn a_task_for_another_place_runs_although_its_sender_is_stuck() {
         for place in 0..2 {
             for _ in 0..50 {
                 let flag = AtomicBool::new(false);
-                pool.install(|w| {
-                    w.scope(|_, scope| {
+                pool.install(|_| {
+                    locksley::in_place_scope(|scope| {
                         scope.spawn_with(Spawn::Near(place), |_, _| {
                             flag.store(true, Ordering::Release)
                         });
@@ -483,18 +480,18 @@ fn a_task_for_another_place_runs_although_its_sender_is_stuck() {
 /// Each worker waits for its own scope, and has sent tasks of it to the others.
 #[test]
 fn workers_that_wait_run_what_they_have_sent_to_places() {
-    let pool = divided(&[1, 1]).unplaced(Unplaced::RoundRobin).build().unwrap();
+    let pool = divided(&[1, 1]).build().unwrap();
     for _ in 0..100 {
         let barrier = Barrier::new(2);
         let count = AtomicUsize::new(0);
-        pool.broadcast(|w| {
-            w.scope(|w, scope| {
+        pool.broadcast(|_| {
+            locksley::in_place_scope(|scope| {
                 for place in 0..2 {
                     let add = || {
                         count.fetch_add(1, Ordering::Relaxed);
                     };
                     scope.spawn_with(Spawn::Near(place), move |_, _| add());
-                    scope.spawn_on(w, move |_, _| add());
+                    scope.spawn(move |_| add());
                     scope.spawn(move |_| add());
                 }
                 barrier.wait();
@@ -507,23 +504,18 @@ fn workers_that_wait_run_what_they_have_sent_to_places() {
 #[test]
 fn a_worker_prefers_tasks_for_its_place() {
     for idle_policy in idle_policies() {
-        for unplaced in [Unplaced::Stays, Unplaced::RoundRobin] {
-            let pool = idle_policy(divided(&[1, 1])).unplaced(unplaced).build().unwrap();
-            let held = [0, 1].map(|worker| hold(&pool, worker));
-            let (sender, receiver) = channel();
-            for n in 0..6 {
-                let sender = sender.clone();
-                let task = move |w: &Worker| sender.send((n, w.index())).unwrap();
-                match unplaced {
-                    Unplaced::RoundRobin => pool.spawn(task),
-                    _ => pool.spawn_with(Spawn::Near(n % 2), task),
-                }
-            }
-            held[1].send(()).unwrap();
-            let order: Vec<_> = (0..6).map(|_| receiver.recv_timeout(PATIENCE).unwrap()).collect();
-            assert_eq!(order, [1, 3, 5, 0, 2, 4].map(|n| (n, 1)));
-            assert_eq!(pool.stats().workers[1].out_of_place, 3);
+        let pool = idle_policy(divided(&[1, 1])).build().unwrap();
+        let held = [0, 1].map(|worker| hold(&pool, worker));
+        let (sender, receiver) = channel();
+        for n in 0..6 {
+            let sender = sender.clone();
+            let task = move |w: &Worker| sender.send((n, w.index())).unwrap();
+            pool.spawn_with(Spawn::Near(n % 2), task);
         }
+        held[1].send(()).unwrap();
+        let order: Vec<_> = (0..6).map(|_| receiver.recv_timeout(PATIENCE).unwrap()).collect();
+        assert_eq!(order, [1, 3, 5, 0, 2, 4].map(|n| (n, 1)));
+        assert_eq!(pool.stats().workers[1].out_of_place, 3);
     }
 }
 
@@ -554,7 +546,7 @@ fn tasks_for_a_place_do_not_starve_other_tasks() {
 #[test]
 fn a_pool_with_one_place_counts_no_task_out_of_place() {
     for pool in [divided(&[3]), Pool::builder().workers(2)] {
-        let pool = pool.unplaced(Unplaced::RoundRobin).build().unwrap();
+        let pool = pool.build().unwrap();
         if pool.places().count() > 1 {
             continue; // a large machine
         }
@@ -595,7 +587,7 @@ fn run_one_finds_a_task_that_was_sent_to_another_place() {
     pool.install(|w| {
         for n in 0..10 {
             let sender = sender.clone();
-            w.spawn_with(Spawn::Near(1), move |_| sender.send(n).unwrap());
+            locksley::spawn_with(Spawn::Near(1), move || sender.send(n).unwrap());
         }
         while w.run_one() {}
     });
@@ -622,9 +614,9 @@ fn a_loop_gives_each_place_the_same_items() {
         pool.broadcast(|w| {
             if w.index() != caller {
             } else if has_grain {
-                par(0..1000).on(w).by_place().grain(10).for_each(body);
+                par(0..1000).by_place().grain(10).for_each(body);
             } else {
-                par(0..1000).on(w).by_place().for_each(body);
+                par(0..1000).by_place().for_each(body);
             }
         });
         assert_eq!(at.map(AtomicUsize::into_inner), [0, 1]);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::on_worker;
 use common::places::{PATIENCE, divided, hold};
 use locksley::idle::{IdleContext, IdlePolicy, Limit, Move, Thief};
 use locksley::{Pool, Spawn};
@@ -100,11 +101,11 @@ fn send_to(
     report: impl Fn(usize) + Clone + Send + 'static,
 ) -> Arc<Mutex<Sending>> {
     let ((ask, asked), (sent, is_sent)) = (channel(), channel());
-    pool.spawn_with(Spawn::At(0), move |w| {
+    pool.spawn_with(Spawn::At(0), move |_| {
         sent.send(()).unwrap();
         while asked.recv().is_ok() {
             let report = report.clone();
-            w.spawn_with(Spawn::Near(place), move |w| report(w.index()));
+            locksley::spawn_with(Spawn::Near(place), move || on_worker(|w| report(w.index())));
             sent.send(()).unwrap();
         }
     });

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use common::{message, pools};
+use common::{message, on_worker, pools};
 use locksley::idle::{IdlePolicy, Thief};
 use locksley::{BuildError, Pool};
 
@@ -74,9 +74,9 @@ fn dropping_a_pool_finishes_its_accepted_tasks() {
         let done = Arc::new(AtomicUsize::new(0));
         for _ in 0..100 {
             let done = Arc::clone(&done);
-            pool.spawn(move |w| {
+            pool.spawn(move |_| {
                 let done_too = Arc::clone(&done);
-                w.spawn(move |_| {
+                locksley::spawn(move || {
                     done_too.fetch_add(1, Ordering::Relaxed);
                 });
                 done.fetch_add(1, Ordering::Relaxed);
@@ -202,14 +202,16 @@ fn worker_data_is_made_and_dropped_on_its_worker() {
         })
         .build()
         .unwrap();
-    pool.install(|w| {
-        w.scope(|w, scope| {
+    pool.install(|_| {
+        locksley::in_place_scope(|scope| {
             for n in 0..100 {
-                scope.spawn_on(w, move |w, _| {
-                    let diary: &Diary = w.data().unwrap();
-                    assert_eq!(diary.made_by, thread::current().id());
-                    assert!(diary.not_send.get().is_null());
-                    diary.pages.borrow_mut().push(n);
+                scope.spawn(move |_| {
+                    on_worker(|w| {
+                        let diary: &Diary = w.data().unwrap();
+                        assert_eq!(diary.made_by, thread::current().id());
+                        assert!(diary.not_send.get().is_null());
+                        diary.pages.borrow_mut().push(n);
+                    })
                 });
             }
         });

@@ -5,17 +5,17 @@ mod common;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{message, pools};
+use common::{message, on_worker, pools};
 use locksley::{Pool, Scope, scope};
 
 #[test]
 fn all_tasks_end_before_the_scope() {
     for pool in pools() {
         let count = AtomicU32::new(0);
-        pool.install(|w| {
-            w.scope(|w, scope| {
+        pool.install(|_| {
+            locksley::in_place_scope(|scope| {
                 for _ in 0..300 {
-                    scope.spawn_on(w, |_, _| {
+                    scope.spawn(|_| {
                         count.fetch_add(1, Ordering::Relaxed);
                     });
                 }
@@ -50,10 +50,10 @@ fn a_scope_returns_the_result_of_its_body() {
 fn a_task_may_be_spawned_from_another_pool() {
     let (one, other) = (Pool::new(2).unwrap(), Pool::new(3).unwrap());
     let sizes = std::sync::Mutex::new(Vec::new());
-    one.install(|w| {
-        w.scope(|_, scope| {
-            other.install(|worker| {
-                scope.spawn_on(worker, |w, _| sizes.lock().unwrap().push(w.workers()));
+    one.install(|_| {
+        locksley::in_place_scope(|scope| {
+            other.install(|_| {
+                scope.spawn(|_| on_worker(|w| sizes.lock().unwrap().push(w.workers())));
             });
         })
     });
@@ -65,11 +65,11 @@ fn panics_arrive_after_all_have_ended() {
     for pool in pools() {
         let ended = AtomicU32::new(0);
         let in_a_task = catch_unwind(AssertUnwindSafe(|| {
-            pool.install(|w| {
-                w.scope(|w, scope| {
+            pool.install(|_| {
+                locksley::in_place_scope(|scope| {
                     for n in 0..20 {
                         let ended = &ended;
-                        scope.spawn_on(w, move |_, _| {
+                        scope.spawn(move |_| {
                             ended.fetch_add(1, Ordering::Relaxed);
                             assert!(n != 7, "task 7");
                         });
@@ -81,9 +81,9 @@ fn panics_arrive_after_all_have_ended() {
         assert_eq!(ended.load(Ordering::Relaxed), 20);
 
         let in_the_body = catch_unwind(AssertUnwindSafe(|| {
-            pool.install(|w| {
-                w.scope(|w, scope| {
-                    scope.spawn_on(w, |_, _| {
+            pool.install(|_| {
+                locksley::in_place_scope(|scope| {
+                    scope.spawn(|_| {
                         ended.fetch_add(1, Ordering::Relaxed);
                         panic!("a task");
                     });

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use common::{in_time, pools};
 use locksley::{Pool, Scope, Worker, block_on, task};
-use locksley_sync::{Barrier, JoinCounter, Semaphore};
+use locksley_sync::{Barrier, Semaphore};
 
 /// Counts its drops.
 struct Counted<'d>(&'d AtomicUsize);
@@ -90,7 +90,7 @@ fn futures_run_in_scopes_of_workers_and_of_other_threads() {
     static SUM: AtomicUsize = AtomicUsize::new(0);
     let other = Pool::new(1).unwrap();
     for (round, pool) in pools().enumerate() {
-        pool.install(|worker| worker.scope(|_, scope| fill(scope, &SUM)));
+        pool.install(|_| locksley::in_place_scope(|scope| fill(scope, &SUM)));
         other.install(|_| pool.in_place_scope(|scope| fill(scope, &SUM)));
         locksley::scope(|scope| fill(scope, &SUM));
         assert_eq!(SUM.load(Ordering::Relaxed), (round + 1) * 3 * 45);
@@ -323,20 +323,20 @@ fn futures_fork_block_and_await_tasks() {
 }
 
 #[test]
-fn futures_wait_at_barriers_and_counters() {
+fn futures_wait_at_barriers_and_for_several_permits() {
     for pool in pools() {
-        let (barrier, counter) = (Barrier::new(8), JoinCounter::new(8));
+        let (barrier, counter) = (Barrier::new(8), Semaphore::new(0));
         let after = AtomicUsize::new(0);
         pool.in_place_scope(|scope| {
             for _ in 0..8 {
                 scope.spawn_future(async {
                     barrier.wait().await;
                     after.fetch_add(1, Ordering::Relaxed);
-                    counter.signal();
+                    counter.add_permits(1);
                 });
             }
             scope.spawn_future(async {
-                counter.wait().await;
+                counter.acquire_many(8).await.unwrap().forget();
                 assert_eq!(after.load(Ordering::Relaxed), 8);
             });
         });
@@ -352,8 +352,8 @@ fn a_dropped_pool_waits_for_the_futures_of_scopes() {
             let (begun, ended) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
             let (begins, ends) = (Arc::clone(&begun), Arc::clone(&ended));
             let inner = Arc::clone(&event);
-            pool.spawn(move |worker| {
-                worker.scope(|_, scope| {
+            pool.spawn(move |_| {
+                locksley::in_place_scope(|scope| {
                     scope.spawn_future(async {
                         begins.store(true, Ordering::Release);
                         inner.happened().await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use common::pools;
+use common::{on_worker, pools};
 use locksley::{Pool, Worker};
 
 /// Runs a tree of joins, scopes and detached tasks, and counts its nodes. `seed` selects its shape.
@@ -23,12 +23,12 @@ fn grow(w: &Worker, seed: u64, size: u64, count: &AtomicU64) {
     if seed >> 60 < 11 {
         w.join(|w| grow(w, seed, left, count), |w| grow(w, !seed, right, count));
     } else {
-        w.scope(|w, scope| {
-            scope.spawn_on(w, move |w, _| grow(w, seed, left, count));
+        locksley::in_place_scope(|scope| {
+            scope.spawn(move |_| on_worker(|w| grow(w, seed, left, count)));
             scope.spawn(move |_| {
                 count.fetch_add(right << 32, Ordering::Relaxed);
             });
-            scope.spawn_on(w, move |w, _| grow(w, !seed, right, count));
+            scope.spawn(move |_| on_worker(|w| grow(w, !seed, right, count)));
         });
     }
 }
@@ -86,9 +86,9 @@ fn plain_data_passes_through_joins_and_scopes() {
             if depth.is_multiple_of(2) {
                 w.join(|w| add_one(w, left, depth + 1), |w| add_one(w, right, depth + 1));
             } else {
-                w.scope(|w, scope| {
-                    scope.spawn_on(w, |w, _| add_one(w, left, depth + 1));
-                    scope.spawn_on(w, |w, _| add_one(w, right, depth + 1));
+                locksley::in_place_scope(|scope| {
+                    scope.spawn(|_| on_worker(|w| add_one(w, left, depth + 1)));
+                    scope.spawn(|_| on_worker(|w| add_one(w, right, depth + 1)));
                 });
             }
         }

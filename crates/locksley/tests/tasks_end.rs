@@ -130,9 +130,9 @@ fn tasks_are_woken_while_the_pool_is_dropped() {
 fn detached_closures_end_first_and_may_use_tasks() {
     for pool in pools() {
         let (sender, receiver) = channel();
-        pool.spawn(move |w| {
+        pool.spawn(move |_| {
             thread::yield_now();
-            let task = w.spawn_future(async {
+            let task = locksley::task::spawn(async {
                 yield_now().await;
                 42
             });
@@ -167,7 +167,7 @@ fn tasks_that_a_dropped_future_spawns_end() {
                 pending::<()>().await;
                 drop(spawner);
             };
-            pool.spawn_future(waiting).detach();
+            drop(pool.spawn_future(waiting));
         }
         drop(pool);
         assert_eq!(closures.load(Ordering::Relaxed), 10);

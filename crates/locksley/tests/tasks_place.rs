@@ -356,7 +356,7 @@ fn futures_for_a_busy_worker_are_dropped_with_the_pool() {
             pool.spawn(move |_| _ = may_begin.recv_timeout(Duration::from_secs(30)));
             for _ in 0..10 {
                 let owned = Arc::clone(&owned);
-                pool.spawn_future_with(option, async move { drop(owned) }).detach();
+                drop(pool.spawn_future_with(option, async move { drop(owned) }));
             }
             begin.send(()).unwrap();
             drop(pool);

@@ -71,7 +71,7 @@ fn waits(
 fn use_up(task: JoinHandle<Counted>, dice: &mut Dice) {
     match dice.roll(6) {
         0 => drop(task),
-        1 => task.detach(),
+        1 => drop(task),
         2 => {
             task.cancel();
             drop(task);

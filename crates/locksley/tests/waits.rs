@@ -13,6 +13,11 @@ use std::time::Duration;
 
 use locksley::{Pool, Worker, block_on};
 
+/// Calls `task` with the worker that the calling thread is.
+fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
+    Worker::with_current(|current| task(current.expect("a worker's thread")))
+}
+
 thread_local! {
     /// Stands for what a crate for scoped thread-locals keeps: a pointer into the frame of `set`.
     static SCOPED: Cell<usize> = const { Cell::new(0) };
@@ -117,7 +122,7 @@ fn lock_held_across_a_wait(lock: impl Fn(&mut dyn FnMut()) + Sync) {
     let pool = Pool::new(2).unwrap();
     let started = AtomicBool::new(false);
     pool.install(|worker| {
-        worker.scope(|worker, scope| {
+        locksley::in_place_scope(|scope| {
             let lock = &lock;
             lock(&mut || {
                 worker.join(
@@ -126,9 +131,9 @@ fn lock_held_across_a_wait(lock: impl Fn(&mut dyn FnMut()) + Sync) {
                             std::hint::spin_loop();
                         }
                     },
-                    |other| {
+                    |_| {
                         started.store(true, Ordering::Release);
-                        scope.spawn_on(other, move |_, _| lock(&mut || ()));
+                        scope.spawn(move |_| lock(&mut || ()));
                         thread::sleep(Duration::from_millis(100));
                     },
                 );
@@ -191,30 +196,32 @@ fn all_workers_may_hold_locks_across_joins() {
 fn a_replacement_runs_ready_tasks_while_a_worker_blocks() {
     let pool = Pool::new(1).unwrap();
     let (sender, receiver) = channel();
-    let answer = pool.install(move |worker| {
-        worker.spawn(move |_| sender.send(42).unwrap());
+    let answer = pool.install(move |_| {
+        locksley::spawn(move || sender.send(42).unwrap());
         // It waits for a message, and not for a task.
-        worker.blocking(|| receiver.recv().unwrap())
+        locksley::blocking(|| receiver.recv().unwrap())
     });
     assert_eq!(answer, 42);
     let pool = Pool::new(2).unwrap();
     let (mutex, condvar) = (Mutex::new(0), Condvar::new());
-    pool.install(|worker| {
-        worker.scope(|worker, scope| {
+    pool.install(|_| {
+        locksley::in_place_scope(|scope| {
             // Two tasks block until a third one has run, for which no worker is left.
             for _ in 0..2 {
-                scope.spawn_on(worker, |worker, _| {
-                    worker.blocking(|| {
-                        let mut met = mutex.lock().unwrap();
-                        *met += 1;
-                        condvar.notify_all();
-                        while *met < 3 {
-                            met = condvar.wait(met).unwrap();
-                        }
-                    });
+                scope.spawn(|_| {
+                    on_worker(|_| {
+                        locksley::blocking(|| {
+                            let mut met = mutex.lock().unwrap();
+                            *met += 1;
+                            condvar.notify_all();
+                            while *met < 3 {
+                                met = condvar.wait(met).unwrap();
+                            }
+                        });
+                    })
                 });
             }
-            scope.spawn_on(worker, |_, _| {
+            scope.spawn(|_| {
                 *mutex.lock().unwrap() += 1;
                 condvar.notify_all();
             });
@@ -225,11 +232,11 @@ fn a_replacement_runs_ready_tasks_while_a_worker_blocks() {
 /// Each wait is inside of another one, and needs a replacement of its own.
 #[test]
 fn waits_nest_as_deep_as_there_are_replacements() {
-    fn nested(worker: &Worker, depth: usize) -> usize {
+    fn nested(_: &Worker, depth: usize) -> usize {
         if depth == 0 {
             return 0;
         }
-        let task = worker.spawn_future(async move {
+        let task = locksley::task::spawn(async move {
             Worker::with_current(|worker| {
                 nested(worker.expect("a worker polls the task"), depth - 1)
             })
@@ -261,15 +268,17 @@ fn a_task_that_a_worker_waits_for_may_broadcast() {
     for workers in 1..4 {
         let pool = Pool::new(workers).unwrap();
         let count = AtomicUsize::new(0);
-        let broadcast = |worker: &Worker| {
-            worker.broadcast(|_| {
+        let broadcast = |_: &Worker| {
+            pool.broadcast(|_| {
                 count.fetch_add(1, Ordering::Relaxed);
             });
         };
         pool.install(|worker| {
             let pause = |_: &Worker| thread::sleep(Duration::from_millis(5));
             worker.join(pause, broadcast);
-            worker.scope(|worker, scope| scope.spawn_on(worker, |worker, _| broadcast(worker)));
+            locksley::in_place_scope(|scope| {
+                scope.spawn(|_| on_worker(|worker| broadcast(worker)))
+            });
         });
         assert_eq!(count.load(Ordering::Relaxed), 2 * workers);
     }

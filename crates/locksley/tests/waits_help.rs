@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use common::{Confined, in_time};
+use common::{Confined, in_time, on_worker};
 use locksley::idle::Abp;
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on};
 use locksley_sync::Semaphore;
@@ -49,15 +49,17 @@ fn results_are_right_whatever_a_waiting_worker_runs() {
             let pool = builder.workers(workers).build().unwrap();
             assert_eq!(pool.install(|w| fib(w, 18)), 2584);
             let sum = AtomicUsize::new(0);
-            pool.install(|w| {
-                w.scope(|w, scope| {
+            pool.install(|_| {
+                locksley::in_place_scope(|scope| {
                     for n in 0..100 {
                         let sum = &sum;
-                        scope.spawn_on(w, move |w, scope| {
-                            sum.fetch_add(fib(w, 8) as usize, Ordering::Relaxed);
-                            scope.spawn_on(w, move |_, _| {
-                                sum.fetch_add(n, Ordering::Relaxed);
-                            });
+                        scope.spawn(move |scope| {
+                            on_worker(|w| {
+                                sum.fetch_add(fib(w, 8) as usize, Ordering::Relaxed);
+                                scope.spawn(move |_| {
+                                    sum.fetch_add(n, Ordering::Relaxed);
+                                });
+                            })
                         });
                     }
                 });
@@ -74,14 +76,16 @@ fn a_waiting_worker_runs_no_other_task_that_wants_its_lock() {
         let pool = Pool::builder().workers(workers).build().unwrap();
         for _ in 0..20 {
             let total = Mutex::new(0);
-            pool.install(|w| {
-                w.scope(|w, scope| {
+            pool.install(|_| {
+                locksley::in_place_scope(|scope| {
                     for _ in 0..50 {
                         let total = &total;
-                        scope.spawn_on(w, move |w, _| {
-                            let mut total = total.lock().unwrap();
-                            // Many forks for other workers to steal, and for this one to wait for.
-                            *total += fib(w, 12);
+                        scope.spawn(move |_| {
+                            on_worker(|w| {
+                                let mut total = total.lock().unwrap();
+                                // Many forks for other workers to steal, and for this one to wait for.
+                                *total += fib(w, 12);
+                            })
                         });
                     }
                 });
@@ -125,7 +129,7 @@ fn a_fork_is_stolen_back_from_a_thief_that_has_made_futures_ready() {
     in_time(|| {
         let pool = Pool::new(2).unwrap();
         for _ in 0..100 {
-            steal_fork_back(&pool, &|w| w.spawn_future(async {}).detach());
+            steal_fork_back(&pool, &|_| drop(locksley::task::spawn(async {})));
             let semaphore = Arc::new(Semaphore::new(0));
             let its = Arc::clone(&semaphore);
             let waits = pool.spawn_future(async move { its.acquire().await.unwrap().forget() });
@@ -151,11 +155,11 @@ fn a_waiting_thread_leaves_other_tasks_alone() {
                     too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
                 };
                 let unrelated = &unrelated;
-                w.scope(|w, unrelated_scope| {
-                    unrelated_scope.spawn_on(w, move |_, _| unrelated());
+                locksley::in_place_scope(|unrelated_scope| {
+                    unrelated_scope.spawn(move |_| unrelated());
                     w.join(
-                        |w| {
-                            unrelated_scope.spawn_on(w, move |_, _| unrelated());
+                        |_| {
+                            unrelated_scope.spawn(move |_| unrelated());
                             wait_until(&stolen);
                         },
                         |_| {
@@ -163,7 +167,7 @@ fn a_waiting_thread_leaves_other_tasks_alone() {
                             (0..100).for_each(|_| thread::yield_now());
                         },
                     );
-                    w.scope(|w, mine| mine.spawn_on(w, |_, _| ()));
+                    locksley::in_place_scope(|mine| mine.spawn(|_| ()));
                     waits.store(false, Ordering::Release);
                 });
             });
@@ -178,11 +182,11 @@ fn a_scope_runs_its_own_parts_of_broadcasts() {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
             let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            pool.install(|w| {
-                w.scope(|w, unrelated_scope| {
+            pool.install(|_| {
+                locksley::in_place_scope(|unrelated_scope| {
                     // Other parts come before, between and after those of the inner scope.
                     unrelated_scope.spawn_broadcast(|_, _| add_one(&others));
-                    w.scope(|_, scope| {
+                    locksley::in_place_scope(|scope| {
                         for _ in 0..3 {
                             scope.spawn_broadcast(|_, _| add_one(&mine));
                             unrelated_scope.spawn_broadcast(|_, _| add_one(&others));
@@ -203,17 +207,17 @@ fn a_waiting_thread_leaves_parts_of_other_broadcasts_alone() {
         in_time(move || {
             let pool = Pool::new(workers).unwrap();
             let (waits, too_early) = (AtomicBool::new(true), AtomicUsize::new(0));
-            pool.install(|w| {
+            pool.install(|_| {
                 let here = thread::current().id();
                 let unrelated = || {
                     let is_early = waits.load(Ordering::Acquire) && thread::current().id() == here;
                     too_early.fetch_add(usize::from(is_early), Ordering::Relaxed);
                 };
                 let unrelated = &unrelated;
-                w.scope(|w, unrelated_scope| {
+                locksley::in_place_scope(|unrelated_scope| {
                     unrelated_scope.spawn_broadcast(move |_, _| unrelated());
-                    w.scope(|w, scope| {
-                        scope.spawn_on(w, move |_, _| {
+                    locksley::in_place_scope(|scope| {
+                        scope.spawn(move |_| {
                             unrelated_scope.spawn_broadcast(move |_, _| unrelated());
                         });
                     });
@@ -232,13 +236,13 @@ fn a_scope_runs_its_tasks_in_order() {
             let pool = Pool::new(workers).unwrap();
             for _ in 0..50 {
                 let order = Mutex::new(Vec::new());
-                pool.install(|w| {
-                    w.scope(|w, scope| {
+                pool.install(|_| {
+                    locksley::in_place_scope(|scope| {
                         for n in 0..20 {
                             let order = &order;
                             scope
                                 .spawn_with(Spawn::Fifo, move |_, _| order.lock().unwrap().push(n));
-                            w.spawn(|_| ());
+                            locksley::spawn(|| ());
                         }
                     });
                 });
@@ -262,23 +266,25 @@ fn a_scope_runs_tasks_that_a_join_has_popped_and_put_back() {
                 for _ in 0..50 {
                     let count = AtomicUsize::new(0);
                     // All workers may be in such scopes at the same time.
-                    pool.install(|w| {
-                        w.scope(|w, all| {
+                    pool.install(|_| {
+                        locksley::in_place_scope(|all| {
                             for _ in 0..8 {
-                                all.spawn_on(w, |w, _| {
-                                    w.scope(|w, scope| {
-                                        let spawn = |w: &Worker| {
-                                            if fifo {
-                                                scope.spawn_with(Spawn::Fifo, |_, _| {
-                                                    add_one(&count)
-                                                });
-                                            } else {
-                                                scope.spawn_on(w, |_, _| add_one(&count));
-                                            }
-                                        };
-                                        w.join(spawn, |_| ());
-                                        w.join(|w| w.join(spawn, |_| ()), |_| ());
-                                    });
+                                all.spawn(|_| {
+                                    on_worker(|w| {
+                                        locksley::in_place_scope(|scope| {
+                                            let spawn = |_: &Worker| {
+                                                if fifo {
+                                                    scope.spawn_with(Spawn::Fifo, |_, _| {
+                                                        add_one(&count)
+                                                    });
+                                                } else {
+                                                    scope.spawn(|_| add_one(&count));
+                                                }
+                                            };
+                                            w.join(spawn, |_| ());
+                                            w.join(|w| w.join(spawn, |_| ()), |_| ());
+                                        });
+                                    })
                                 });
                             }
                         });
@@ -298,9 +304,9 @@ fn other_workers_may_take_tasks_that_a_join_has_popped_and_put_back() {
         for _ in 0..100 {
             let flag = AtomicBool::new(false);
             pool.install(|w| {
-                w.scope(|w, scope| {
-                    let spawn = |w: &Worker| {
-                        scope.spawn_on(w, |_, _| flag.store(true, Ordering::Release));
+                locksley::in_place_scope(|scope| {
+                    let spawn = |_: &Worker| {
+                        scope.spawn(|_| flag.store(true, Ordering::Release));
                     };
                     w.join(spawn, |_| ());
                     wait_until(&flag);
@@ -320,12 +326,12 @@ fn a_scope_runs_tasks_that_were_spawned_after_the_deque_was_emptied() {
             for _ in 0..50 {
                 let (permits, count) = (Arc::new(Semaphore::new(0)), AtomicUsize::new(0));
                 let oldest = Arc::clone(&permits);
-                pool.install(|w| {
-                    w.spawn(move |_| oldest.add_permits(1));
-                    (0..4).for_each(|_| w.spawn(|_| ()));
-                    w.scope(|w, scope| {
+                pool.install(|_| {
+                    locksley::spawn(move || oldest.add_permits(1));
+                    (0..4).for_each(|_| locksley::spawn(|| ()));
+                    locksley::in_place_scope(|scope| {
                         block_on(permits.acquire()).unwrap().forget();
-                        scope.spawn_on(w, |_, _| add_one(&count));
+                        scope.spawn(|_| add_one(&count));
                     });
                 });
                 assert_eq!(count.into_inner(), 1);
@@ -341,13 +347,13 @@ fn a_scope_runs_tasks_that_were_spawned_outside_of_its_pool() {
             let pool = Pool::new(workers).unwrap();
             let other = Pool::builder().workers(1).build().unwrap();
             let count = AtomicUsize::new(0);
-            pool.install(|w| {
-                w.scope(|_, scope| {
+            pool.install(|_| {
+                locksley::in_place_scope(|scope| {
                     thread::scope(|threads| {
                         threads.spawn(|| scope.spawn(|_| add_one(&count)));
                         threads.spawn(|| scope.spawn_with(Spawn::Fifo, |_, _| add_one(&count)));
                     });
-                    other.install(|w| scope.spawn_on(w, |_, _| add_one(&count)));
+                    other.install(|_| scope.spawn(|_| add_one(&count)));
                 });
             });
             assert_eq!(count.into_inner(), 3);
@@ -373,7 +379,7 @@ fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
             let pool = Pool::builder().workers(1).replacements(replacements).build().unwrap();
             let (inside, too_early) = (AtomicBool::new(false), AtomicUsize::new(0));
             let (mine, others) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            pool.install(|w| {
+            pool.install(|_| {
                 let here = thread::current().id();
                 let unrelated = || {
                     let is_early = inside.load(Ordering::Acquire) && thread::current().id() == here;
@@ -381,14 +387,16 @@ fn tasks_of_an_outer_scope_do_not_run_on_top_of_the_inner_one() {
                     add_one(&others);
                 };
                 let unrelated = &unrelated;
-                w.scope(|w, outer| {
-                    outer.spawn_on(w, move |_, _| unrelated());
+                locksley::in_place_scope(|outer| {
+                    outer.spawn(move |_| unrelated());
                     inside.store(true, Ordering::Release);
-                    w.scope(|w, inner| {
+                    locksley::in_place_scope(|inner| {
                         for _ in 0..3 {
-                            inner.spawn_on(w, |w, _| {
-                                outer.spawn_on(w, move |_, _| unrelated());
-                                add_one(&mine);
+                            inner.spawn(|_| {
+                                on_worker(|_| {
+                                    outer.spawn(move |_| unrelated());
+                                    add_one(&mine);
+                                })
                             });
                             outer.spawn_with(Spawn::Fifo, move |_, _| unrelated());
                         }
@@ -409,8 +417,8 @@ fn a_waiting_worker_steals_back_what_a_replacement_has_forked() {
         let pool = Pool::builder().workers(2).replacements(1).build().unwrap();
         let (blocks, ends) = (AtomicBool::new(false), AtomicBool::new(false));
         pool.install(|w| {
-            let blocked = |w: &Worker| {
-                w.blocking(|| {
+            let blocked = |_: &Worker| {
+                locksley::blocking(|| {
                     blocks.store(true, Ordering::Release);
                     wait_until(&ends);
                 });
@@ -444,15 +452,15 @@ fn scopes_that_broadcast_do_not_wait_for_each_other() {
             let pool = Pool::builder().workers(WORKERS).build().unwrap();
             for _ in 0..20 {
                 let (both_wait, parts) = (Barrier::new(WORKERS), AtomicUsize::new(0));
-                let broadcasts = |w: &Worker| {
+                let broadcasts = |_: &Worker| {
                     // Each worker has begun its part before any of them takes a task of the other.
                     both_wait.wait();
-                    w.scope(|w, scope| {
+                    locksley::in_place_scope(|scope| {
                         if early {
                             scope.spawn_broadcast(|_, _| add_one(&parts));
                         } else {
                             // The worker has begun to wait.
-                            scope.spawn_on(w, |_, scope| {
+                            scope.spawn(|scope| {
                                 both_wait.wait();
                                 scope.spawn_broadcast(|_, _| add_one(&parts));
                             });
@@ -473,10 +481,10 @@ fn tasks_that_a_first_half_leaves_stay_with_its_worker() {
     let order = Mutex::new(Vec::new());
     let note = |what| order.lock().unwrap().push(what);
     pool.install(|w| {
-        w.scope(|w, scope| {
-            let first = |w: &Worker| {
-                scope.spawn_on(w, |_, _| note("left first"));
-                scope.spawn_on(w, |_, _| note("left last"));
+        locksley::in_place_scope(|scope| {
+            let first = |_: &Worker| {
+                scope.spawn(|_| note("left first"));
+                scope.spawn(|_| note("left last"));
             };
             w.join(first, |_| note("second"));
         });
@@ -489,8 +497,8 @@ fn grow(w: &Worker, depth: usize, count: &AtomicUsize) {
     if depth == 0 {
         return;
     }
-    w.scope(|w, scope| {
-        let branch = |w: &Worker| scope.spawn_on(w, move |w, _| grow(w, depth - 1, count));
+    locksley::in_place_scope(|scope| {
+        let branch = |_: &Worker| scope.spawn(move |_| on_worker(|w| grow(w, depth - 1, count)));
         w.join(branch, branch);
         scope.spawn(move |_| add_one(count));
     });

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use locksley::{Pool, Scope, Worker};
+use locksley::{Pool, Scope, Spawn, Worker};
 
 /// Held while a broadcast is sent.
 static ORDER: Mutex<()> = Mutex::new(());
@@ -61,13 +61,14 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let task = move |worker: &Worker| op(BroadcastContext::new(worker));
-    Worker::with_current(|current| match current {
-        Some(worker) => {
-            let (task, _outlives_the_lock) = shared(task);
-            in_order(|| worker.spawn_broadcast(task));
+    let (task, _outlives_the_lock) =
+        shared(move |worker: &Worker| op(BroadcastContext::new(worker)));
+    in_order(|| {
+        for index in 0..crate::current_num_threads() {
+            let task = task.clone();
+            let here = move |current: Option<&Worker>| task(current.expect("tasks run on workers"));
+            locksley::spawn_with(Spawn::At(index), || Worker::with_current(here));
         }
-        None => spawn_broadcast_in(Pool::global(), task),
     });
 }
 
@@ -81,7 +82,7 @@ where
 
 /// The task, and something that keeps its captures from being dropped: where they broadcast in
 /// turn, that must not be under the lock.
-fn shared<F>(task: F) -> (impl Fn(&Worker) + Send + Sync + 'static, Arc<F>)
+fn shared<F>(task: F) -> (impl Fn(&Worker) + Clone + Send + Sync + 'static, Arc<F>)
 where
     F: Fn(&Worker) + Send + Sync + 'static,
 {

@@ -61,5 +61,5 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 /// assert!(rayon_core::max_num_threads() >= 255);
 /// ```
 pub fn max_num_threads() -> usize {
-    Pool::MAX_WORKERS
+    locksley::extend::MAX_SLOTS
 }

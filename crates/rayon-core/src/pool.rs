@@ -187,7 +187,7 @@ impl ThreadPool {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.pool().install(|worker| worker.scope(|_, scope| op(Scope::of(scope))))
+        self.pool().install(|_| crate::scope(op))
     }
 
     /// [`scope_fifo`](crate::scope_fifo()) in this pool.
@@ -213,7 +213,7 @@ impl ThreadPool {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.pool().install(|worker| worker.scope(|_, scope| op(ScopeFifo::of(scope))))
+        self.pool().install(|_| crate::scope_fifo(op))
     }
 
     /// Runs `op` on the calling thread, and what it spawns in this pool.

@@ -48,7 +48,7 @@ impl Profile {
             burdened_parallelism: report.burdened_parallelism(),
             processors: report.grant.processors,
             utilization: report.utilization(),
-            of_bound: report.of_bound(),
+            of_bound: report.wall.as_secs_f64() / report.bound().as_secs_f64().max(1e-12),
             tasks: report.tasks,
             advice: report.advice(),
         }

@@ -47,7 +47,8 @@ impl Thief for Informed {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
         let mut comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
         *comparisons += 1;
-        let wanted = context.working().div_ceil(RATIO);
+        let working = context.workers.saturating_sub(context.asleep + context.searching);
+        let wanted = working.div_ceil(RATIO);
         let sleeper = context.victim.filter(|&it| context.activity(it) == Activity::Sleeps);
         match sleeper {
             _ if context.searching > wanted => Move::Sleep,

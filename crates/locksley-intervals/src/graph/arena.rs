@@ -5,7 +5,6 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use locksley::Worker;
-use locksley::extend::WorkerExt as _;
 use locksley_sys::primitive::{AtomicPtr, AtomicUsize, Ordering, UnsafeCell};
 
 /// The unit of allocation. All pieces are aligned to it.
@@ -49,7 +48,7 @@ impl Arena {
     /// Allocates memory for a value. It belongs to the caller as long as the arena lives.
     #[inline]
     pub(crate) fn alloc<T>(&self) -> NonNull<T> {
-        let shard = Worker::with_current(|worker| worker.map_or(0, |worker| worker.slot()));
+        let shard = Worker::with_current(|worker| worker.map_or(0, Worker::index));
         let layout = Layout::new::<T>();
         // A larger alignment than that of a unit needs space before the value.
         let padding = layout.align().saturating_sub(UNIT);

@@ -66,8 +66,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// Use it if the data of the interval is in the memory or the caches of a place. It is a hint:
     /// the workers of the place take the interval before others do, and an idle worker of another
     /// place takes it if they leave it waiting. Children do not inherit the place. An interval
-    /// without a place runs where the pool [puts such tasks](locksley::Unplaced). The last call
-    /// counts.
+    /// without a place goes to the worker that makes it ready. The last call counts.
     ///
     /// # Panics
     /// If the pool has no such place.

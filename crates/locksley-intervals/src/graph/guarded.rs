@@ -114,7 +114,11 @@ impl<T: ?Sized> Guarded<T> {
     /// })?;
     /// # Ok::<(), intervals::IntervalCancelled>(())
     /// ```
-    pub fn read<'k>(&'k self, cx: &'k Context<'_, '_>) -> ReadGuard<'k, T> {
+    #[must_use = "the access ends when this is dropped"]
+    pub fn read<'k, 'g: 'k, 'env: 'g>(
+        &'k self,
+        cx: &'k Context<'g, 'env>,
+    ) -> impl Deref<Target = T> + use<'k, 'g, 'env, T> {
         self.begin(cx, false)
             .unwrap_or_else(|| panic!("`{}` reads what is being changed", cx.header().name()))
     }
@@ -127,7 +131,11 @@ impl<T: ?Sized> Guarded<T> {
     ///
     /// # Examples
     /// See [`Guarded`].
-    pub fn write<'k>(&'k self, cx: &'k Context<'_, '_>) -> WriteGuard<'k, T> {
+    #[must_use = "the access ends when this is dropped"]
+    pub fn write<'k, 'g: 'k, 'env: 'g>(
+        &'k self,
+        cx: &'k Context<'g, 'env>,
+    ) -> impl DerefMut<Target = T> + use<'k, 'g, 'env, T> {
         WriteGuard(self.begin(cx, true).unwrap_or_else(|| {
             panic!("`{}` changes what others use at the same time", cx.header().name())
         }))
@@ -227,7 +235,7 @@ impl Access {
 /// # Examples
 /// See [`Guarded::read`].
 #[must_use = "the access ends when this is dropped"]
-pub struct ReadGuard<'k, T: ?Sized> {
+struct ReadGuard<'k, T: ?Sized> {
     guarded: &'k Guarded<T>,
     /// What the access adds to the number of users.
     weight: u32,
@@ -269,7 +277,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for ReadGuard<'_, T> {
 /// See [`Guarded`].
 #[derive(Debug)]
 #[must_use = "the access ends when this is dropped"]
-pub struct WriteGuard<'k, T: ?Sized>(ReadGuard<'k, T>);
+struct WriteGuard<'k, T: ?Sized>(ReadGuard<'k, T>);
 
 impl<T: ?Sized> Deref for WriteGuard<'_, T> {
     type Target = T;

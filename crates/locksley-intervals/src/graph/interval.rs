@@ -97,7 +97,7 @@ impl Header {
     }
 
     pub(crate) fn root_address(&self) -> NonNull<RootState<'static>> {
-        self.head.group().cast()
+        self.head.group.cast()
     }
 
     /// The trace, if the root is recorded, checked or observed.

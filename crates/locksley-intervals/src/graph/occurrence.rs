@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use locksley::Worker;
-use locksley::extend::{Job, WorkerExt as _};
+use locksley::extend::{self, Job};
 use locksley_sys::unwind::AbortOnUnwind;
 
 use crate::graph::interval::Header;
@@ -29,7 +29,7 @@ impl<'w> Occurrence<'w> {
     pub(crate) unsafe fn end_body(interval: NonNull<Header>, outcome: Outcome, worker: &'w Worker) {
         // SAFETY: as the caller promises.
         if let Some(trace) = unsafe { interval.as_ref() }.trace() {
-            trace.add_stamp(Side::End, worker.stamp().unwrap_or_default());
+            trace.add_stamp(Side::End, extend::stamp().unwrap_or_default());
         }
         // SAFETY: as the caller promises.
         unsafe { Self::arrive(PointRef::end(interval), outcome, Some(worker)) };
@@ -129,60 +129,22 @@ unsafe fn begin(interval: NonNull<Header>, outcome: Outcome, worker: Option<&Wor
 /// # Safety
 /// The start has occurred, and the interval is alive until its body has ended. The job is in no
 /// queue.
+#[inline]
 pub(crate) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { interval.as_ref() };
-    let root = header.root();
-    match worker.filter(|worker| root.home.is_of(worker)) {
-        Some(worker) if header.extras.is_none() && !root.goes_round => {
-            // SAFETY: as the caller promises.
-            unsafe { push(interval, worker) };
-        }
-        // SAFETY: as the caller promises.
-        own => unsafe { schedule_at_place(interval, own) },
-    }
-}
-
-/// Pushes the job of an interval that has no place.
-///
-/// # Safety
-/// As for [`schedule`].
-#[inline]
-unsafe fn push(interval: NonNull<Header>, worker: &Worker) {
-    // SAFETY: alive, as the caller promises.
-    let followed_worker = unsafe { interval.as_ref() }.followed_worker();
-    let job: NonNull<Job> = interval.cast();
-    match followed_worker {
-        // SAFETY: the header begins with its job, which is alive until the body has ended.
-        None => unsafe { worker.push(job) },
-        // SAFETY: as above.
-        Some(home) => unsafe { worker.push_at_home(home, job) },
-    }
-}
-
-/// Pushes the job of an interval that may have a place. `own` is a worker of the root's pool.
-///
-/// # Safety
-/// As for [`schedule`].
-#[cold]
-unsafe fn schedule_at_place(interval: NonNull<Header>, own: Option<&Worker>) {
-    // SAFETY: alive, as the caller promises.
-    let header = unsafe { interval.as_ref() };
-    let job: NonNull<Job> = interval.cast();
-    // A clone: after the push the root may end, and the pool may be dropped, unless the caller is
-    // its worker.
-    let root = header.root();
-    let home = root.home.clone();
+    let (job, root) = (interval.cast::<Job>(), header.root());
     let place = header.extras.as_ref().and_then(|extras| extras.place);
-    let next_place = || if root.goes_round { home.next_place() } else { None };
-    match (own, place.or_else(next_place)) {
-        // SAFETY: the job is alive until the body has ended, and is pushed once.
-        (Some(worker), Some(place)) => unsafe { worker.push_near(place, job) },
-        // SAFETY: as the caller promises.
-        (Some(worker), None) => unsafe { push(interval, worker) },
+    let Some(worker) = worker.filter(|worker| root.home.is_of(worker)) else {
+        // A clone: after the job is sent, the root may end, and the pool may be dropped.
+        let home = root.home.clone();
+        // SAFETY: the header begins with its job, which is alive until the body has ended.
+        return unsafe { home.send(place, job) };
+    };
+    match (place, header.followed_worker()) {
         // SAFETY: as above.
-        (None, Some(place)) => unsafe { home.send_near(place, job) },
+        (None, Some(home)) => unsafe { extend::push_at_home(worker, home, job) },
         // SAFETY: as above.
-        (None, None) => unsafe { home.send(job) },
+        (place, _) => unsafe { extend::push(worker, place, job) },
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::time::Instant;
 
-use locksley::extend::{GroupEnd, Home, Stamp, WorkerExt as _};
+use locksley::extend::{self, GroupEnd, Home, Stamp};
 use locksley::{Pool, Worker};
 use locksley_sys::primitive::{AtomicPtr, Ordering};
 use locksley_sys::unwind::{self, AbortOnUnwind, Payload};
@@ -27,8 +27,6 @@ use crate::graph::trace::{Log, Trace};
 #[derive(Debug)]
 pub(crate) struct RootState<'w> {
     pub(crate) home: Home,
-    /// True if the pool distributes jobs without a place round-robin.
-    pub(crate) goes_round: bool,
     ended: GroupEnd<'w>,
     /// The payload of the first panic.
     panic: AtomicPtr<Payload>,
@@ -100,7 +98,7 @@ impl RootState<'_> {
 
     /// Returns the stamp of the task on the calling thread, if that is a worker of the root's pool.
     pub(crate) fn current_stamp(&self) -> Stamp {
-        let stamp = |worker: &Worker| self.home.is_of(worker).then(|| worker.stamp())?;
+        let stamp = |worker: &Worker| self.home.is_of(worker).then(extend::stamp)?;
         Worker::with_current(|current| current.and_then(stamp)).unwrap_or_default()
     }
 
@@ -280,10 +278,9 @@ impl<'r> Root<'r> {
         body: impl for<'g> FnOnce(&Context<'g, 'env>) -> R,
     ) -> Result<R, IntervalCancelled> {
         let home = Home::of(worker);
-        let stamp = worker.stamp();
+        let stamp = extend::stamp();
         let has_logs = self.is_checked || self.recording.is_some();
         let state = RootState {
-            goes_round: home.spreads_unplaced(),
             home,
             // Any thread that a context was lent to may end the root.
             ended: GroupEnd::awaited_by(worker),
@@ -324,7 +321,7 @@ impl<'r> Root<'r> {
         // Only intervals of this root run on top of this frame, which waits for them anyway.
         state.ended.wait(worker, NonNull::from(&state).cast());
         if let Some(trace) = trace {
-            worker.follow(trace.stamp(Side::End));
+            extend::follow(trace.stamp(Side::End));
         }
         if let Some(recording) = self.recording {
             // SAFETY: alive, and all has ended.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use locksley::Worker;
-use locksley::extend::{LatestStamp, Stamp, WorkerExt as _};
+use locksley::extend::{self, LatestStamp, Stamp};
 
 use crate::graph::interval::Header;
 use crate::graph::point_ref::{PointRef, Side};
@@ -22,7 +22,7 @@ pub(crate) struct Trace {
 
 impl Trace {
     pub(crate) fn new(log: Option<Log>) -> Self {
-        Self { stamps: [LatestStamp::new(), LatestStamp::new()], log: log.map(Mutex::new) }
+        Self { stamps: Default::default(), log: log.map(Mutex::new) }
     }
 
     pub(crate) fn log(&self) -> Option<MutexGuard<'_, Log>> {
@@ -48,7 +48,7 @@ impl Trace {
 
     /// Logs that a worker begins to run the body.
     pub(crate) fn log_begin(&self, root: &RootState<'_>, worker: &Worker) {
-        worker.follow(self.stamp(Side::Start));
+        extend::follow(self.stamp(Side::Start));
         if let Some(mut log) = self.log() {
             log.begun = Some((root.began.elapsed(), worker.index()));
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley::{Pool, Unplaced, Worker};
+use locksley::{Pool, Worker};
 use locksley_intervals::{Context, IntervalLock, Recording, Root};
 
 use crate::common::{divided, hold, message};
@@ -190,39 +190,6 @@ fn children_do_not_inherit_a_place() {
         [("root", None), ("parent", Some(1)), ("child", None), ("placed child", Some(1))];
     assert_eq!(near, expected);
     assert_eq!(out_of_place(&pool), 2);
-    go_on.send(()).unwrap();
-}
-
-#[test]
-fn intervals_without_a_place_go_round_if_the_pool_is_configured_so() {
-    for (unplaced, expected) in [(Unplaced::Stays, 0), (Unplaced::RoundRobin, 5)] {
-        let pool = divided(&[1, 1]).unplaced(unplaced).build().unwrap();
-        let go_on = hold(&pool, 1);
-        let root = Root::new("root").on(&pool).run(|root| {
-            let mut last = root.interval("first").spawn(|_| ());
-            for _ in 1..6 {
-                last = root.interval("next").after(last).spawn(|_| ());
-            }
-            root.interval("parent").after(last).spawn(|cx| {
-                (0..4).for_each(|_| _ = cx.interval("child").spawn(|_| ()));
-                // An interval with a place does not advance the round.
-                (0..3).for_each(|_| _ = cx.interval("placed").near(0).spawn(|_| ()));
-            });
-        });
-        assert_eq!(root, Ok(()));
-        // Every second of eleven; the first runs at either place.
-        let out = out_of_place(&pool);
-        assert!(out == expected || out == expected + u64::from(expected > 0), "{out}");
-        go_on.send(()).unwrap();
-    }
-    // With one place, nothing is sent.
-    let pool = divided(&[2]).unplaced(Unplaced::RoundRobin).build().unwrap();
-    let go_on = hold(&pool, 1);
-    let root = Root::new("root").on(&pool).run(|root| {
-        root.interval("x").spawn(|_| ());
-        assert!(has_own_tasks());
-    });
-    assert_eq!((root, out_of_place(&pool)), (Ok(()), 0));
     go_on.send(()).unwrap();
 }
 

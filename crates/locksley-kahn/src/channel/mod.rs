@@ -3,15 +3,15 @@
 //! The README of the folder above has the protocol.
 
 mod end;
-mod receiver;
+pub(crate) mod receiver;
 mod ring;
-mod sender;
+pub(crate) mod sender;
 
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-pub use receiver::Receiver;
-pub use sender::Sender;
+pub(crate) use receiver::Receiver;
+pub(crate) use sender::Sender;
 
 use super::report::Measures;
 use super::wait::Need;
@@ -73,7 +73,7 @@ impl Core {
             is_producer_gone: AtomicBool::new(false),
             unread: AtomicU64::new(0),
             initial_capacity: capacity,
-            last_stamp: LatestStamp::new(),
+            last_stamp: LatestStamp::default(),
         }
     }
 

@@ -373,8 +373,8 @@ fn a_pause_of_a_process_publishes_what_was_deferred() {
                 block_on(yield_now());
             }
         },
-        |w, gate| {
-            w.blocking(|| {
+        |_, gate| {
+            locksley::blocking(|| {
                 while gate.try_acquire().map(|permit| permit.forget()).is_err() {
                     std::thread::yield_now();
                 }

@@ -11,6 +11,11 @@ use locksley_kahn::{Network, NetworkError, Receiver, Sender};
 use crate::common::{Restless, in_time, pools};
 use crate::{EMPTY, FULL, crossed, cycle, ends, of, ring};
 
+/// Calls `task` with the worker that the calling thread is.
+fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
+    Worker::with_current(|current| task(current.expect("a worker's thread")))
+}
+
 #[test]
 fn a_ring_without_a_token_is_a_deadlock_and_all_of_it_is_named() {
     for pool in pools() {
@@ -221,17 +226,17 @@ fn a_borrowed_thread_checks_for_deadlocks_before_it_leaves() {
 /// Closures that spawn each other: their worker never searches.
 #[test]
 fn closures_without_end_do_not_put_off_deadlock_checks() {
-    fn again(worker: &Worker, is_over: Arc<AtomicBool>) {
+    fn again(_: &Worker, is_over: Arc<AtomicBool>) {
         if !is_over.load(Ordering::Acquire) {
-            worker.spawn(move |worker| again(worker, is_over));
+            locksley::spawn(move || on_worker(|worker| again(worker, is_over)));
         }
     }
     for placement in [Placement::Last, Placement::Current] {
         let pool = Pool::builder().workers(1).placement(placement).build().unwrap();
         let is_over = Arc::new(AtomicBool::new(false));
         let closures = Arc::clone(&is_over);
-        let running = pool.install(|worker| {
-            worker.spawn(move |worker| again(worker, closures));
+        let running = pool.install(|_| {
+            locksley::spawn(move || on_worker(|worker| again(worker, closures)));
             let mut network = Network::new();
             ring(&mut network, 50, 0, 1);
             network.start(&pool).unwrap()
@@ -268,8 +273,8 @@ fn a_worker_checks_for_deadlocks_before_it_blocks() {
     });
     said.recv().unwrap();
     // It is found when the processes wait.
-    pool.spawn(move |w| {
-        is_over.send(w.blocking(|| told.recv_timeout(Duration::from_secs(20)))).unwrap();
+    pool.spawn(move |_| {
+        is_over.send(locksley::blocking(|| told.recv_timeout(Duration::from_secs(20)))).unwrap();
     });
     go.send(()).unwrap();
     assert_eq!(over.recv().unwrap(), Ok(true));
@@ -282,8 +287,8 @@ fn a_worker_that_waits_for_a_task_checks_for_deadlocks_first() {
     let runs: [Run; 2] = [
         |w, first, second| _ = w.join(first, |_| second()),
         |w, first, second| {
-            w.scope(|w, scope| {
-                scope.spawn_on(w, |_, _| second());
+            locksley::in_place_scope(|scope| {
+                scope.spawn(|_| second());
                 first(w);
             });
         },

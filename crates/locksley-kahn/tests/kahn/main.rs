@@ -29,7 +29,7 @@ const FULL: bool = true;
 /// What a process has panicked with.
 fn panic_of(error: NetworkError) -> Box<dyn Any + Send> {
     match error {
-        NetworkError::Panicked { error, .. } => error.try_into_panic().unwrap(),
+        NetworkError::Panicked { error, .. } => error.into_panic(),
         other => panic!("{other:?}"),
     }
 }

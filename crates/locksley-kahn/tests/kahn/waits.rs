@@ -189,9 +189,9 @@ fn what_was_taken_before_a_wait_inside_of_a_poll_makes_room() {
     type Wait = fn(&Worker, &Semaphore);
     let waits: [Wait; 5] = [
         |_, permits| block_on(permits.acquire()).unwrap().forget(),
-        |w, permits| {
-            w.scope(|w, scope| {
-                scope.spawn_on(w, |_, _| block_on(permits.acquire()).unwrap().forget());
+        |_, permits| {
+            locksley::in_place_scope(|scope| {
+                scope.spawn(|_| block_on(permits.acquire()).unwrap().forget());
             });
         },
         |w, permits| {
@@ -202,8 +202,8 @@ fn what_was_taken_before_a_wait_inside_of_a_poll_makes_room() {
                 w.run_one();
             }
         },
-        |w, permits| {
-            w.blocking(|| {
+        |_, permits| {
+            locksley::blocking(|| {
                 while permits.try_acquire().map(|permit| permit.forget()).is_err() {
                     std::thread::yield_now();
                 }
@@ -255,7 +255,7 @@ fn other_networks(w: &Worker) {
     let mut network = Network::new();
     ring(&mut network, 3, 1, 5);
     let running = network.start(&pool).unwrap();
-    w.spawn(|_| ());
+    locksley::spawn(|| ());
     let _ = w.run_local();
     block_on(running).unwrap();
 }

@@ -9,18 +9,10 @@ use super::Semaphore;
 #[must_use = "the permits are released when this is dropped"]
 pub struct Permit<'s> {
     pub(super) semaphore: &'s Semaphore,
-    pub(super) permits: usize,
+    pub(crate) permits: usize,
 }
 
 impl Permit<'_> {
-    /// The number of permits.
-    ///
-    /// # Examples
-    /// See [`Semaphore::try_acquire_many`].
-    pub fn permits(&self) -> usize {
-        self.permits
-    }
-
     /// Drops the permits without releasing them. [`Semaphore::add_permits`] can replace them.
     ///
     /// # Examples

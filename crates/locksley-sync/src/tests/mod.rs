@@ -2,7 +2,6 @@
 
 mod barrier;
 mod condvar;
-mod join_counter;
 mod once_cell;
 mod polled;
 mod semaphore;

@@ -130,7 +130,7 @@ fn random_schedule(seed: u64, most_at_once: usize) {
             }
             4 => {
                 if let Some(permit) = choices.take(&mut held) {
-                    oracle.give(permit.permits());
+                    oracle.give(permit.permits);
                     drop(permit);
                 }
             }

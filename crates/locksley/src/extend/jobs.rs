@@ -3,11 +3,12 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::observe::Stamp;
 use crate::scheduler::latch::Latch;
 use crate::scheduler::{Shared, Worker};
 
-pub use crate::scheduler::job::{Head, Job, Kind};
+#[cfg(doc)]
+use crate::scheduler::job::Head;
+use crate::scheduler::job::Job;
 
 /// The pool that runs a library's jobs. A clone is the same pool.
 #[derive(Clone, Debug)]
@@ -33,94 +34,39 @@ impl Home {
         self.0.assert_has_place(place);
     }
 
-    /// Whether jobs for which no place is named go to the pool's places in turn.
-    #[must_use]
-    pub fn spreads_unplaced(&self) -> bool {
-        self.0.spreads_unplaced()
-    }
-
-    /// The place of the next such job; `None` if the worker that makes it ready keeps it.
-    #[must_use]
-    pub fn next_place(&self) -> Option<usize> {
-        self.0.next_place()
-    }
-
-    /// Sends a job to the pool, from any thread.
+    /// Sends a job to the pool from any thread: to the workers of `place` first, if one is named.
     ///
     /// # Safety
-    /// The job is alive until it has run, and is sent or pushed once for each run.
-    pub unsafe fn send(&self, job: NonNull<Job>) {
-        self.0.send(None, job);
-    }
-
-    /// Sends a job to the workers of a place, from any thread.
-    ///
-    /// # Safety
-    /// As for [`send`](Self::send).
-    pub unsafe fn send_near(&self, place: usize, job: NonNull<Job>) {
-        self.0.send_near(None, place, job);
+    /// The job is alive until it has run, and is sent or [pushed](push) once for each run.
+    pub unsafe fn send(&self, place: Option<usize>, job: NonNull<Job>) {
+        match place {
+            None => self.0.send(None, job),
+            Some(place) => self.0.send_near(None, place, job),
+        }
     }
 }
 
-/// The methods of [`Worker`] for libraries. No other type implements it.
-pub trait WorkerExt: sealed::Sealed {
-    /// The worker's slot, less than [`MAX_SLOTS`](super::MAX_SLOTS). Unique to this thread in its
-    /// pool.
-    fn slot(&self) -> usize;
-
-    /// The present stamp of the running task; `None` if the pool is not observed.
-    fn stamp(&self) -> Option<Stamp>;
-
-    /// Records that the running task also comes after `cause`.
-    fn follow(&self, cause: Stamp);
-
-    /// Makes a job available to all workers.
-    ///
-    /// # Safety
-    /// As for [`Home::send`].
-    unsafe fn push(&self, job: NonNull<Job>);
-
-    /// Makes a job available, with preference for the workers of a place.
-    ///
-    /// # Safety
-    /// As for [`Home::send`].
-    unsafe fn push_near(&self, place: usize, job: NonNull<Job>);
-
-    /// Makes a job available that continues work of the worker with index `home`.
-    ///
-    /// # Safety
-    /// As for [`Home::send`].
-    unsafe fn push_at_home(&self, home: usize, job: NonNull<Job>);
+/// Makes a job available by a worker, which the calling thread is: to the workers of `place` first,
+/// if one is named, and otherwise in the worker's own deque.
+///
+/// # Safety
+/// As for [`Home::send`].
+#[inline]
+pub unsafe fn push(worker: &Worker, place: Option<usize>, job: NonNull<Job>) {
+    match place {
+        None => worker.push(job),
+        Some(place) => worker.shared().send_near(Some(worker), place, job),
+    }
 }
 
-impl WorkerExt for Worker {
-    #[inline]
-    fn slot(&self) -> usize {
-        Worker::slot_index(self)
-    }
-
-    #[inline]
-    fn stamp(&self) -> Option<Stamp> {
-        Worker::stamp(self)
-    }
-
-    #[inline]
-    fn follow(&self, cause: Stamp) {
-        Worker::follow(self, cause);
-    }
-
-    #[inline]
-    unsafe fn push(&self, job: NonNull<Job>) {
-        Worker::push(self, job);
-    }
-
-    unsafe fn push_near(&self, place: usize, job: NonNull<Job>) {
-        self.shared().send_near(Some(self), place, job);
-    }
-
-    unsafe fn push_at_home(&self, home: usize, job: NonNull<Job>) {
-        Worker::push_at_home(self, home, job);
-    }
+/// Makes a job available that uses the data of a task which ran on the worker with index `home`:
+/// to that worker first. An idle worker takes the job if that worker has other work.
+///
+/// # Safety
+/// As for [`Home::send`].
+#[inline]
+pub unsafe fn push_at_home(worker: &Worker, home: usize, job: NonNull<Job>) {
+    worker.push_at_home(home, job);
 }
 
 /// The end of a group of jobs, for which one worker waits.
@@ -154,9 +100,4 @@ impl<'w> GroupEnd<'w> {
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
         self.latch.wait_with(|event| waiter.wait_for_group(event, group, || self.start));
     }
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for crate::Worker {}
 }

@@ -22,16 +22,17 @@
 //! | [`Observer`], [`Stamp`] | profilers and timelines |
 //! | [`LatestStamp`], [`stamp`], [`follow`] | libraries with objects that carry causes: channels, graphs |
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
-//! | [`Job`], [`Home`], [`WorkerExt`], [`GroupEnd`] | libraries with tasks in their own memory |
+//! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | libraries with tasks in their own memory |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
 mod jobs;
 
-pub use jobs::{GroupEnd, Head, Home, Job, Kind, WorkerExt};
+pub use jobs::{GroupEnd, Home, push, push_at_home};
 
 pub use crate::block_on::Signal;
 pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
+pub use crate::scheduler::job::{Head, Job, Kind};
 pub use crate::scheduler::observed::{follow, stamp};
 
 /// The most slots of a pool, for workers and their replacements. Slot numbers are less.

@@ -55,36 +55,16 @@ impl Pool {
     where
         F: Fn(&Worker) + Send + Sync + 'static,
     {
-        spawn_broadcast(self.shared(), task);
-    }
-}
-
-impl Worker {
-    /// Runs `task` on each worker of this worker's pool: [`Pool::broadcast`] on a known worker.
-    ///
-    /// # Panics
-    /// As [`Pool::broadcast`].
-    ///
-    /// # Examples
-    /// See [`Pool::broadcast`].
-    pub fn broadcast<F, R>(&self, task: F) -> Vec<R>
-    where
-        F: Fn(&Worker) -> R + Sync,
-        R: Send,
-    {
-        broadcast(self.shared(), &task)
-    }
-
-    /// Spawns a detached task that each worker of this worker's pool runs once:
-    /// [`Pool::spawn_broadcast`] on a known worker.
-    ///
-    /// # Examples
-    /// See [`Pool::spawn_broadcast`].
-    pub fn spawn_broadcast<F>(&self, task: F)
-    where
-        F: Fn(&Worker) + Send + Sync + 'static,
-    {
-        spawn_broadcast(self.shared(), task);
+        let shared = self.shared();
+        shared.assert_open();
+        let task = Arc::new(task);
+        for worker in 0..shared.workers {
+            let task = Arc::clone(&task);
+            // `None` if the pool was closed meanwhile, which a borrowed thread may outlive.
+            if let Some(job) = shared.detached(move |worker| task(worker)) {
+                Worker::with_current(|current| shared.send_to(current, worker, job));
+            }
+        }
     }
 }
 
@@ -134,20 +114,5 @@ fn all_or_first_panic<R>(results: Vec<Result<R, Payload>>) -> Vec<R> {
 fn drop_quietly<T>(value: T) {
     if let Err(second) = unwind::halt(|| drop(value)) {
         unwind::discard(second);
-    }
-}
-
-fn spawn_broadcast<F>(shared: &Shared, task: F)
-where
-    F: Fn(&Worker) + Send + Sync + 'static,
-{
-    shared.assert_open();
-    let task = Arc::new(task);
-    for worker in 0..shared.workers {
-        let task = Arc::clone(&task);
-        // `None` if the pool was closed meanwhile, which a borrowed thread may outlive.
-        if let Some(job) = shared.detached(move |worker| task(worker)) {
-            Worker::with_current(|current| shared.send_to(current, worker, job));
-        }
     }
 }

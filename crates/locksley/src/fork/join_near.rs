@@ -1,5 +1,6 @@
 //! `join_near`: a join that sends its second task to a place.
 
+use super::scope::scope_in;
 #[cfg(doc)]
 use crate::Spawn;
 use crate::scheduler::Worker;
@@ -33,10 +34,10 @@ impl Worker {
         }
         let mut second = None;
         let result = &mut second;
-        let first = self.scope(|worker, scope| {
+        let (first, _) = scope_in(self.shared(), Some(self), None, |scope| {
             let job = scope.job(|worker, _| *result = Some(b(worker)));
-            worker.shared().send_near(Some(worker), place, job.expect("the scope has no token"));
-            a(worker)
+            self.shared().send_near(Some(self), place, job.expect("the scope has no token"));
+            a(self)
         });
         (first, second.expect("the scope has waited for it"))
     }

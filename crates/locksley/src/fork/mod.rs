@@ -2,14 +2,11 @@
 //! broadcasts.
 
 mod broadcast;
-mod join;
+pub(crate) mod join;
 mod join_near;
 mod lazy;
-mod scope;
-mod spawn;
+pub(crate) mod scope;
+pub(crate) mod spawn;
 
-pub use join::join;
-pub(crate) use scope::ScopeState;
-pub use scope::{Scope, in_place_scope, scope, scope_until};
-pub(crate) use spawn::shared_of;
-pub use spawn::{Spawn, spawn, spawn_with};
+pub(crate) use scope::{Scope, ScopeState};
+pub(crate) use spawn::{Spawn, shared_of};

@@ -93,7 +93,7 @@ where
 {
     Worker::with_current(|current| match current {
         Some(worker) => scope_in(worker.shared(), Some(worker), None, body).0,
-        None => Pool::global().install(|worker| worker.scope(|_, scope| body(scope))),
+        None => Pool::global().install(|_| scope(body)),
     })
 }
 
@@ -137,8 +137,12 @@ where
     R: Send,
 {
     Worker::with_current(|current| match current {
-        Some(worker) => worker.scope_until(token, |_, scope| body(scope)),
-        None => Pool::global().install(|worker| worker.scope_until(token, |_, scope| body(scope))),
+        Some(worker) => {
+            token.check()?;
+            let (result, is_complete) = scope_in(worker.shared(), Some(worker), Some(token), body);
+            if is_complete { Ok(result) } else { Err(Cancelled) }
+        }
+        None => Pool::global().install(|_| scope_until(token, body)),
     })
 }
 
@@ -203,71 +207,9 @@ impl Pool {
     }
 }
 
-impl Worker {
-    /// [`scope`] on a known worker, which runs the body.
-    ///
-    /// # Panics
-    /// As [`scope`].
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = locksley::Pool::new(2)?;
-    /// let mut words = ["robin", "marian"].map(String::from);
-    /// pool.install(|worker| {
-    ///     worker.scope(|worker, scope| {
-    ///         for word in &mut words {
-    ///             scope.spawn_on(worker, |_, _| word.push('!'));
-    ///         }
-    ///     })
-    /// });
-    /// assert_eq!(words, ["robin!", "marian!"]);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn scope<'scope, F, R>(&self, body: F) -> R
-    where
-        F: FnOnce(&Worker, &Scope<'scope>) -> R,
-    {
-        scope_in(self.shared(), Some(self), None, |scope| body(self, scope)).0
-    }
-
-    /// [`scope_until`] on a known worker, which runs the body.
-    ///
-    /// # Errors
-    /// [`Cancelled`] if the body or some task did not begin.
-    ///
-    /// # Panics
-    /// As [`scope_until`].
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley::{Cancellation, Pool};
-    ///
-    /// let mut words = ["robin", "marian"].map(String::from);
-    /// let result = Pool::new(2)?.install(|worker| {
-    ///     worker.scope_until(&Cancellation::new(), |worker, scope| {
-    ///         for word in &mut words {
-    ///             scope.spawn_on(worker, |_, _| word.push('!'));
-    ///         }
-    ///     })
-    /// });
-    /// assert_eq!(result, Ok(()));
-    /// assert_eq!(words, ["robin!", "marian!"]);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn scope_until<'scope, F, R>(&self, token: &Cancellation, body: F) -> Result<R, Cancelled>
-    where
-        F: FnOnce(&Worker, &Scope<'scope>) -> R,
-    {
-        token.check()?;
-        let body = |scope: &Scope<'scope>| body(self, scope);
-        let (result, is_complete) = scope_in(self.shared(), Some(self), Some(token), body);
-        if is_complete { Ok(result) } else { Err(Cancelled) }
-    }
-}
-
 /// Runs `body` on the calling thread, which may be a worker of any pool, and waits for the tasks
 /// that it spawns into `home`. Also returns true if all of them have begun.
-fn scope_in<'scope, R>(
+pub(super) fn scope_in<'scope, R>(
     home: &Arc<Shared>,
     current: Option<&Worker>,
     token: Option<&Cancellation>,
@@ -345,18 +287,6 @@ impl<'scope> Scope<'scope> {
         Worker::with_current(|current| self.push_or_send(current, job));
     }
 
-    /// [`spawn`](Self::spawn) by a known worker, without a thread-local lookup.
-    ///
-    /// # Examples
-    /// See [`Worker::scope`].
-    pub fn spawn_on<F>(&self, worker: &Worker, task: F)
-    where
-        F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
-    {
-        let Some(job) = self.job(task) else { return };
-        self.push_or_send(Some(worker), job);
-    }
-
     /// [`spawn`](Self::spawn) with an option.
     ///
     /// # Panics
@@ -368,8 +298,8 @@ impl<'scope> Scope<'scope> {
     /// use std::sync::Mutex;
     ///
     /// let order = &Mutex::new(Vec::new());
-    /// locksley::Pool::new(1)?.install(|worker| {
-    ///     worker.scope(|_, scope| {
+    /// locksley::Pool::new(1)?.install(|_| {
+    ///     locksley::scope(|scope| {
     ///         for n in 0..3 {
     ///             scope.spawn_with(Spawn::Fifo, move |_, _| order.lock().unwrap().push(n));
     ///         }
@@ -472,7 +402,7 @@ impl<'scope> Scope<'scope> {
     /// Pushes to the caller's deque if the caller is a worker of the pool, and sends otherwise.
     pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
         self.lower_floor(caller);
-        self.home.send_unplaced(caller, job);
+        self.home.push_or_send(caller, job);
     }
 
     /// Lowers the floor for a push by the caller, if it is the waiter.

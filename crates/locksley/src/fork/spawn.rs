@@ -118,54 +118,12 @@ where
     });
 }
 
-impl Worker {
-    /// Spawns a detached task in this worker's pool: [`spawn`] on a known worker.
-    ///
-    /// If the pool has been closed, the task is dropped. That happens on a [borrowed
-    /// thread](crate::PoolBuilder::with_current_thread), which outlives its pool, and in an
-    /// `on_start` hook that runs late.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::sync::mpsc::channel;
-    ///
-    /// let pool = locksley::Pool::new(2)?;
-    /// let (sender, receiver) = channel();
-    /// pool.install(move |w| w.spawn(move |w| sender.send(w.index()).unwrap()));
-    /// assert!(receiver.recv().unwrap() < 2);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn spawn<F>(&self, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
-        spawn_into(self.shared(), Some(self), None, task);
-    }
-
-    /// [`spawn`](Self::spawn) with an option.
-    ///
-    /// # Panics
-    /// If the pool does not have the place or the worker that the option names.
-    ///
-    /// # Examples
-    /// See [`spawn_with`].
-    #[track_caller]
-    pub fn spawn_with<F>(&self, option: Spawn, task: F)
-    where
-        F: FnOnce(&Worker) + Send + 'static,
-    {
-        option.assert_valid_in(self.shared());
-        spawn_into(self.shared(), Some(self), Some(option), task);
-    }
-}
-
 impl Pool {
     /// Spawns a detached task in this pool.
     ///
     /// A worker of this pool pushes it to its own deque. Tasks of other threads are taken in the
     /// order in which they were sent. With several workers, one that was taken later may begin
-    /// sooner. With [`Unplaced::RoundRobin`](crate::Unplaced::RoundRobin) the task goes to the next
-    /// place, and the order holds within that place. If the task panics, the payload goes to the
+    /// sooner. If the task panics, the payload goes to the
     /// pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
     ///
     /// # Examples
@@ -226,7 +184,7 @@ where
 {
     let Some(job) = shared.detached(task) else { return };
     match (shared.own(caller), option) {
-        (_, None) => shared.send_unplaced(caller, job),
+        (_, None) => shared.push_or_send(caller, job),
         (Some(worker), Some(Spawn::Fifo)) => {
             let fifo = &worker.slot().fifo;
             // SAFETY: the FIFO is this worker's, and lives as long as the pool, which is not closed

@@ -41,17 +41,12 @@ impl JoinError {
     }
 
     /// True if the task was cancelled, by [`JoinHandle::cancel`] or because its pool was dropped.
+    /// Otherwise the task panicked.
     ///
     /// [`JoinHandle::cancel`]: super::JoinHandle::cancel
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.0, Reason::Cancelled)
-    }
-
-    /// True if the task panicked.
-    #[must_use]
-    pub fn is_panic(&self) -> bool {
-        !self.is_cancelled()
     }
 
     /// The payload of the task's panic, for [`resume_unwind`](std::panic::resume_unwind).
@@ -76,7 +71,7 @@ impl JoinError {
     ///
     /// # Errors
     /// This error itself, if the task was cancelled.
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
+    pub(crate) fn try_into_panic(self) -> Result<Payload, Self> {
         match self.0 {
             Reason::Panicked { payload, .. } => Ok(payload.0),
             Reason::Cancelled => Err(self),

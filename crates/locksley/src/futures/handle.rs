@@ -1,4 +1,4 @@
-//! The handle of a task: to await, join, cancel or detach it.
+//! The handle of a task: to await, join or cancel it.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,7 +17,11 @@ use crate::scheduler::latch::Latch;
 /// The handle of a task, made by [`task::spawn`](crate::task::spawn).
 ///
 /// It is a future. Its output is the value of the task, or a [`JoinError`]. To poll it again
-/// after that panics. A dropped handle detaches the task, as [`detach`](Self::detach) does.
+/// after that panics.
+///
+/// A dropped handle detaches the task, which goes on. If it panics, or has panicked, the payload
+/// goes to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler). What it returns is
+/// dropped.
 ///
 /// # Examples
 /// ```
@@ -100,21 +104,6 @@ impl<T> JoinHandle<T> {
             unsafe { header::cancel(task) };
         }
     }
-
-    /// Drops the handle. The task goes on.
-    ///
-    /// If it panics, or has panicked, the payload goes to the pool's
-    /// [`panic_handler`](crate::PoolBuilder::panic_handler). What it returns is dropped.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::sync::mpsc::channel;
-    ///
-    /// let (sender, receiver) = channel();
-    /// locksley::task::spawn(async move { sender.send("done").unwrap() }).detach();
-    /// assert_eq!(receiver.recv(), Ok("done"));
-    /// ```
-    pub fn detach(self) {}
 
     /// Waits for the task, from code that is not `async`.
     ///

@@ -89,7 +89,7 @@ impl Header {
 
     /// The address of the task's [`Home`](super::cell::Home).
     pub(crate) fn home(&self) -> NonNull<()> {
-        self.head.group()
+        self.head.group
     }
 
     pub(crate) fn last_worker(&self) -> usize {

@@ -4,8 +4,8 @@
 //! argument.
 
 pub(crate) mod cell;
-mod error;
-mod handle;
+pub(crate) mod error;
+pub(crate) mod handle;
 pub(crate) mod header;
 pub(crate) mod in_pool;
 #[cfg(all(test, loom))]
@@ -16,10 +16,8 @@ mod state;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod tests;
 mod waker;
-mod yielding;
+pub(crate) mod yielding;
 
-pub use error::JoinError;
-pub use handle::JoinHandle;
+pub(crate) use handle::JoinHandle;
 pub(crate) use in_pool::spawn_by;
 pub(crate) use owned::OwnedTasks;
-pub use yielding::yield_now;

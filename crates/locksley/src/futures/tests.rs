@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
 
+use super::JoinHandle;
 use super::cell::TaskCell;
 use super::header::Header;
 use super::in_pool::InPool;
-use super::{JoinHandle, yield_now};
+use super::yielding::yield_now;
 use crate::Pool;
 use crate::idle::Abp;
 use crate::primitive::stepped::{self, Gate, wait_for};
@@ -71,7 +72,7 @@ fn others_finish_while_a_worker_that_polls_is_held_at_any_step() {
                     }
                     done.fetch_add(1, Ordering::Release);
                 });
-                task.detach();
+                drop(task);
             }
             let finished = wait_for(&done, TASKS - IN_HAND);
             times_held += usize::from(gate.is_held());
@@ -113,7 +114,7 @@ fn tasks_are_woken_while_another_waker_is_held_at_any_step() {
                         woken.await;
                         done.fetch_add(1, Ordering::Release);
                     };
-                    pool.spawn_future(counted).detach();
+                    drop(pool.spawn_future(counted));
                 }
                 while wakers.lock().unwrap().len() < TASKS {
                     thread::yield_now();
@@ -158,7 +159,7 @@ fn tasks_that_a_held_worker_has_woken_run() {
                         waits.await;
                         done.fetch_add(1, Ordering::Release);
                     };
-                    pool.spawn_future(counted).detach();
+                    drop(pool.spawn_future(counted));
                 }
                 while wakers.lock().unwrap().len() < TASKS {
                     thread::yield_now();
@@ -210,7 +211,7 @@ fn tasks_begin_to_wait_and_end_while_a_worker_is_held_at_any_step() {
                     second.await.unwrap();
                     done.fetch_add(1, Ordering::Release);
                 };
-                pool.spawn_future(pairs).detach();
+                drop(pool.spawn_future(pairs));
             }
             // One task may wait for the one that the held worker has.
             let least = 2 * (TASKS - IN_HAND);

@@ -172,8 +172,8 @@ impl Thief for BalancedThief {
     }
 
     fn search_ends(&mut self, context: &IdleContext<'_>, end: End) {
-        // This worker is awake, too.
-        let has_room = context.asleep > 0 && context.others_awake() + 1 < context.processors;
+        let awake = context.workers.saturating_sub(context.asleep);
+        let has_room = context.asleep > 0 && awake < context.processors;
         if end == End::Stole && has_room {
             self.common.pending_wakeups.add(self.worker, 2);
         }

@@ -32,9 +32,6 @@ pub struct Bws {
 }
 
 impl Bws {
-    /// The threshold that the paper uses.
-    pub const SLEEP_THRESHOLD: u32 = 64;
-
     /// Sets the number of failed steals in a row after which a thief sleeps. A thief with a pending
     /// wake-up request starts to count again instead.
     #[must_use]
@@ -44,9 +41,9 @@ impl Bws {
 }
 
 impl Default for Bws {
-    /// With the paper's threshold, [`SLEEP_THRESHOLD`](Self::SLEEP_THRESHOLD).
+    /// With the paper's threshold of 64 failed steals.
     fn default() -> Self {
-        Self::with_threshold(Self::SLEEP_THRESHOLD)
+        Self::with_threshold(64)
     }
 }
 

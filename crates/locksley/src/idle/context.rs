@@ -59,7 +59,7 @@ pub enum Activity {
     Works,
     /// It searches for work.
     Searches,
-    /// It sleeps, or is in a [blocking call](crate::Worker::blocking).
+    /// It sleeps, or is in a [blocking call](crate::blocking()).
     Sleeps,
 }
 
@@ -75,18 +75,6 @@ pub(crate) trait Peers: Debug {
 }
 
 impl IdleContext<'_> {
-    /// The number of other workers that are awake: they run tasks or search.
-    #[must_use]
-    pub fn others_awake(&self) -> usize {
-        self.workers.saturating_sub(self.asleep + 1)
-    }
-
-    /// The number of workers that are awake and do not search.
-    #[must_use]
-    pub fn working(&self) -> usize {
-        self.workers.saturating_sub(self.asleep + self.searching)
-    }
-
     /// True if as many other workers are awake as the policy's [`limit`](super::IdlePolicy::limit)
     /// allows, and no sent task justifies [one more](crate::Pool::size).
     #[must_use]

@@ -22,7 +22,7 @@ mod context;
 mod pending_wakeups;
 mod policy;
 
-pub use crate::sleep::Limit;
+pub use crate::sleep::limit::Limit;
 pub use abp::Abp;
 pub use balanced::Balanced;
 pub use bws::Bws;

@@ -41,7 +41,7 @@ pub trait IdlePolicy: Debug + Send + Sync + 'static {
     fn name(&self) -> &'static str;
 
     /// Makes the state for one worker of `workers`. Called once on the thread of each worker, and
-    /// on that of each [replacement](crate::Worker::blocking), with the index of the worker that it
+    /// on that of each [replacement](crate::blocking()), with the index of the worker that it
     /// replaces first.
     fn thief(&self, worker: usize, workers: usize) -> Box<dyn Thief>;
 

@@ -27,17 +27,16 @@ pub(super) enum Target {
 }
 
 impl<T: Token> Plan<T> {
-    /// Runs a loop over `parts`. Without a `worker`, looks up the calling one.
+    /// Runs a loop over `parts` by the calling worker, or else in the global pool.
     pub(super) fn run<P: Parts, R: Send>(
         self,
-        worker: Option<&Worker>,
         parts: P,
         leaf: &(impl Fn(P) -> R + Sync),
         combine: &(impl Fn(R, R) -> R + Sync),
     ) -> Result<R, T::Stopped> {
         let division = Division { plan: self, leaf, combine, types: PhantomData };
         let task = |worker: &Worker| division.start(worker, parts);
-        Worker::with_current(|current| match worker.or(current) {
+        Worker::with_current(|current| match current {
             Some(worker) => task(worker),
             None => Pool::global().install(task),
         })
@@ -199,10 +198,10 @@ mod tests {
             let pool = divided(workers).build().unwrap();
             for items in (1..20).chain([100]) {
                 for grain in [1, 2, 3, 7, 64] {
-                    let text = pool.install(|w| {
+                    let text = pool.install(|_| {
                         let append = |text: String, n| text + &format!("{n},");
                         let both = |a: String, b: String| format!("({a} {b})");
-                        let all = par(0..items).on(w).by_place().grain(grain);
+                        let all = par(0..items).by_place().grain(grain);
                         all.reduce(String::new, append, both)
                     });
                     assert_eq!(text, halves(0..items, grain));
@@ -224,8 +223,7 @@ mod tests {
                     token.cancel();
                 }
             };
-            let result =
-                pool.install(|w| par(0..items).on(w).cancel(&token).by_place().for_each(body));
+            let result = pool.install(|_| par(0..items).cancel(&token).by_place().for_each(body));
             assert_eq!(result, Ok(()));
         }
     }

@@ -24,13 +24,13 @@ mod grain;
 mod parts;
 mod token;
 
-pub use parts::{Chunks, IntoParts, Parts};
-pub use token::Token;
+pub use parts::Parts;
 
 use crate::cancellation::Cancellation;
-use crate::scheduler::Worker;
 use divide::{Plan, Target};
 use filled::{Filled, Output, collect};
+use parts::{Chunks, IntoParts};
+use token::Token;
 
 /// Makes a parallel loop over `items`. The call of `for_each`, `map` or `reduce` runs it.
 ///
@@ -45,7 +45,7 @@ use filled::{Filled, Output, collect};
 /// | `a..b`, `a..=b` of integers | an integer |
 /// | `&vec`, `&array`, `&slice[..]` | `&T` |
 /// | `&mut vec`, `&mut array`, `&mut slice[..]` | `&mut T` |
-/// | a type with [`Parts`] or [`IntoParts`] | [`Parts::Item`] |
+/// | a type with [`Parts`] | [`Parts::Item`] |
 ///
 /// Neither owned collections nor iterators are accepted. For a `Vec`, pass a reference.
 ///
@@ -56,7 +56,6 @@ use filled::{Filled, Output, collect};
 /// | [`cancel(&token)`](Par::cancel) | stops when the token is cancelled | runs to its end |
 /// | [`place(p)`](Par::place) | workers of place `p` are preferred | all workers are equal |
 /// | [`by_place()`](Par::by_place) | each place prefers the same items every time | no preference |
-/// | [`on(worker)`](Par::on) | the caller is a known worker | looks up the calling worker |
 ///
 /// # Panics
 /// If a body panics: with its payload, after all leaves have ended. The rest of that leaf is
@@ -79,9 +78,9 @@ use filled::{Filled, Output, collect};
 /// ```compile_fail,E0277
 /// locksley::loops::par(vec![1, 2].iter()).for_each(|_| ());
 /// ```
-pub fn par<'w, I: IntoParts>(items: I) -> Par<'w, I::Parts> {
+pub fn par<I: IntoParts>(items: I) -> Par<I::Parts> {
     let plan = Plan { token: (), grain: None, target: Target::Anywhere };
-    Par { parts: items.into_parts(), worker: None, plan }
+    Par { parts: items.into_parts(), plan }
 }
 
 /// A parallel loop that has not begun. Made by [`par`].
@@ -89,13 +88,12 @@ pub fn par<'w, I: IntoParts>(items: I) -> Par<'w, I::Parts> {
 /// It divides a `P`. `T` is `()`, or a reference to the [token](Par::cancel) that stops it.
 #[must_use = "`for_each`, `map` or `reduce` runs the loop"]
 #[derive(Debug)]
-pub struct Par<'w, P, T = ()> {
+pub struct Par<P, T = ()> {
     parts: P,
-    worker: Option<&'w Worker>,
     plan: Plan<T>,
 }
 
-impl<'w, P: Parts, T: Token> Par<'w, P, T> {
+impl<P: Parts, T: Token> Par<P, T> {
     /// Gives the body up to `size` neighbouring items at once: a range for a range, a slice for a
     /// slice. Only the last chunk may be shorter.
     ///
@@ -115,9 +113,9 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// assert_eq!(par(0..10).chunks(4).map(|range| range.len()), [4, 4, 2]);
     /// ```
     #[track_caller]
-    pub fn chunks(self, size: usize) -> Par<'w, Chunks<P>, T> {
-        let Self { parts, worker, plan } = self;
-        Par { parts: Chunks::new(parts, size), worker, plan }
+    pub fn chunks(self, size: usize) -> Par<impl Parts<Item = P>, T> {
+        let Self { parts, plan } = self;
+        Par { parts: Chunks::new(parts, size), plan }
     }
 
     /// Sets the size of leaves: the loop divides by halves until a part has at most `items` items.
@@ -167,9 +165,9 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// token.cancel();
     /// assert_eq!(squares(), Err(Cancelled));
     /// ```
-    pub fn cancel<'t>(self, token: &'t Cancellation) -> Par<'w, P, &'t Cancellation> {
-        let Self { parts, worker, plan: Plan { grain, target, .. } } = self;
-        Par { parts, worker, plan: Plan { token, grain, target } }
+    pub fn cancel(self, token: &Cancellation) -> Par<P, &Cancellation> {
+        let Self { parts, plan: Plan { grain, target, .. } } = self;
+        Par { parts, plan: Plan { token, grain, target } }
     }
 
     /// Prefers the workers of one [place](crate::PoolBuilder::places), given by its index. Idle
@@ -215,21 +213,6 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         self
     }
 
-    /// Runs the loop on a known worker, without a thread-local lookup.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley::loops::par;
-    ///
-    /// let pool = locksley::Pool::new(2)?;
-    /// assert_eq!(pool.install(|worker| par(0..4_u32).on(worker).map(|n| n * n)), [0, 1, 4, 9]);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn on(mut self, worker: &'w Worker) -> Self {
-        self.worker = Some(worker);
-        self
-    }
-
     /// Calls `body` with each item, in no particular order and for several items at a time.
     ///
     /// # Errors
@@ -246,7 +229,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// ```
     pub fn for_each(self, body: impl Fn(P::Item) + Sync) -> T::Outcome<()> {
         let leaf = |parts: P| parts.into_items().for_each(&body);
-        T::outcome(self.plan.run(self.worker, self.parts, &leaf, &|(), ()| ()))
+        T::outcome(self.plan.run(self.parts, &leaf, &|(), ()| ()))
     }
 
     /// Returns what `body` returns for each item, in the order of the items.
@@ -264,7 +247,7 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
     /// ```
     pub fn map<R: Send>(self, body: impl Fn(P::Item) -> R + Sync) -> T::Outcome<Vec<R>> {
         let results = collect(self.parts, |output| {
-            self.plan.run(self.worker, output, &|output| Output::fill(output, &body), &Filled::join)
+            self.plan.run(output, &|output| Output::fill(output, &body), &Filled::join)
         });
         T::outcome(results)
     }
@@ -315,6 +298,6 @@ impl<'w, P: Parts, T: Token> Par<'w, P, T> {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> T::Outcome<R> {
         let leaf = |parts: P| parts.into_items().fold(identity(), &fold);
-        T::outcome(self.plan.run(self.worker, self.parts, &leaf, &combine))
+        T::outcome(self.plan.run(self.parts, &leaf, &combine))
     }
 }

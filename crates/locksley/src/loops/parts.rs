@@ -44,26 +44,7 @@ pub trait Parts: Sized + Send {
     fn into_items(self) -> impl Iterator<Item = Self::Item>;
 }
 
-/// A type that [`par`](super::par) accepts: [`Parts`], or a type that contains them.
-///
-/// # Examples
-/// ```
-/// use locksley::loops::{IntoParts, par};
-///
-/// struct Image {
-///     pixels: Vec<u8>,
-/// }
-/// impl<'a> IntoParts for &'a mut Image {
-///     type Parts = &'a mut [u8];
-///     fn into_parts(self) -> &'a mut [u8] {
-///         &mut self.pixels
-///     }
-/// }
-///
-/// let mut image = Image { pixels: vec![1; 100] };
-/// par(&mut image).for_each(|pixel| *pixel = 255 - *pixel);
-/// assert_eq!(image.pixels, [254; 100]);
-/// ```
+/// What [`par`](super::par) accepts: [`Parts`], or a reference to a collection that has them.
 #[diagnostic::on_unimplemented(
     message = "`par` cannot divide `{Self}`",
     label = "not a range of integers, a borrowed vector, array or slice, nor a `Parts`",
@@ -203,7 +184,7 @@ fn items<N: Integer>(start: N, count: usize) -> impl Iterator<Item = N> {
 /// A sequence of chunks of equal length. Only the last may be shorter. See
 /// [`Par::chunks`](super::Par::chunks).
 #[derive(Debug)]
-pub struct Chunks<P> {
+pub(super) struct Chunks<P> {
     parts: P,
     size: usize,
 }

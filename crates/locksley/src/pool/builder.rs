@@ -20,7 +20,7 @@ use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 use crate::scheduler::allowance::{self, GROWTH, SENTINELS};
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Rules, Threads};
-use crate::scheduler::division::{Unplaced, is_divided};
+use crate::scheduler::division::is_divided;
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
 
@@ -75,7 +75,7 @@ impl Default for PoolBuilder {
 }
 
 impl PoolBuilder {
-    /// Sets the number of workers, from 1 to [`Pool::MAX_WORKERS`].
+    /// Sets the number of workers, from 1 to 65,534.
     ///
     /// Default: the environment variable `LOCKSLEY_WORKERS`, unless it is unset or empty. Without
     /// it, the pool follows what the system allows.
@@ -175,12 +175,6 @@ impl PoolBuilder {
     /// ```
     pub fn places(mut self, places: Places) -> Self {
         self.configuration.places = Some(Arc::new(places));
-        self
-    }
-
-    /// Sets where tasks go that name no place. Default: [`Unplaced::Stays`].
-    pub fn unplaced(mut self, unplaced: Unplaced) -> Self {
-        self.configuration.rules.unplaced = unplaced;
         self
     }
 
@@ -301,7 +295,7 @@ impl PoolBuilder {
     }
 
     /// Sets the largest number of replacement workers: threads that take the slots of workers which
-    /// wait or are in a [blocking call](crate::Worker::blocking).
+    /// wait or are in a [blocking call](crate::blocking()).
     ///
     /// Default: 256, or the number of workers if that is larger. A replacement's thread starts at
     /// its first use and lives as long as the pool.
@@ -313,7 +307,7 @@ impl PoolBuilder {
     /// # Examples
     /// ```
     /// let pool = locksley::Pool::builder().workers(1).replacements(0).build()?;
-    /// assert_eq!(pool.install(|worker| worker.blocking(|| "not replaced")), "not replaced");
+    /// assert_eq!(pool.install(|_| locksley::blocking(|| "not replaced")), "not replaced");
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn replacements(mut self, most: usize) -> Self {

@@ -1,4 +1,4 @@
-//! The errors of building and of resizing a pool.
+//! The error of building or resizing a pool.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,8 @@ use std::io;
 
 use crate::os::UnknownAssist;
 
-/// The reason why a pool could not be built. Workers that had started have ended again.
+/// The reason why a pool could not be built or [resized](crate::Pool::resize). If it could not be
+/// built, workers that had started have ended again.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -16,8 +17,7 @@ pub enum BuildError {
     TooManyWorkers {
         /// The requested number.
         asked: usize,
-        /// The largest possible number: [`max_workers`](crate::PoolBuilder::max_workers) or
-        /// [`Pool::MAX_WORKERS`](crate::Pool::MAX_WORKERS).
+        /// The largest possible number: [`max_workers`](crate::PoolBuilder::max_workers), or 65,534.
         most: usize,
     },
     /// The environment variable `LOCKSLEY_WORKERS` is not a positive number.
@@ -53,32 +53,6 @@ pub enum BuildError {
     /// The global pool exists already.
     GlobalPoolExists,
 }
-
-/// The error of [`Pool::resize`](crate::Pool::resize): the size is 0 or too large.
-///
-/// # Examples
-/// ```
-/// let error = locksley::Pool::new(2)?.resize(3).unwrap_err();
-/// assert_eq!((error.asked, error.most), (3, 2));
-/// assert_eq!(error.to_string(), "from 1 to 2 workers can be at work, not 3");
-/// # Ok::<(), locksley::BuildError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SizeError {
-    /// The requested size.
-    pub asked: usize,
-    /// The number of the pool's workers.
-    pub most: usize,
-}
-
-impl fmt::Display for SizeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "from 1 to {} workers can be at work, not {}", self.most, self.asked)
-    }
-}
-
-impl Error for SizeError {}
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,8 @@
 //! Pools: their configuration, start, use and end, and the global one.
 
-mod builder;
+pub(crate) mod builder;
 mod environment;
-mod error;
+pub(crate) mod error;
 mod global;
 mod rebuild;
 #[cfg(all(test, debug_assertions, not(loom)))]
@@ -12,24 +12,22 @@ mod stall_near;
 mod start;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests;
-mod thread;
+pub(crate) mod thread;
 
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-pub use builder::PoolBuilder;
-pub use error::{BuildError, SizeError};
+pub(crate) use builder::PoolBuilder;
+pub(crate) use error::BuildError;
 use rebuild::Rebuild;
-pub use thread::WorkerThread;
 
 use crate::places::Places;
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::StackJob;
 use crate::scheduler::latch::{CountLatch, Latch};
-use crate::sleep::MAX_WORKERS;
 use crate::stats::PoolStats;
 use crate::unwind;
 
@@ -84,9 +82,6 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The largest number of workers of a pool: 65,534.
-    pub const MAX_WORKERS: usize = MAX_WORKERS;
-
     /// Builds a pool of `workers` workers, with the defaults of [`PoolBuilder`] otherwise.
     ///
     /// # Errors
@@ -205,7 +200,7 @@ impl Pool {
     /// so. A [borrowed thread](PoolBuilder::with_current_thread) does not count.
     ///
     /// # Errors
-    /// [`SizeError`] if the size is 0 or larger than [`workers`](Self::workers).
+    /// [`BuildError::NoWorkers`] if the size is 0, and [`BuildError::TooManyWorkers`] if it is larger than [`workers`](Self::workers).
     ///
     /// # Examples
     /// ```
@@ -218,11 +213,13 @@ impl Pool {
     /// assert_eq!(pool.broadcast(|worker| worker.index()), [0, 1, 2, 3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn resize(&self, size: usize) -> Result<(), SizeError> {
+    pub fn resize(&self, size: usize) -> Result<(), BuildError> {
         let shared = self.shared();
         let most = shared.workers;
-        if !(1..=most).contains(&size) {
-            return Err(SizeError { asked: size, most });
+        match size {
+            0 => return Err(BuildError::NoWorkers),
+            asked if asked > most => return Err(BuildError::TooManyWorkers { asked, most }),
+            _ => {}
         }
         shared.resize(size);
         Ok(())
@@ -240,29 +237,6 @@ impl Pool {
     #[must_use]
     pub fn places(&self) -> &Places {
         self.shared_now().places()
-    }
-
-    /// The number of workers that are bound to the processors of their places.
-    ///
-    /// It is 0 unless the pool has [`Affinity::Place`](crate::Affinity::Place). It may be less
-    /// than the number of workers: the system may refuse, or the process may not run on the
-    /// processors of a place. A pool that [starts in the
-    /// background](PoolBuilder::start_in_background) counts the workers that have started.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley::{Affinity, Pool};
-    ///
-    /// let pool = Pool::builder().workers(2).affinity(Affinity::Place).build()?;
-    /// if pool.bound_workers() < pool.workers() {
-    ///     eprintln!("some workers may run anywhere");
-    /// }
-    /// assert_eq!(Pool::new(2)?.bound_workers(), 0);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn bound_workers(&self) -> usize {
-        self.shared_now().bound_workers()
     }
 
     /// The counters and times of the workers since the pool was built. Times are

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use super::tests::on_worker;
 use super::{Pool, Shared};
 use crate::Spawn;
 use crate::idle::{Abp, IdleContext, IdlePolicy, Limit, Move, Thief};
@@ -114,7 +115,12 @@ pub(super) fn hold_in(
 }
 
 fn hold_after(steps: usize, pool: Pool) -> bool {
-    hold_in(pool, steps, |pool, _, task| pool.spawn(task), |w, _, task| w.spawn(task))
+    hold_in(
+        pool,
+        steps,
+        |pool, _, task| pool.spawn(task),
+        |_, _, task| crate::spawn(|| on_worker(task)),
+    )
 }
 
 /// Sends three tasks, the first from a thread that is held, while a worker is held too. Requires
@@ -280,10 +286,10 @@ fn fifo_tasks_finish_while_a_worker_is_held() {
         let gate = Arc::new(Gate::default());
         let done = Arc::new(AtomicUsize::new(0));
         let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
-        pool.spawn(move |w| {
+        pool.spawn(move |_| {
             for task in 0..TASKS {
                 let (at, count) = (Arc::clone(&at), Arc::clone(&count));
-                w.spawn_with(Spawn::Fifo, move |_| {
+                crate::spawn_with(Spawn::Fifo, move || {
                     if task == 0 {
                         stepped::arm(steps, &at);
                     }
@@ -313,11 +319,11 @@ fn a_blocked_worker_is_helped_while_another_is_held() {
         assert!(gate.wait_until_held());
         let rounds = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&rounds);
-        pool.spawn(move |w| {
+        pool.spawn(move |_| {
             for _ in 0..3 {
                 let helped = Arc::new(AtomicUsize::new(0));
                 for helper in [Arc::clone(&helped), Arc::clone(&helped)] {
-                    w.spawn(move |_| {
+                    crate::spawn(move || {
                         helper.fetch_add(1, Ordering::Release);
                     });
                 }
@@ -341,15 +347,15 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
             let gate = Arc::new(Gate::default());
             let done = Arc::new(AtomicUsize::new(0));
             let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
-            pool.spawn(move |w| {
+            pool.spawn(move |_| {
                 for _ in 0..TASKS {
                     let count = Arc::clone(&count);
-                    w.spawn(move |_| {
+                    crate::spawn(move || {
                         count.fetch_add(1, Ordering::Release);
                     });
                 }
                 stepped::arm(steps, &at);
-                w.blocking(|| ());
+                crate::blocking(|| ());
                 stepped::disarm();
             });
             let held = gate.wait_until_held();
@@ -382,22 +388,24 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
         let worker = pool.install(|_| thread::current().id());
         for _ in 0..PARENTS {
             let (gate, done, armed) = (Arc::clone(&gate), Arc::clone(&done), Arc::clone(&armed));
-            pool.spawn(move |w| {
+            pool.spawn(move |_| {
                 let is_armed = Arc::clone(&armed);
-                w.spawn(move |w| {
-                    let is_replacement = thread::current().id() != worker;
-                    if is_replacement && armed.fetch_add(1, Ordering::AcqRel) == 0 {
-                        stepped::arm(steps, &gate);
-                    }
-                    for _ in 0..CHILDREN {
-                        let done = Arc::clone(&done);
-                        w.spawn(move |_| {
-                            done.fetch_add(1, Ordering::Release);
-                        });
-                    }
+                crate::spawn(move || {
+                    on_worker(|_| {
+                        let is_replacement = thread::current().id() != worker;
+                        if is_replacement && armed.fetch_add(1, Ordering::AcqRel) == 0 {
+                            stepped::arm(steps, &gate);
+                        }
+                        for _ in 0..CHILDREN {
+                            let done = Arc::clone(&done);
+                            crate::spawn(move || {
+                                done.fetch_add(1, Ordering::Release);
+                            });
+                        }
+                    })
                 });
                 // Until its replacement has taken one of its tasks.
-                w.blocking(|| wait_for(&is_armed, 1));
+                crate::blocking(|| wait_for(&is_armed, 1));
             });
         }
         let all = PARENTS * CHILDREN;

@@ -3,7 +3,7 @@
 
 use super::Pool;
 use super::stall::{Confined, Task, abp, hold_a_sender_and, hold_in, steps, steps_of_both};
-use super::tests::divided;
+use super::tests::{divided, on_worker};
 use crate::Spawn;
 use crate::idle::IdlePolicy;
 
@@ -18,7 +18,7 @@ fn hold_after(steps: usize, pool: Pool) -> bool {
         pool,
         steps,
         |pool, parent, task| pool.spawn_with(Spawn::Near(parent % 2), task),
-        |w, child, task| w.spawn_with(Spawn::Near(child % 2), task),
+        |_, child, task| crate::spawn_with(Spawn::Near(child % 2), || on_worker(task)),
     )
 }
 

@@ -4,8 +4,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use super::{Pool, PoolBuilder};
-use crate::Spawn;
 use crate::places::Places;
+use crate::{Spawn, Worker};
 
 /// The time after which a wait has failed.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
@@ -32,4 +32,9 @@ pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
     });
     is_here.recv_timeout(LONGEST).unwrap();
     go_on
+}
+
+/// Calls `task` with the worker that the calling thread is.
+pub(crate) fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
+    Worker::with_current(|current| task(current.expect("a worker's thread")))
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use super::allowance::OpenSource;
-use super::division::Unplaced;
 use super::placement::Placement;
 use super::slot::Slot;
 use super::worker::OwnEnds;
@@ -42,8 +41,8 @@ pub enum Affinity {
     /// workers wait there for their turns, and do not move to another place.
     ///
     /// A thread or a process that a task starts is bound as the worker is. The child of a task that
-    /// forks is not. [`Pool::bound_workers`](crate::Pool::bound_workers) tells how many workers the
-    /// system has bound.
+    /// forks is not. [`PoolStats`](crate::stats::PoolStats) tells how many workers the system
+    /// has bound.
     Place,
 }
 
@@ -116,6 +115,4 @@ pub(crate) struct Rules {
     pub(crate) oldest_first: bool,
     /// Which worker a task goes to when it has waited and becomes ready.
     pub(crate) placement: Placement,
-    /// Where a task goes for which no place is named.
-    pub(crate) unplaced: Unplaced,
 }

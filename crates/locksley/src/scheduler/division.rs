@@ -11,42 +11,9 @@ use super::shared::Shared;
 use crate::deque::Inbox;
 use crate::os;
 use crate::places::{Places, ProcessorSet, Topology};
-use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering};
+use crate::primitive::{AtomicBool, CachePadded, Ordering};
 use crate::scheduler::Worker;
 use crate::scheduler::job::Job;
-
-/// Where a task goes for which no place is named. Set by
-/// [`PoolBuilder::unplaced`](crate::PoolBuilder::unplaced).
-///
-/// # Examples
-/// Every other task goes to the other place:
-/// ```
-/// use locksley::places::Places;
-/// use locksley::{Pool, Unplaced};
-///
-/// let places = Places::given(&"0-1".parse()?, ["0".parse()?, "1".parse()?])?;
-/// let pool = Pool::builder().workers(2).places(places).unplaced(Unplaced::RoundRobin).build()?;
-/// let mut squares = [0; 8];
-/// pool.in_place_scope(|scope| {
-///     for (n, square) in squares.iter_mut().enumerate() {
-///         scope.spawn(move |_| *square = n * n);
-///     }
-/// });
-/// assert_eq!(squares, [0, 1, 4, 9, 16, 25, 36, 49]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Unplaced {
-    /// To the worker that spawns it. From a thread that is not a worker, to the whole pool.
-    #[default]
-    Stays,
-    /// To each place in turn, as in LASSI (Weibel, "An Advanced Scheduler for Intervals", 2010,
-    /// "Locality-Aware Intervals API"). This applies to intervals, and to tasks that are spawned,
-    /// detached or into a scope. It does not apply to tasks that begin in order, nor to joins,
-    /// loops and futures.
-    RoundRobin,
-}
 
 /// How the workers of a pool are divided into places.
 pub(crate) struct Division {
@@ -55,8 +22,6 @@ pub(crate) struct Division {
     of_worker: Box<[usize]>,
     /// One for each place. Empty if there is one place, so that no worker looks for tasks there.
     place_states: Box<[CachePadded<PlaceState>]>,
-    /// Counts the tasks that were sent to the places in turn.
-    turn: CachePadded<AtomicUsize>,
     /// For each worker: true if the system has bound it to its place.
     bound: Box<[AtomicBool]>,
 }
@@ -89,7 +54,6 @@ impl Division {
             place_states: place_states.collect(),
             places,
             of_worker,
-            turn: CachePadded::new(AtomicUsize::new(0)),
             bound: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         }
     }
@@ -203,29 +167,6 @@ impl Shared {
         }
     }
 
-    /// Makes a job available for which no place is named.
-    #[inline]
-    pub(crate) fn send_unplaced(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        match self.next_place() {
-            None => self.push_or_send(caller, job),
-            Some(place) => self.send_near(caller, place, job),
-        }
-    }
-
-    /// The place for a task for which none is named, if such tasks go to the places in turn.
-    #[inline]
-    pub(crate) fn next_place(&self) -> Option<usize> {
-        (self.rules.unplaced == Unplaced::RoundRobin).then(|| {
-            // Relaxed: the order does not matter.
-            self.division.turn.fetch_add(1, Ordering::Relaxed) % self.places().count()
-        })
-    }
-
-    /// True if tasks for which no place is named go to several places in turn.
-    pub(crate) fn spreads_unplaced(&self) -> bool {
-        self.rules.unplaced == Unplaced::RoundRobin && !self.place_states().is_empty()
-    }
-
     /// Binds the calling thread, which is that of `worker`, to its place. Returns true if it is
     /// bound.
     pub(crate) fn bind(&self, worker: usize) -> bool {
@@ -274,20 +215,6 @@ impl Shared {
 }
 
 impl Worker {
-    /// The places of its pool, as [`Pool::places`](crate::Pool::places).
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = locksley::Pool::new(2)?;
-    /// let both = pool.install(|w| w.join_near(w.places().count() - 1, |_| 1, |_| 2));
-    /// assert_eq!(both, (1, 2));
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn places(&self) -> &Places {
-        self.shared().places()
-    }
-
     /// The place that the worker belongs to, from 0. See
     /// [`PoolBuilder::places`](crate::PoolBuilder::places). A replacement belongs to the place of
     /// the worker that it replaces.
@@ -311,7 +238,7 @@ mod tests {
     use super::*;
     use crate::Spawn;
     use crate::places::{Kind, Region};
-    use crate::pool::tests::{LONGEST, divided, hold};
+    use crate::pool::tests::{LONGEST, divided, hold, on_worker};
 
     fn division(sets: &[&str], workers: usize) -> Vec<usize> {
         let sets: Vec<ProcessorSet> = sets.iter().map(|set| set.parse().unwrap()).collect();
@@ -402,13 +329,15 @@ mod tests {
             // this.
             let held: Vec<_> =
                 (0..4).filter(|&it| it != worker).map(|it| hold(&pool, it)).collect();
-            pool.spawn_with(Spawn::At(worker), move |w| {
+            pool.spawn_with(Spawn::At(worker), move |_| {
                 let (seen, is_seen) = channel();
-                w.spawn(move |w| {
-                    let is_replacement = w.slot_index() == 4;
-                    seen.send((is_replacement, w.wake_token.neighbours())).unwrap();
+                crate::spawn(move || {
+                    on_worker(|w| {
+                        let is_replacement = w.slot_index() == 4;
+                        seen.send((is_replacement, w.wake_token.neighbours())).unwrap();
+                    })
                 });
-                sender.send(w.blocking(|| is_seen.recv_timeout(LONGEST))).unwrap();
+                sender.send(crate::blocking(|| is_seen.recv_timeout(LONGEST))).unwrap();
             });
             assert_eq!(receiver.recv_timeout(2 * LONGEST), Ok(Ok((true, neighbours))));
             drop(held);

@@ -43,8 +43,7 @@ pub(crate) type Kinds = [Kind; 2];
 
 impl Kind {
     /// The kind of jobs that belong to no group.
-    #[must_use]
-    pub const fn new(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
+    pub(crate) const fn new(execute: Execute) -> Self {
         Self { execute, role: Role::Other }
     }
 
@@ -308,7 +307,8 @@ where
 #[repr(C)]
 pub struct Head {
     header: Job,
-    group: NonNull<()>,
+    /// The group of the job.
+    pub group: NonNull<()>,
 }
 
 // SAFETY: the address of the group is only compared here, or given back to the code that chose it.
@@ -327,13 +327,6 @@ impl Head {
     /// For a job that may belong to a group.
     pub(crate) fn of(kinds: &'static Kinds, group: Option<NonNull<()>>) -> Self {
         Self::new(&kinds[usize::from(group.is_some())], group.unwrap_or(NonNull::dangling()))
-    }
-
-    /// The group of the job.
-    #[inline]
-    #[must_use]
-    pub fn group(&self) -> NonNull<()> {
-        self.group
     }
 }
 

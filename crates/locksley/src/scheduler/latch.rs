@@ -173,7 +173,7 @@ impl<'w> CountLatch<'w> {
     /// counts as the first task, or another one in its place. All other tasks run in `pool`.
     pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
         let all_done = Latch::new(waiter, Some(pool));
-        Self { unfinished: Countdown::new(1), all_done, latest: LatestStamp::new() }
+        Self { unfinished: Countdown::new(1), all_done, latest: LatestStamp::default() }
     }
 
     /// Counts one more task. The caller is a task that has not ended.

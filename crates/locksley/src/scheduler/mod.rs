@@ -29,4 +29,4 @@ pub(crate) mod worker;
 pub(crate) use division::PlaceState;
 pub(crate) use shared::Shared;
 pub(crate) use slot::Slot;
-pub use worker::Worker;
+pub(crate) use worker::Worker;

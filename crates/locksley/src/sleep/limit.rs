@@ -16,7 +16,7 @@ use std::time::Duration;
 ///
 /// let limit = Balanced::default().limit(4);
 /// assert_eq!(limit, Limit { awake: 4, timed_park: Duration::from_millis(10) });
-/// assert_eq!(Abp::default().limit(4), Limit::NONE);
+/// assert_eq!(Abp::default().limit(4), Limit::default());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
@@ -26,7 +26,14 @@ pub struct Limit {
     pub timed_park: Duration,
 }
 
-impl Limit {
+impl Default for Limit {
     /// No limit: pushes may keep all workers awake.
-    pub const NONE: Self = Self { awake: usize::MAX, timed_park: Duration::MAX };
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl Limit {
+    /// No limit.
+    pub(crate) const NONE: Self = Self { awake: usize::MAX, timed_park: Duration::MAX };
 }

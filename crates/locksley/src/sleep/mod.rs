@@ -5,7 +5,7 @@
 //! at any step leaves the others able to wake each other.
 
 mod counters;
-mod limit;
+pub(crate) mod limit;
 mod limits;
 #[cfg(all(test, loom))]
 mod models;
@@ -19,7 +19,7 @@ mod wake_token;
 
 use counters::Counters;
 pub(crate) use counters::{MAX_WORKERS, Snapshot};
-pub use limit::Limit;
+pub(crate) use limit::Limit;
 use limits::Limits;
 pub(crate) use parker::Parker;
 use sleepers::Sleepers;

@@ -69,7 +69,7 @@ pub struct WorkerStats {
     /// Wall-clock time of searches for work: attempts and yields, but not sleep.
     pub searching: Duration,
     /// Wall-clock time asleep, parked as an unused replacement worker, or in a
-    /// [blocking call](crate::Worker::blocking).
+    /// [blocking call](crate::blocking()).
     pub sleeping: Duration,
     /// Time in which the thread was runnable without running, because other threads had the
     /// processor or a quota was used up. On Linux it comes from `schedstat` and includes yields.
@@ -164,8 +164,15 @@ impl Sum for WorkerStats {
 pub struct PoolStats {
     /// The name of the pool's idle policy.
     pub idle_policy: &'static str,
+    /// The number of workers that are bound to the processors of their places.
+    ///
+    /// It is 0 unless the pool has [`Affinity::Place`](crate::Affinity::Place). It may be less than
+    /// the number of workers: the system may refuse, or the process may not run on the processors
+    /// of a place. A pool that [starts in the
+    /// background](crate::PoolBuilder::start_in_background) counts the workers that have started.
+    pub bound_workers: usize,
     /// The workers, in the order of [`Worker::index`](crate::Worker::index), and then all
-    /// replacement workers that were started ([`Worker::blocking`](crate::Worker::blocking)).
+    /// replacement workers that were started ([`blocking`](crate::blocking())).
     pub workers: Vec<WorkerStats>,
 }
 
@@ -193,6 +200,6 @@ impl PoolStats {
         let before =
             earlier.workers.iter().copied().chain(std::iter::repeat(WorkerStats::default()));
         let workers = self.workers.iter().zip(before).map(|(&now, before)| now - before).collect();
-        Self { idle_policy: self.idle_policy, workers }
+        Self { workers, ..*self }
     }
 }

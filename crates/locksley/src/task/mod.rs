@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::fork::{Spawn, shared_of};
 use crate::futures::spawn_by;
-pub use crate::futures::{JoinError, JoinHandle, yield_now};
+pub use crate::futures::{error::JoinError, handle::JoinHandle, yielding::yield_now};
 use crate::pool::Pool;
 pub use crate::scheduler::placement::Placement;
 use crate::scheduler::{Shared, Worker};
@@ -164,25 +164,6 @@ where
         (None, None) => pool.send(current, job),
         (_, Some(option)) => pool.send_with(current, option, job),
     })
-}
-
-impl Worker {
-    /// Runs a future as a task of this worker's pool: [`task::spawn`](spawn) on a known worker.
-    ///
-    /// # Examples
-    /// ```
-    /// let pool = locksley::Pool::new(2)?;
-    /// let product = pool.install(|w| w.spawn_future(async { 6 * 7 }).join());
-    /// assert_eq!(product.unwrap(), 42);
-    /// # Ok::<(), locksley::BuildError>(())
-    /// ```
-    pub fn spawn_future<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        spawn_in(self.shared(), Some(self), None, future)
-    }
 }
 
 impl Pool {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Limit, Move, Thief};
 use locksley::stats::WorkerStats;
-use locksley::{Pool, PoolBuilder};
+use locksley::{Pool, PoolBuilder, Worker};
 
 /// Parks after one failed attempt: the most parking and waking that a program can cause.
 #[derive(Debug)]
@@ -192,4 +192,9 @@ pub(crate) fn fall_silent(
         assert!(Instant::now() < until, "still awake: {before:?} {now:?}");
         before = now;
     }
+}
+
+/// Calls `task` with the worker that the calling thread is.
+pub(crate) fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
+    Worker::with_current(|current| task(current.expect("a worker's thread")))
 }

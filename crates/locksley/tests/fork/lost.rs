@@ -105,8 +105,8 @@ fn the_handle_of_a_lost_task_panics() {
     while !done.is_finished() {
         thread::yield_now();
     }
-    let end = pool.install(move |w| {
-        let task = w.spawn_future(std::future::pending::<()>());
+    let end = pool.install(move |_| {
+        let task = locksley::task::spawn(std::future::pending::<()>());
         in_a_child(|| {
             assert_eq!(done.join().unwrap(), 5);
             let payload = catch_unwind(AssertUnwindSafe(|| task.join())).unwrap_err();

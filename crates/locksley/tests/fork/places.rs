@@ -19,7 +19,7 @@ fn bound_pool() -> Option<Pool> {
     let places = Places::given(&ids.iter().copied().collect(), sets).unwrap();
     let builder = Pool::builder().workers(ids.len()).places(places);
     let pool = builder.affinity(Affinity::Place).build().unwrap();
-    let why_not = match (ids.len(), pool.bound_workers()) {
+    let why_not = match (ids.len(), pool.stats().bound_workers) {
         (1, _) => "there is one processor",
         (_, 0) => "the system binds no thread",
         _ => return Some(pool),
@@ -65,7 +65,7 @@ fn a_rebuilt_pool_keeps_to_the_processors_of_its_process() {
             line.split_whitespace().nth(1).unwrap().to_owned()
         });
         assert_eq!(*pool.places(), places);
-        assert_eq!(pool.bound_workers(), 1);
+        assert_eq!(pool.stats().bound_workers, 1);
         i32::from(seen.iter().any(|allowed| *allowed != first.to_string()))
     });
     assert_eq!(end, End::Exit(0));

@@ -155,14 +155,14 @@ fn a_pool_that_works_in_the_parent_is_rebuilt_too() {
             while !stop.load(Ordering::Acquire) {
                 pool.install(|w| {
                     fib_on(w, 12);
-                    w.blocking(|| thread::sleep(Duration::from_micros(50)));
+                    locksley::blocking(|| thread::sleep(Duration::from_micros(50)));
                 });
             }
         });
         for round in 0..20 {
             let end = in_a_child(|| {
                 assert_eq!(pool.install(|w| fib_on(w, 12)), 144);
-                assert_eq!(pool.install(|w| w.blocking(|| fib(8))), 21);
+                assert_eq!(pool.install(|_| locksley::blocking(|| fib(8))), 21);
                 round
             });
             assert_eq!(end, End::Exit(round));

@@ -46,8 +46,8 @@ fn a_task_that_needs_no_other_thread_continues_in_the_child() {
                 }));
                 assert!(caught.is_err());
                 // The task that the first half spawns does not run in the child.
-                w.join(|w| w.spawn(|_| unreachable!()), |_| ());
-                assert_eq!(w.scope(|_, _| 3), 3);
+                w.join(|_| locksley::spawn(|| unreachable!()), |_| ());
+                assert_eq!(locksley::in_place_scope(|_| 3), 3);
                 fib_on(w, 12) as i32
             })
         });
@@ -65,10 +65,10 @@ const MESSAGE: &str = "locksley: a task of a pool waits in a forked child for th
 fn a_child_that_needs_another_thread_aborts_with_a_message() {
     const TASKS: usize = 5;
     type Run = fn(&Worker, &dyn Fn());
-    let runs: [Run; 10] = [
+    let runs: [Run; 9] = [
         // The task returns.
         |_, forks| forks(),
-        |w, forks| w.scope(|_, _| forks()),
+        |_, forks| locksley::in_place_scope(|_| forks()),
         |w, forks| _ = w.join(|_| forks(), |_| ()),
         // The task runs other tasks.
         |w, forks| {
@@ -80,25 +80,27 @@ fn a_child_that_needs_another_thread_aborts_with_a_message() {
             while w.run_local() {}
         },
         // The task sends a task, or has all workers run one.
-        |w, forks| {
-            forks();
-            w.scope(|w, scope| scope.spawn_on(w, |_, _| ()));
+        |_, forks| {
+            locksley::in_place_scope(|scope| {
+                forks();
+                scope.spawn(|_| ());
+            });
         },
-        |w, forks| {
-            forks();
-            w.scope(|_, scope| scope.spawn_broadcast(|_, _| ()));
-        },
-        |w, forks| {
-            forks();
-            _ = w.broadcast(|_| ());
+        |_, forks| {
+            locksley::in_place_scope(|scope| {
+                forks();
+                scope.spawn_broadcast(|_, _| ());
+            });
         },
         |w, forks| {
             forks();
             _ = w.join_near(1, |_| (), |_| ());
         },
-        |w, forks| {
-            forks();
-            w.scope(|_, scope| scope.spawn_with(Spawn::Near(1), |_, _| ()));
+        |_, forks| {
+            locksley::in_place_scope(|scope| {
+                forks();
+                scope.spawn_with(Spawn::Near(1), |_, _| ());
+            });
         },
     ];
     let builders: [fn() -> PoolBuilder; 3] = [
@@ -115,7 +117,7 @@ fn a_child_that_needs_another_thread_aborts_with_a_message() {
                 let here = std::process::id();
                 for _ in 0..TASKS {
                     let mut writer = writer.try_clone().unwrap();
-                    w.spawn(move |_| {
+                    locksley::spawn(move || {
                         let is_here = std::process::id() == here;
                         writer.write_all(if is_here { b"p" } else { b"c" }).unwrap();
                     });
@@ -151,9 +153,9 @@ fn a_child_that_waits_for_a_stolen_task_aborts() {
     type Run = fn(&Worker, &(dyn Fn() + Sync), &(dyn Fn() + Sync));
     let runs: [Run; 2] = [
         |w, first, second| _ = w.join(|_| first(), |_| second()),
-        |w, first, second| {
-            w.scope(|w, scope| {
-                scope.spawn_on(w, |_, _| second());
+        |_, first, second| {
+            locksley::in_place_scope(|scope| {
+                scope.spawn(|_| second());
                 first();
             });
         },
@@ -193,9 +195,9 @@ fn a_worker_in_a_child_gets_no_replacement() {
     let _alone = alone();
     let builder = Pool::builder().workers(1).replacements(1);
     let pool = builder.on_start(|_| assert_eq!(std::process::id(), first_process())).build();
-    let end = pool.unwrap().install(|w| {
+    let end = pool.unwrap().install(|_| {
         in_a_child(|| {
-            w.blocking(|| thread::sleep(std::time::Duration::from_millis(100)));
+            locksley::blocking(|| thread::sleep(std::time::Duration::from_millis(100)));
             4
         })
     });

@@ -39,9 +39,9 @@ pub(crate) fn joins_agree_with_the_serial_program<G: IdlePolicy>(idle_policy: fn
 pub(crate) fn scopes_run_every_task_once<G: IdlePolicy>(idle_policy: fn() -> G) {
     for pool in pools(idle_policy) {
         let mut counts = vec![0; 500];
-        pool.install(|w| {
-            w.scope(|w, scope| {
-                counts.iter_mut().for_each(|count| scope.spawn_on(w, |_, _| *count += 1));
+        pool.install(|_| {
+            locksley::in_place_scope(|scope| {
+                counts.iter_mut().for_each(|count| scope.spawn(|_| *count += 1));
             });
         });
         assert!(counts.iter().all(|&count| count == 1));
@@ -53,9 +53,9 @@ pub(crate) fn detached_tasks_end_before_the_pool<G: IdlePolicy>(idle_policy: fn(
         let sum = Arc::new(AtomicU64::new(0));
         for n in 0..100 {
             let sum = Arc::clone(&sum);
-            pool.spawn(move |w| {
+            pool.spawn(move |_| {
                 let again = Arc::clone(&sum);
-                w.spawn(move |_| {
+                locksley::spawn(move || {
                     again.fetch_add(n, Ordering::Relaxed);
                 });
                 sum.fetch_add(n, Ordering::Relaxed);

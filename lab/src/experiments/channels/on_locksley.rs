@@ -1,11 +1,11 @@
-//! Locksley: its tasks, the semaphores and join counters of `locksley-sync`, and process networks.
+//! Locksley: its tasks, the semaphores of `locksley-sync`, and process networks.
 
 use std::future::Future;
 
 use locksley::Pool;
 use locksley::task::{self, Placement};
 use locksley_kahn::{Inlet, Network, Outlet, Receiver, Sender};
-use locksley_sync::{JoinCounter, Semaphore};
+use locksley_sync::Semaphore;
 
 use super::runtime::{Networks, Runtime};
 
@@ -20,7 +20,7 @@ impl Locksley {
 
 impl Runtime for Locksley {
     type Semaphore = Semaphore;
-    type Countdown = JoinCounter;
+    type Countdown = (usize, Semaphore);
 
     fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T {
         self.0.spawn_future(main).join().expect("the task returns")
@@ -34,7 +34,7 @@ impl Runtime for Locksley {
     }
 
     fn detach(future: impl Future<Output = ()> + Send + 'static) {
-        task::spawn(future).detach();
+        drop(task::spawn(future));
     }
 
     fn semaphore() -> Semaphore {
@@ -49,16 +49,16 @@ impl Runtime for Locksley {
         semaphore.add_permits(number);
     }
 
-    fn countdown(signals: usize) -> JoinCounter {
-        JoinCounter::new(signals)
+    fn countdown(signals: usize) -> (usize, Semaphore) {
+        (signals, Semaphore::new(0))
     }
 
-    fn signal(countdown: &JoinCounter) {
-        countdown.signal();
+    fn signal((_, sent): &(usize, Semaphore)) {
+        sent.add_permits(1);
     }
 
-    async fn wait(countdown: &JoinCounter) {
-        countdown.wait().await;
+    async fn wait((signals, sent): &(usize, Semaphore)) {
+        sent.acquire_many(*signals).await.expect("it stays open").forget();
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn measure(
         _ => sort(worker, &case, size),
     });
     let mut readings = readings.map_err(Fault::Run)?;
-    let unbound = if placement == UNDIVIDED { 0 } else { workers - pool.bound_workers() };
+    let unbound = if placement == UNDIVIDED { 0 } else { workers - pool.stats().bound_workers };
     readings.insert(UNBOUND.to_owned(), unbound as f64);
     Ok(readings)
 }
@@ -206,7 +206,7 @@ fn sort_part(worker: &Worker, case: &Case<'_>, data: &mut [u32], scratch: &mut [
     {
         let (low, high) = data.split_at_mut(middle);
         let (low_scratch, high_scratch) = scratch.split_at_mut(middle);
-        worker.scope(|worker, scope| {
+        locksley::in_place_scope(|scope| {
             case.spawn(worker, scope, right.place(case.places), move |worker, _| {
                 sort_part(worker, case, high, high_scratch, right);
             });

@@ -132,7 +132,7 @@ impl<'p> Case<'p> {
         match (self.placement, self.place(place)) {
             (MAILBOXES, Some(place)) => self.post(worker, scope, place, task),
             (_, Some(place)) => scope.spawn_with(Spawn::Near(place), task),
-            (_, None) => scope.spawn_on(worker, task),
+            (_, None) => scope.spawn(move |scope| on_worker(|worker| task(worker, scope))),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'p> Case<'p> {
             task(worker, scope);
         };
         if place == worker.place() {
-            return scope.spawn_on(worker, task);
+            return scope.spawn(move |scope| on_worker(|worker| task(worker, scope)));
         }
         let letter = Arc::new(Mutex::new(Some(task)));
         let open = move |worker: &Worker, scope: &Scope<'scope>| {
@@ -160,7 +160,8 @@ impl<'p> Case<'p> {
                 task(worker, scope);
             }
         };
-        scope.spawn_on(worker, open.clone());
+        let opened = open.clone();
+        scope.spawn(move |scope| on_worker(|worker| opened(worker, scope)));
         scope.spawn_with(Spawn::Near(place), open);
     }
 
@@ -169,7 +170,7 @@ impl<'p> Case<'p> {
         self.arrange(&mut tasks);
         let compute = || match self.placement {
             SHARED_DEQUES => self.share(worker, tasks),
-            _ => worker.scope(|worker, scope| {
+            _ => locksley::in_place_scope(|scope| {
                 for Placed { place, task, .. } in tasks {
                     self.spawn(worker, scope, place, |_, _| task());
                 }
@@ -197,7 +198,7 @@ impl<'p> Case<'p> {
 
     /// LASSI's scheduler ("Work-Stealing Places"): one deque for each place, which its workers
     /// share, and random victims among the other places.
-    fn share(&self, worker: &Worker, tasks: Vec<Placed<'_>>) {
+    fn share(&self, _: &Worker, tasks: Vec<Placed<'_>>) {
         self.tasks.fetch_add(tasks.len() as u64, Ordering::Relaxed);
         let deques: Vec<_> = (0..self.places).map(|_| Deque::default()).collect();
         for Placed { place: (best, _), task, .. } in tasks {
@@ -222,17 +223,13 @@ impl<'p> Case<'p> {
             }
         };
         let serve = &serve;
-        worker.scope(|_, scope| scope.spawn_broadcast(move |worker, _| serve(worker)));
+        locksley::in_place_scope(|scope| scope.spawn_broadcast(move |worker, _| serve(worker)));
     }
 
     /// Writes data for the first time, in parts. Memory comes from next to the processor that
     /// writes it first (Linux, "NUMA memory policy"), so each part is filled by a worker of the
     /// place that the placement names for it; by any worker if none is named, or it has none.
-    pub(super) fn touch<'t>(
-        &self,
-        worker: &Worker,
-        parts: impl Iterator<Item = (Where, Task<'t>)>,
-    ) {
+    pub(super) fn touch<'t>(&self, _: &Worker, parts: impl Iterator<Item = (Where, Task<'t>)>) {
         let any = self.places;
         let queues: Vec<_> = (0..=any).map(|_| Deque::default()).collect();
         for (place, fill) in parts {
@@ -244,12 +241,17 @@ impl<'p> Case<'p> {
             }
         };
         let fill = &fill;
-        worker.scope(|_, scope| {
+        locksley::in_place_scope(|scope| {
             scope
                 .spawn_broadcast(move |worker, _| [worker.place(), any].into_iter().for_each(fill));
         });
         (0..any).for_each(fill);
     }
+}
+
+/// Calls `task` with the worker that the calling thread is.
+fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
+    Worker::with_current(|current| task(current.expect("tasks run on workers")))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 mod barrier;
 mod condvar;
-mod join_counter;
 mod mutex;
 mod once_cell;
 mod semaphore;

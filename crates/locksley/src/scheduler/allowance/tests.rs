@@ -13,7 +13,7 @@ use super::*;
 use crate::Spawn;
 use crate::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
 use crate::os::{Quota, ThreadAffinity};
-use crate::pool::tests::hold;
+use crate::pool::tests::{hold, on_worker};
 use crate::scheduler::search::PATIENCE;
 use crate::{Pool, PoolBuilder, Worker, task};
 
@@ -139,10 +139,10 @@ fn work_until_polled(pool: &Pool, system: &FakeSystem) {
 /// Runs tasks that all have to run at the same time.
 fn meet(pool: &Pool, number: usize) {
     let here = AtomicUsize::new(0);
-    pool.install(|w| {
-        w.scope(|w, scope| {
+    pool.install(|_| {
+        crate::in_place_scope(|scope| {
             for _ in 0..number {
-                scope.spawn_on(w, |_, _| {
+                scope.spawn(|_| {
                     here.fetch_add(1, Ordering::AcqRel);
                     while here.load(Ordering::Acquire) < number {
                         thread::yield_now();
@@ -277,7 +277,7 @@ fn beside_a_borrowed_thread_there_is_no_sentinel() {
     }
     let alone = Pool::builder().build().unwrap();
     let with_borrowed_thread = Pool::builder().with_current_thread().build().unwrap();
-    let has_sentinel = alone.places().count() == 1 && alone.workers() < Pool::MAX_WORKERS;
+    let has_sentinel = alone.places().count() == 1 && alone.workers() < crate::sleep::MAX_WORKERS;
     let sentinels = if has_sentinel { SENTINELS } else { 0 };
     assert_eq!(alone.workers(), with_borrowed_thread.workers() + sentinels);
 }
@@ -293,22 +293,25 @@ fn all_allowed_workers_may_block() {
         return;
     }
     let (here, begun) = (AtomicUsize::new(0), Instant::now());
-    pool.install(|w| {
-        w.scope(|w, scope| {
+    pool.install(|_| {
+        crate::in_place_scope(|scope| {
             for _ in 0..allowed {
-                scope.spawn_on(w, |w, _| {
-                    here.fetch_add(1, Ordering::AcqRel);
-                    let is_set = AtomicBool::new(false);
-                    let all = || {
-                        here.load(Ordering::Acquire) >= allowed && is_set.load(Ordering::Acquire)
-                    };
-                    let waits = || {
-                        while !all() {
-                            assert!(begun.elapsed() < SOON, "no worker comes");
-                            thread::yield_now()
-                        }
-                    };
-                    w.join(|_| waits(), |_| is_set.store(true, Ordering::Release));
+                scope.spawn(|_| {
+                    on_worker(|w| {
+                        here.fetch_add(1, Ordering::AcqRel);
+                        let is_set = AtomicBool::new(false);
+                        let all = || {
+                            here.load(Ordering::Acquire) >= allowed
+                                && is_set.load(Ordering::Acquire)
+                        };
+                        let waits = || {
+                            while !all() {
+                                assert!(begun.elapsed() < SOON, "no worker comes");
+                                thread::yield_now()
+                            }
+                        };
+                        w.join(|_| waits(), |_| is_set.store(true, Ordering::Release));
+                    })
                 });
             }
         });

@@ -30,7 +30,8 @@ pub(super) fn move_away(worker: &Worker) {
     let is_free =
         |processor: &usize| shared.can_run_on(slot, *processor) && !is_taken(*processor, worker);
     let all = || shared.processor_ids().iter().copied();
-    let here = all().find(|it| worker.places().sets()[worker.place()].contains(*it) && is_free(it));
+    let here = all()
+        .find(|it| worker.shared().places().sets()[worker.place()].contains(*it) && is_free(it));
     if let Some(free) = here.or_else(|| all().find(is_free))
         && worker.slot().processor() != Some(free)
         && shared.assists.has(Assists::MOVES)

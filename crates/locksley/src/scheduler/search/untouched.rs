@@ -241,9 +241,9 @@ mod tests {
     /// dropped.
     fn pushes(pool: &Pool) -> (Sender<()>, Receiver<()>) {
         let ((sender, reported), (done, receiver)) = (channel(), channel());
-        pool.spawn_with(Spawn::At(0), move |w| {
+        pool.spawn_with(Spawn::At(0), move |_| {
             for () in reported {
-                w.spawn(|_| ());
+                crate::spawn(|| ());
                 done.send(()).unwrap();
             }
         });
@@ -325,12 +325,12 @@ mod tests {
         let (sender, receiver) = channel();
         let ((begin, begun), (end, ended)) = (channel(), channel::<()>());
         let ((here, is_here), last) = (channel(), hold(&pool, 4));
-        pool.spawn_with(Spawn::At(0), move |w| {
+        pool.spawn_with(Spawn::At(0), move |_| {
             here.send(()).unwrap();
             begun.recv().unwrap();
             for n in 0..TASKS {
                 let sender = sender.clone();
-                w.spawn_with(Spawn::Near(1), move |_| sender.send(n).unwrap());
+                crate::spawn_with(Spawn::Near(1), move || sender.send(n).unwrap());
             }
             let _ = ended.recv();
         });

@@ -18,7 +18,8 @@ impl Shared {
             WorkerStats { off_processor, ..slot.stats() }
         };
         let workers = self.taken().iter().map(stats).collect();
-        PoolStats { idle_policy: self.idle_policy.name(), workers }
+        let (idle_policy, bound_workers) = (self.idle_policy.name(), self.bound_workers());
+        PoolStats { idle_policy, bound_workers, workers }
     }
 
     /// The time that the first `number` workers, without borrowed threads, have waited for a

@@ -116,7 +116,7 @@ impl Worker {
     /// ```
     /// locksley::Pool::new(1)?.install(|worker| {
     ///     assert!(!worker.has_own_tasks());
-    ///     worker.spawn(|_| ());
+    ///     locksley::spawn(|| ());
     ///     assert!(worker.has_own_tasks());
     /// });
     /// # Ok::<(), locksley::BuildError>(())

@@ -40,8 +40,9 @@ pub(crate) use parker::Parker;
 
 /// A worker of a pool, as its tasks see it.
 ///
-/// Every task receives the worker that runs it. The methods do the same as the functions of the
-/// same names, but need not look up which worker the thread is.
+/// Tasks of a pool receive the worker that runs them; [`with_current`](Self::with_current) finds it
+/// elsewhere. [`join`](Self::join) does the same as the [function](crate::join()) of that name, but
+/// need not look up which worker the thread is.
 ///
 /// # Examples
 /// ```

@@ -18,7 +18,7 @@ impl Worker {
     ///
     /// static DONE: AtomicBool = AtomicBool::new(false);
     /// locksley::Pool::new(1)?.install(|worker| {
-    ///     worker.spawn(|_| DONE.store(true, Ordering::Release));
+    ///     locksley::spawn(|| DONE.store(true, Ordering::Release));
     ///     while !DONE.load(Ordering::Acquire) {
     ///         worker.run_one();
     ///     }
@@ -37,7 +37,7 @@ impl Worker {
     /// # Examples
     /// ```
     /// locksley::Pool::new(1)?.install(|worker| {
-    ///     worker.spawn(|_| ());
+    ///     locksley::spawn(|| ());
     ///     assert!(worker.run_local());
     ///     assert!(!worker.run_local());
     /// });
