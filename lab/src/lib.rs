@@ -5,6 +5,7 @@
 //! - [`apps`]: the applications, one folder each, and the registry that lists them;
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial
 //!   program);
+//! - [`team`]: threads with a static share of the work each;
 //! - [`policies`]: idle policies that Locksley's own are compared with;
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`corunner`]: what a program does that is measured beside others;
@@ -19,6 +20,7 @@
 
 pub mod apps;
 pub mod cli;
+pub mod clock;
 pub mod commands;
 pub mod corunner;
 pub mod cycler;
@@ -26,6 +28,8 @@ pub mod experiment;
 pub mod experiments;
 pub mod fault;
 pub mod files;
+mod fork;
+pub mod leaf;
 pub mod machine;
 pub mod output;
 pub mod picture;
@@ -36,6 +40,7 @@ pub mod rounds;
 pub mod runtimes;
 pub mod simulation;
 pub mod switches;
+pub mod team;
 pub mod time;
 pub mod topology;
 

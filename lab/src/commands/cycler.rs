@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 use crate::cli::{self, workers_or_default};
-use crate::corunner::{CyclerLine, Watch, clock, stop_when_told, wait_for_start};
+use crate::clock;
+use crate::corunner::{CyclerLine, Watch, stop_when_told, wait_for_start};
 use crate::cycler::{self, Cycler, Done, End, LOOP, Stamp};
 use crate::fault::{Fault, Outcome};
 use crate::files;

@@ -9,7 +9,7 @@ pub(super) fn execute(arguments: &cli::Repeat) -> Outcome<()> {
     let app = apps::find(&arguments.app)?;
     let runtime = runtimes::find(&arguments.runtime)?;
     if !runtime.can_run(app) {
-        let (app, runtime) = (app.name(), runtime.name);
+        let (app, runtime) = (app.name, runtime.name);
         return Err(Fault::input(format!("{app} has no version for the runtime '{runtime}'")));
     }
     let problem = apps::problem(app, &arguments.size)?;

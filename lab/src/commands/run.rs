@@ -61,14 +61,13 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
     if !runtime.can_run(app) {
         return Err(Fault::input(format!(
             "{} has no version for the runtime '{}'",
-            app.name(),
-            runtime.name
+            app.name, runtime.name
         )));
     }
     let problem = apps::problem(app, &arguments.size)?;
     if let Some(path) = &arguments.png {
-        if !app.has_picture() {
-            return Err(Fault::input(format!("{} draws no picture for --png", app.name())));
+        if !app.has_picture {
+            return Err(Fault::input(format!("{} draws no picture for --png", app.name)));
         }
         files::try_out(path)?;
     }
@@ -84,7 +83,7 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
     let checked = instance.check();
 
     let line = Line {
-        app: app.name(),
+        app: app.name,
         runtime: runtime.name,
         workers,
         size: problem.parameters(),
@@ -114,5 +113,5 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
     if let (Some(path), Some(picture)) = (&arguments.png, instance.picture()) {
         picture.write(path)?;
     }
-    checked.map_err(|wrong| Fault::run(format!("{}'s answer is wrong: {wrong}", app.name())))
+    checked.map_err(|wrong| Fault::run(format!("{}'s answer is wrong: {wrong}", app.name)))
 }

@@ -1,7 +1,6 @@
 //! What a program does that is measured beside others: it gets ready, waits until all are, and says
 //! when it ran and what it used of the machine.
 
-pub mod clock;
 mod gate;
 pub mod repetition;
 mod stretch;

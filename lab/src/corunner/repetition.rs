@@ -5,8 +5,9 @@ use std::sync::mpsc::{self, Receiver, TryRecvError};
 use serde::{Deserialize, Serialize};
 
 use super::gate::listen;
-use super::{Stretch, Watch, clock, wait_for_start};
+use super::{Stretch, Watch, wait_for_start};
 use crate::apps::Instance;
+use crate::clock;
 use crate::fault::{Fault, Outcome};
 use crate::output::say;
 use crate::runtimes::Crew;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::clock;
+use crate::clock;
 use crate::runtimes::{Crew, Split};
 use crate::switches::Switches;
 
@@ -90,14 +90,14 @@ pub(crate) fn processor_seconds() -> Option<f64> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::rounds::run_leaf;
+    use crate::leaf;
     use crate::runtimes;
 
     #[test]
     fn work_is_processor_time() {
         let watch = Watch::start(None);
         while clock::seconds(watch.begun, clock::now()) < 0.02 {
-            std::hint::black_box(run_leaf(10_000));
+            std::hint::black_box(leaf::run(10_000));
         }
         let stretch = watch.stop();
         let used = stretch.processor_seconds.unwrap();

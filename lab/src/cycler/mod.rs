@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::corunner::clock;
+use crate::clock;
 use crate::random::Random;
 use yard::Yard;
 
@@ -190,7 +190,7 @@ impl Shared<'_> {
         let mut released = self.yard.park_first();
         while let Some(release) = released {
             for _ in 0..one_to(self.cycler.most, &mut random) {
-                if self.is_told_to_end().is_some() {
+                if self.end_at_once().is_some() {
                     break;
                 }
                 for _ in 0..self.cycler.spin {
@@ -209,12 +209,12 @@ impl Shared<'_> {
 
     /// Why to end after an iteration, if that is to be.
     fn end(&self, count: u64) -> Option<End> {
-        self.is_told_to_end()
+        self.end_at_once()
             .or_else(|| self.cycler.total.is_some_and(|total| count >= total).then_some(End::Total))
     }
 
     /// Why to end at once, if that is to be.
-    fn is_told_to_end(&self) -> Option<End> {
+    fn end_at_once(&self) -> Option<End> {
         // The flag says nothing but what it says.
         if self.stop.load(Ordering::Relaxed) {
             return Some(End::Signal);

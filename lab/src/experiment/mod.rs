@@ -27,11 +27,12 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::apps;
 use crate::fault::{Fault, Outcome};
 use crate::files;
+use crate::machine::MOST_WORKERS;
 use crate::output::{note, say};
 use crate::random::DEFAULT_SEED;
-use crate::{apps, runtimes};
 pub use plan::{Cell, Plan, Runtime};
 pub use record::Record;
 pub use report::{Chart, Report, Section, Table};
@@ -213,7 +214,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 /// What is wrong with the text.
 pub fn workers(text: &str) -> Result<usize, String> {
     match apps::size::whole(text)? {
-        workers if (1..=runtimes::MOST_WORKERS).contains(&workers) => Ok(workers),
-        _ => Err(format!("there can be 1 to {} workers", runtimes::MOST_WORKERS)),
+        workers if (1..=MOST_WORKERS).contains(&workers) => Ok(workers),
+        _ => Err(format!("there can be 1 to {} workers", MOST_WORKERS)),
     }
 }

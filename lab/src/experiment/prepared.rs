@@ -167,7 +167,7 @@ impl Prepared {
     /// [`Fault::Run`] if it is wrong.
     pub fn check(&self) -> Outcome<()> {
         self.instance.check().map_err(|wrong| {
-            Fault::run(format!("the answer of {} is wrong: {wrong}", self.app.name()))
+            Fault::run(format!("the answer of {} is wrong: {wrong}", self.app.name))
         })
     }
 

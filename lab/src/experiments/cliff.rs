@@ -16,7 +16,7 @@ use crate::experiment::prepared::{self, Latest};
 use crate::experiment::scaling::{SECONDS, SERIAL};
 use crate::experiment::{Cell, Course, Experiment, Plan, Readings, Record, Report, plan};
 use crate::fault::{Fault, Outcome};
-use crate::machine::{Machine, available_memory};
+use crate::machine::{MOST_WORKERS, Machine, available_memory};
 use crate::runtimes::{self, Model};
 use rounds::{beside, counts, round, time};
 
@@ -224,7 +224,7 @@ impl Cliff {
         if self.workers.is_empty() && !self.alternatives && 2 * processors > 32 {
             workers.push(2 * processors);
         }
-        workers.retain(|&workers| workers <= runtimes::MOST_WORKERS);
+        workers.retain(|&workers| workers <= MOST_WORKERS);
         workers.sort_unstable();
         workers.dedup();
         workers
@@ -236,7 +236,7 @@ impl Cliff {
         let has_input = |app: &str| inputs.iter().any(|input| input.0 == app);
         let is_all = self.apps.iter().any(|name| name == ALL);
         for name in self.apps.iter().filter(|name| ![ROUNDS, ALL].contains(&name.as_str())) {
-            if !has_input(apps::find(name)?.name()) {
+            if !has_input(apps::find(name)?.name) {
                 return Err(Fault::input(format!("cliff has no input for {name}, but in '{ALL}'")));
             }
         }
@@ -250,9 +250,9 @@ impl Cliff {
                 subjects.push(prepared::name(app, size));
             }
         }
-        for app in apps::ALL.iter().filter(|app| is_all && !has_input(app.name())) {
-            let size = if quick { app.quick_size() } else { app.paper_size() };
-            subjects.push(prepared::name(app.name(), size));
+        for app in apps::ALL.iter().filter(|app| is_all && !has_input(app.name)) {
+            let size = if quick { app.quick_size } else { app.paper_size };
+            subjects.push(prepared::name(app.name, size));
         }
         if is_wanted(ROUNDS) {
             subjects.push(prepared::name(ROUNDS, ROUND));

@@ -18,8 +18,7 @@ use crate::experiment::{
     Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
-use crate::runtimes::MOST_WORKERS;
+use crate::machine::{MOST_WORKERS, Machine};
 use costs::{Input, median, most, speedup};
 use local::{HOLD, LOCAL, SHAPES, Subject};
 

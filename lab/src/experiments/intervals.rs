@@ -19,7 +19,7 @@ use crate::experiment::{
     Cell, Course, Experiment, Plan, Readings, Record, Report, Section, child, plan, prepared,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::{Machine, available_memory};
+use crate::machine::{MOST_WORKERS, Machine, available_memory};
 use crate::runtimes;
 
 /// The graph of intervals.
@@ -98,7 +98,7 @@ impl Experiment for Intervals {
         let multiples: &[usize] = if quick { &[1, 4, 8] } else { &[1, 2, 4, 8] };
         let mut workers: Vec<usize> = multiples.iter().map(|times| times * processors).collect();
         workers.insert(0, 1);
-        workers.retain(|&workers| workers <= runtimes::MOST_WORKERS);
+        workers.retain(|&workers| workers <= MOST_WORKERS);
         workers.dedup();
         for (app, full, small) in APPS {
             let size = if quick { small } else { full };

@@ -190,7 +190,7 @@ impl Locality {
     fn subjects(&self, kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
         let sizes = match kind {
             APPS => {
-                let name = |app: &&App| prepared::name(app.name(), app.quick_size());
+                let name = |app: &&App| prepared::name(app.name, app.quick_size);
                 return apps::ALL.iter().map(name).collect();
             }
             // One array of a place fits into its cache, and two do not. The paper's have 8 MB.

@@ -174,7 +174,7 @@ impl Meter {
 /// What is measured of a kind: forks and regions on one worker, all else also on one for each
 /// processor.
 fn cells(kind: &str, quick: bool, processors: usize, repeats: usize) -> Vec<Cell> {
-    let app = |app: &&apps::App| format!("{} {}", app.name(), app.quick_size());
+    let app = |app: &&apps::App| format!("{} {}", app.name, app.quick_size);
     let subjects: Vec<String> = match kind {
         "fork" => vec![FORK.to_owned()],
         "leaves" => LEAVES.map(str::to_owned).into(),

@@ -15,14 +15,15 @@ use locksley_profile::GrantMeter;
 
 use super::corun::process::Company;
 use crate::apps;
-use crate::corunner::{CyclerLine, clock};
+use crate::clock;
+use crate::corunner::CyclerLine;
 use crate::cycler;
 use crate::experiment::{
     Cell, Course, Experiment, Plan, Readings, Record, Report, child, plan, prepared, seconds,
     workers,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
+use crate::machine::{MOST_WORKERS, Machine};
 use crate::random::mix;
 use crate::runtimes;
 use granted::Beside;
@@ -192,7 +193,7 @@ impl Model {
             workers.retain(|&workers| workers == 1);
             workers.extend(&self.workers);
         }
-        workers.retain(|&workers| workers <= runtimes::MOST_WORKERS);
+        workers.retain(|&workers| workers <= MOST_WORKERS);
         workers.sort_unstable();
         workers.dedup();
         workers

@@ -23,7 +23,7 @@ use crate::experiment::{
     Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan, seconds,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
+use crate::machine::{MOST_WORKERS, Machine};
 use crate::random::mix;
 use crate::rounds::Round;
 use crate::runtimes;
@@ -90,7 +90,7 @@ impl Experiment for Neighbour {
             plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
         }
         let processors = Machine::here().processors;
-        let workers = [processors, (4 * processors).min(runtimes::MOST_WORKERS)];
+        let workers = [processors, (4 * processors).min(MOST_WORKERS)];
         let shapes = &shapes(processors)[..if quick { 2 } else { 3 }];
         let repeats = if quick { 2 } else { 6 };
         plan.add(ALONE, ALONE, 1, repeats);

@@ -22,9 +22,8 @@ use crate::experiment::{
     Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, child, plan,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
+use crate::machine::{MOST_WORKERS, Machine};
 use crate::rounds::busy::LOOP;
-use crate::runtimes::MOST_WORKERS;
 use program::{MS, OTHERS, Workload};
 
 const UPSTREAM: &str = "rayon";

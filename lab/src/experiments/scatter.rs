@@ -20,8 +20,7 @@ use crate::experiment::{
     Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
-use crate::runtimes::MOST_WORKERS;
+use crate::machine::{MOST_WORKERS, Machine};
 
 const DIVISION: &str = "1";
 const UTILIZATION: &str = "utilization";

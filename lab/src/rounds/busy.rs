@@ -5,8 +5,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::{Rate, Round, leaf};
+use super::{Rate, Round};
 use crate::fault::{Fault, Outcome};
+use crate::leaf;
 
 /// Its name among the runtimes of `rounds`.
 pub const LOOP: &str = "loop";

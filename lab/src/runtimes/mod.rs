@@ -2,16 +2,13 @@
 //! with its workers started.
 
 mod effort;
-mod gate;
 mod locksley;
 mod profiled;
 mod rayon;
-mod team;
 
 pub use self::rayon::RayonPool;
 pub use effort::{Effort, Split, Times};
 pub use profiled::Profiled;
-pub use team::Team;
 
 use std::time::{Duration, Instant};
 
@@ -23,9 +20,7 @@ use ::locksley::os::Assists;
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
 use crate::policies::{DelayedYield, GlobalInformation, NoYield, SelectiveYield};
-
-/// The most workers that may be asked for; each is an OS thread.
-pub const MOST_WORKERS: usize = 1024;
+use crate::team::Team;
 
 /// A runtime that the command line and the experiments know by name.
 pub struct Runtime {
@@ -217,8 +212,8 @@ impl Runtime {
     /// Whether `app` has a version for this runtime.
     pub fn can_run(&self, app: &App) -> bool {
         match self.model {
-            Model::Static => app.has_static(),
-            Model::Intervals => app.has_intervals(),
+            Model::Static => app.has_static,
+            Model::Intervals => app.has_intervals,
             Model::Serial | Model::Locksley | Model::Rayon => true,
         }
     }

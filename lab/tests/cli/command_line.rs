@@ -88,19 +88,6 @@ fn ray_tracers_draw_pictures() {
 }
 
 #[test]
-fn bfs_searches_a_graph_from_a_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ring.txt");
-    let ring: String = (0..50).map(|n| format!("{n} {}\n", (n + 1) % 50)).collect();
-    std::fs::write(&path, ring).unwrap();
-    let size = format!("file:{}", path.display());
-    let text = stdout_of(&["run", "bfs", "--size", &size, "--workers", "2", "--json"]);
-    let line: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(line["size"], size);
-    assert_eq!(line["correct"], true);
-}
-
-#[test]
 fn rounds_print_their_one_line() {
     let round = ["--secs", "0.02", "--leaf", "50", "--chunks", "7", "--serial", "2"];
     for (runtime, workers) in
@@ -179,7 +166,6 @@ fn apps_lists_every_application_with_its_sizes() {
         "clip",
         "mi",
         "loop",
-        "file:PATH",
         "4096x512x100",
         "32M",
         "1024",

@@ -81,7 +81,6 @@ fn sizes() {
         ("knary", "1,2"),
         ("bfs", "20"),
         ("bfs", "32,16"),
-        ("bfs", "file:/nowhere/graph.txt"),
         ("ep", "C"),
         ("cg", "1400"),
         ("raytracer", "800"),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::kernel::relax_strip;
 use super::{Grids, Plate};
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// The first and last rows of a strip.
 #[derive(Clone)]

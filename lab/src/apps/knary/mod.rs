@@ -6,8 +6,6 @@ mod check;
 mod fork_join;
 mod node;
 mod serial;
-
-use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use node::Shape;
 
@@ -21,24 +19,11 @@ pub static APP: App = App {
     quick_size: "7,6,1",
     problem: |parameters| {
         let [height, degree, series] = size::numbers(parameters, ',', 0)?;
-        Ok(Box::new(Shape::new(height, degree, series)?))
+        let shape = Shape::new(height, degree, series)?;
+        Ok(Problem::new(0, move |_| Tree { shape, count: 0 }))
     },
     ..App::BLANK
 };
-
-impl Problem for Shape {
-    fn parameters(&self) -> String {
-        format!("{},{},{}", self.height, self.degree, self.series)
-    }
-
-    fn bytes(&self) -> u128 {
-        0
-    }
-
-    fn prepare(&self, _seed: u64) -> Box<dyn Instance> {
-        Box::new(Tree { shape: *self, count: 0 })
-    }
-}
 
 #[derive(Clone)]
 struct Tree {

@@ -8,8 +8,8 @@ mod kernel;
 
 use std::sync::Arc;
 
-use super::fork::{Rows, fork_join};
 use super::{App, Instance, Problem, size};
+use crate::fork::Rows;
 use crate::random::Random;
 use kernel::Step;
 
@@ -23,35 +23,16 @@ pub static APP: App = App {
     quick_size: "500x2",
     problem: |parameters| {
         let [side, times] = size::numbers(parameters, 'x', 1)?;
-        Ok(Box::new(Squares { side, times }))
+        let bytes = size::product(&[2, times, side, side, size_of::<f64>()]);
+        Ok(Problem::new(bytes, move |seed| {
+            let mut random = Random::new(seed);
+            let numbers = (0..times * side * side).map(|_| random.next_signed());
+            let input: Arc<[f64]> = numbers.collect();
+            Inversion { side, answer: input.to_vec(), input, seed }
+        }))
     },
     ..App::BLANK
 };
-
-/// How large the matrices are, and how many.
-#[derive(Debug, Clone, Copy)]
-struct Squares {
-    side: usize,
-    times: usize,
-}
-
-impl Problem for Squares {
-    fn parameters(&self) -> String {
-        format!("{}x{}", self.side, self.times)
-    }
-
-    fn bytes(&self) -> u128 {
-        size::product(&[2, self.times, self.side, self.side, size_of::<f64>()])
-    }
-
-    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
-        let mut random = Random::new(seed);
-        let numbers = self.times * self.side * self.side;
-        let input: Arc<[f64]> = (0..numbers).map(|_| random.next_signed()).collect();
-        let answer = input.to_vec();
-        Box::new(Inversion { side: self.side, input, answer, seed })
-    }
-}
 
 #[derive(Clone)]
 struct Inversion {

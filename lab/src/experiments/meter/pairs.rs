@@ -13,7 +13,8 @@ use crate::experiment::estimate::median;
 use crate::experiments::calibration;
 use crate::experiments::forkjoin::local;
 use crate::fault::{Fault, Outcome};
-use crate::rounds::{Round, run_leaf};
+use crate::leaf;
+use crate::rounds::Round;
 use crate::runtimes::{self, Profiled};
 
 /// The most pairs of a process. Beyond, another process tells more than another pair.
@@ -203,7 +204,7 @@ fn fibonacci(
 }
 
 fn tree_of_leaves(pools: &Pools, time: Duration, leaves: u64, nanos: u64) -> Pairs {
-    let leaf = calibration::times_within(nanos, run_leaf);
+    let leaf = calibration::times_within(nanos, leaf::run);
     let round = Round { leaf, chunks: leaves, serial: 0 };
     let expected = (round.sum(1), Some(leaves - 1));
     pairs(PAIRS, time, |on| pools.compute(on, expected, |worker| round.once_on(worker)))

@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::Histogram;
-use crate::corunner::clock;
+use crate::clock;
+use crate::leaf;
 use crate::random::Random;
-use crate::rounds::run_leaf;
 
 /// How it sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub fn sleep_and_wake(naps: Naps, seed: u64, time: Duration) -> Notes {
         let deadline = start + deadline(naps, nap as u64, &mut random);
         clock::sleep_until(deadline);
         let woke = clock::now();
-        black_box(run_leaf(naps.steps));
+        black_box(leaf::run(naps.steps));
         let done = clock::now();
         if nap > WARM_UP {
             notes.late.add(woke.saturating_sub(deadline));

@@ -7,7 +7,8 @@ use locksley::Pool;
 use crate::apps;
 use crate::experiment::prepared;
 use crate::fault::{Fault, Outcome};
-use crate::runtimes::{self, Crew, MOST_WORKERS};
+use crate::machine::MOST_WORKERS;
+use crate::runtimes::{self, Crew};
 
 /// A runtime with a number of workers; with 0 it chooses the number itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
