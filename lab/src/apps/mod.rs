@@ -48,7 +48,6 @@ mod vector;
 use std::time::Duration;
 
 use crate::fault::{Fault, Outcome};
-use crate::picture::Picture;
 use crate::team::Team;
 
 /// Every application, Hood's first. A new one is a folder and a line here; no experiment runs it
@@ -87,8 +86,6 @@ pub struct App {
     pub has_static: bool,
     /// Whether a version exists that is a graph of intervals.
     pub has_intervals: bool,
-    /// Whether its answer is a picture ([`Instance::picture`]).
-    pub has_picture: bool,
     problem: fn(&str) -> Result<Problem, String>,
 }
 
@@ -102,7 +99,6 @@ impl App {
         quick_size: "",
         has_static: false,
         has_intervals: false,
-        has_picture: false,
         problem: |_| Err(String::new()),
     };
 }
@@ -115,8 +111,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem whose instances need so many bytes. `prepare` fills in the input of one; only what
-    /// is random about it depends on the seed.
+    /// A problem with instances that need so many bytes. `prepare` fills in the input of one; only
+    /// what is random about it depends on the seed.
     fn new<I: Instance + 'static>(
         bytes: u128,
         prepare: impl Fn(u64) -> I + Send + Sync + 'static,
@@ -166,10 +162,6 @@ pub trait Instance: Send {
     }
     /// Another instance with the same input, to be computed side by side with this one.
     fn copy(&self) -> Box<dyn Instance>;
-    /// The answer as a picture, where it is one ([`App::has_picture`]).
-    fn picture(&self) -> Option<Picture> {
-        None
-    }
     /// Whether the answer is right; if not, what is wrong with it.
     fn check(&self) -> Result<(), String>;
 }

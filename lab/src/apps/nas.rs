@@ -40,26 +40,26 @@ impl Sequence {
     }
 }
 
-/// The next number after `state` as the report computes it, in doubles that hold 46 bits each: an
-/// oracle for [`Sequence`].
-pub(super) fn next_in_doubles(state: &mut f64) -> f64 {
-    const HALF: f64 = (1u64 << 23) as f64;
-    let split = |number: f64| {
-        let high = (number / HALF).floor();
-        (high, number - HALF * high)
-    };
-    let (a_high, a_low) = split(MULTIPLIER as f64);
-    let (x_high, x_low) = split(*state);
-    let (_, middle) = split(a_high * x_low + a_low * x_high);
-    let sum = HALF * middle + a_low * x_low;
-    let modulus = HALF * HALF;
-    *state = sum - modulus * (sum / modulus).floor();
-    *state / modulus
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// The next number after `state` as the report computes it, in doubles that hold 46 bits
+    /// each: an oracle for [`Sequence`].
+    pub(in crate::apps) fn next_in_doubles(state: &mut f64) -> f64 {
+        const HALF: f64 = (1u64 << 23) as f64;
+        let split = |number: f64| {
+            let high = (number / HALF).floor();
+            (high, number - HALF * high)
+        };
+        let (a_high, a_low) = split(MULTIPLIER as f64);
+        let (x_high, x_low) = split(*state);
+        let (_, middle) = split(a_high * x_low + a_low * x_high);
+        let sum = HALF * middle + a_low * x_low;
+        let modulus = HALF * HALF;
+        *state = sum - modulus * (sum / modulus).floor();
+        *state / modulus
+    }
 
     #[test]
     fn integers_and_doubles_give_the_same_numbers() {

@@ -38,8 +38,8 @@ right_on_every_runtime! {
     sorters: "sorters", ["1x1", "7x3", "1000x16-worst", "5000x64-none", "40961x37"];
 }
 
-/// Applications with a smallest problem that takes a while: they are computed on one runtime of each
-/// model, and on those with something of their [`OWN`], with one number of workers.
+/// Applications with a smallest problem that takes a while: they are computed on one runtime of
+/// each model, and on those with something of their [`OWN`], with one number of workers.
 const LONG: &[&str] = &["cg"];
 
 /// With few workers, with as many as processors or about, and with many.
@@ -51,9 +51,9 @@ const OWN: [&str; 4] =
     ["locksley-abp-deque", "locksley-spinlock", "locksley-blocking", "locksley-intervals-oldest"];
 
 /// The first runtime of each model computes every size with every number of workers, and so do
-/// those with something of their [`OWN`]. The others differ in which workers search and which sleep, and do
-/// each size with one number of workers, another one for the next size: never alone, or nothing is
-/// stolen.
+/// those with something of their [`OWN`]. The others differ in which workers search and which
+/// sleep, and do each size with one number of workers, another one for the next size: never alone,
+/// or nothing is stolen.
 fn is_right_on_every_runtime(name: &str, sizes: &[&str]) {
     let app = find(name).unwrap();
     for (nth_size, size) in sizes.iter().enumerate() {

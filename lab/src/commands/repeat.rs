@@ -1,4 +1,5 @@
-//! `locksley repeat APP`: one application again and again behind a start gate, as a program of `corun`.
+//! `locksley repeat APP`: one application again and again behind a start gate, as a program of
+//! `corun`.
 
 use crate::cli::{self, workers_or_default};
 use crate::corunner::repetition;

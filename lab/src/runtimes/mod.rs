@@ -1,13 +1,11 @@
 //! What executes an application: [`ALL`] lists the runtimes by name, and a [`Crew`] is one of them
 //! with its workers started.
 
-mod effort;
 mod locksley;
 mod profiled;
 mod rayon;
 
 pub use self::rayon::RayonPool;
-pub use effort::{Effort, Split, Times};
 pub use profiled::Profiled;
 
 use std::time::{Duration, Instant};
@@ -298,19 +296,10 @@ impl Crew {
         start.elapsed()
     }
 
-    /// Where the workers' context switches went since they were started; `None` where they
-    /// are not recorded.
-    pub fn switches(&self) -> Option<Split> {
+    /// The Locksley pool that it is, if it is one.
+    pub fn pool(&self) -> Option<&::locksley::Pool> {
         match self {
-            Crew::Locksley(pool) | Crew::Intervals(pool) => Split::of(pool),
-            Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
-        }
-    }
-
-    /// What the workers did since they were started; `None` where the runtime does not count it.
-    pub fn effort(&self) -> Option<Effort> {
-        match self {
-            Crew::Locksley(pool) | Crew::Intervals(pool) => Some(Effort::of(pool)),
+            Crew::Locksley(pool) | Crew::Intervals(pool) => Some(pool),
             Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
         }
     }

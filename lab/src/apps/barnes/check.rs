@@ -1,6 +1,6 @@
-//! The bodies must be where the serial program has them, bit for bit, since all versions grow the same
-//! tree; and the energy must be what it was. The tests compare the serial program's pulls with direct
-//! summation: how far they may be apart follows from the cubes that were seen as one body.
+//! The bodies must be where the serial program has them, bit for bit, since all versions grow the
+//! same tree; and the energy must be what it was. The tests compare the serial program's pulls with
+//! direct summation: how far they may be apart follows from the cubes that were seen as one body.
 
 use super::body::{Body, Pull};
 
@@ -66,7 +66,8 @@ mod tests {
     /// How many bodies are summed over directly.
     const SAMPLES: usize = 48;
 
-    /// Whether the pulls upon some bodies are those of direct summation, within the error of the tree.
+    /// Whether the pulls upon some bodies are those of direct summation, within the error of the
+    /// tree.
     fn direct(bodies: &[Body], pulls: &[Pull], seed: u64) -> Result<(), String> {
         let mut ordered = bodies.to_vec();
         let bounds = Bounds::of(bodies);
@@ -117,9 +118,9 @@ mod tests {
     /// To put the mass m of a cube at its centre of mass, in distance d, is to leave out all of
     /// Taylor's series but its first two terms, of which the second is zero. If B is the sum of the
     /// masses in the cube times the squares of their distances from the centre of mass, and b the
-    /// largest of those, then the rest is at most half of B times the largest second derivative between
-    /// d − b and d + b: that of 1/r² is 6/(d − b)⁴, that of 1/r is 2/(d − b)³. Softening makes both
-    /// less.
+    /// largest of those, then the rest is at most half of B times the largest second derivative
+    /// between d − b and d + b: that of 1/r² is 6/(d − b)⁴, that of 1/r is 2/(d − b)³. Softening
+    /// makes both less.
     fn error(node: &Node, bodies: &[Body], at: [f64; 3]) -> Limit {
         let distance = squared(minus(node.centre, at));
         let mut limit = Limit { force: ROUNDING, potential: ROUNDING };

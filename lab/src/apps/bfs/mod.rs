@@ -1,7 +1,7 @@
 //! `bfs(scale,edgefactor)`: breadth-first search from one vertex of a large graph, level by level:
-//! BFS of the BWS paper (section 5.1), on the graph of Graph500 (the specification, version 1.2). All
-//! vertices of a level are expanded in parallel; the task that reaches a new vertex first becomes
-//! its parent. Little is done at an edge, and vertices have very different numbers of them.
+//! BFS of the BWS paper (section 5.1), on the graph of Graph500 (the specification, version 1.2).
+//! All vertices of a level are expanded in parallel; the task that reaches a new vertex first
+//! becomes its parent. Little is done at an edge, and vertices have very different numbers of them.
 
 mod check;
 mod fork_join;
@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// The application.
 pub static APP: App = App {
     name: "bfs",
-    about: "breadth-first search on the Graph500 graph of 2^SCALE vertices, with EDGEFACTOR times as \
-        many edges",
+    about: "breadth-first search on the Graph500 graph of 2^SCALE vertices, with EDGEFACTOR times \
+        as many edges",
     syntax: "SCALE,EDGEFACTOR",
     paper_size: "21,16",
     quick_size: "19,16",

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The application.
 pub static APP: App = App {
     name: "cg",
-    about: "CG of the NAS Parallel Benchmarks, CLASS S, W, A or B: an eigenvalue of a sparse matrix",
+    about: "CG of the NAS Parallel Benchmarks, CLASS S, W, A, B: an eigenvalue of a sparse matrix",
     syntax: "CLASS",
     paper_size: "A",
     quick_size: "S",

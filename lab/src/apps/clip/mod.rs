@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// The application.
 pub static APP: App = App {
     name: "clip",
-    about: "the areas of intersection and union of PAIRS of random concave polygons of up to VERTICES \
-        corners",
+    about: "the areas of intersection and union of PAIRS of random concave polygons of up to \
+        VERTICES corners",
     syntax: "PAIRSxVERTICES",
     paper_size: "40000x64",
     quick_size: "3000x64",

@@ -1,7 +1,8 @@
-//! The serial program's areas, with which all others are compared, are those of another method, which
-//! shares nothing with the sweep: by Green's theorem, the area of the intersection is an integral
-//! along the pieces of either boundary that lie inside the other polygon, that of the union one along
-//! those that lie outside. Beside that, both must add up to the areas of the two polygons.
+//! The serial program's areas, with which all others are compared, are those of another method,
+//! which shares nothing with the sweep: by Green's theorem, the area of the intersection is an
+//! integral along the pieces of either boundary that lie inside the other polygon, that of the
+//! union one along those that lie outside. Beside that, both must add up to the areas of the two
+//! polygons.
 
 use super::kernel::Areas;
 use super::polygon::{Pair, Point, edges};

@@ -30,7 +30,7 @@ pub static APP: App = App {
         if blocks > kernel::MOST_BLOCKS {
             return Err(format!("there can be at most {} blocks", kernel::MOST_BLOCKS));
         }
-        Ok(Problem::new(bytes, move |_| new(blocks, check::textbook(blocks))))
+        Ok(Problem::new(bytes, move |_| new(blocks, check::serially(blocks))))
     },
     ..App::BLANK
 };

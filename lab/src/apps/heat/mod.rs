@@ -36,7 +36,6 @@ pub static APP: App = App {
         let bytes = size::product(&[4, rows, columns, size_of::<f64>()]);
         Ok(Problem::new(bytes, move |seed| Heating::new(Plate { rows, columns, steps }, seed)))
     },
-    ..App::BLANK
 };
 
 /// The size of the grid and the number of steps.

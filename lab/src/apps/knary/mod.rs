@@ -12,8 +12,8 @@ use node::Shape;
 /// The application.
 pub static APP: App = App {
     name: "knary",
-    about: "a tree of height H and degree D, the first S children of a node in series and the rest in \
-        parallel",
+    about: "a tree of height H and degree D, the first S children of a node in series and the rest \
+        in parallel",
     syntax: "H,D,S",
     paper_size: "10,5,1",
     quick_size: "7,6,1",

@@ -29,8 +29,8 @@ use crate::team::Team;
 /// The application.
 pub static APP: App = App {
     name: "lu",
-    about: "LU factors of a dense N by N matrix in 16 by 16 blocks, no pivoting; N is 16 times a power \
-        of two",
+    about: "LU factors of a dense N by N matrix in 16 by 16 blocks, no pivoting; N is 16 times \
+        a power of two",
     syntax: "N",
     paper_size: "2048",
     quick_size: "512",
@@ -45,11 +45,10 @@ pub static APP: App = App {
             Factoring { factors: matrix.clone(), matrix, seed }
         }))
     },
-    ..App::BLANK
 };
 
-/// A random matrix with a diagonal that outweighs the rest of each row: it has factors without pivoting,
-/// and rounding does not grow in them.
+/// A random matrix with a diagonal that outweighs the rest of each row: it has factors without
+/// pivoting, and rounding does not grow in them.
 fn dominant(blocks: usize, seed: u64) -> Vec<Block> {
     let mut matrix = blocks::random(blocks, &mut Random::new(seed));
     for along in 0..blocks {

@@ -15,7 +15,7 @@ use crate::team::Team;
 /// The application.
 pub static APP: App = App {
     name: "mm",
-    about: "the product of two dense N by N matrices in 16 by 16 blocks; N is 16 times a power of two",
+    about: "the product of dense N by N matrices in 16 by 16 blocks; N is 16 times a power of two",
     syntax: "N",
     paper_size: "1024",
     quick_size: "512",

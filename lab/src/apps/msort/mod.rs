@@ -13,7 +13,7 @@ use crate::random::Random;
 /// The application.
 pub static APP: App = App {
     name: "msort",
-    about: "merge sort of N random integers (N, or NK, or NM), with a merge that is parallel as well",
+    about: "merge sort of N random integers (N, NK or NM), with a merge that is parallel as well",
     syntax: "N",
     paper_size: "32M",
     quick_size: "1M",

@@ -85,8 +85,8 @@ fn grow(spheres: &mut Vec<Sphere>, sphere: Sphere, axis: Vector, depth: usize) {
     }
 }
 
-/// Where the children lie of a sphere with an axis that points up: at nine of the twelve corners of a
-/// cuboctahedron, without the three at its foot.
+/// Where the children lie of a sphere with an axis that points up: at nine of the twelve corners of
+/// a cuboctahedron, without the three at its foot.
 fn directions() -> [Vector; CHILDREN] {
     std::array::from_fn(|child| {
         let is_at_equator = child < 6;

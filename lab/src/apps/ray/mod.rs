@@ -18,7 +18,6 @@ pub static APP: App = App {
     syntax: "DEPTH,WIDTHxHEIGHT",
     paper_size: "4,512x512",
     quick_size: "4,128x128",
-    has_picture: true,
     problem: |parameters| {
         let (depth, sides) = parameters
             .split_once(',')

@@ -18,7 +18,6 @@ pub static APP: App = App {
     syntax: "WIDTHxHEIGHT",
     paper_size: "800x600",
     quick_size: "200x150",
-    has_picture: true,
     problem: |parameters| {
         let sides = size::numbers(parameters, 'x', 1)?;
         Ok(rendering::problem(sides, 0, move |seed| {

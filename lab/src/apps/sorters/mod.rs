@@ -4,7 +4,8 @@
 //! neighbours into a new one. So the last mergers are alone with the machine; `msort` divides its
 //! merges, too.
 //!
-//! On intervals it is a graph with places: what is merged lies in the cache of the place that sorted it.
+//! On intervals it is a graph with places: what is merged lies in the cache of the place that
+//! sorted it.
 
 mod intervals;
 mod locksley;

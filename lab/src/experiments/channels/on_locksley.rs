@@ -1,11 +1,11 @@
-//! Locksley: its tasks, the semaphores and join counters of `locksley-sync`, and process networks.
+//! Locksley: its tasks, the semaphores of `locksley-sync`, and process networks.
 
 use std::future::Future;
 
 use locksley::Pool;
 use locksley::task::{self, Placement};
 use locksley_kahn::{Inlet, Network, Outlet, Receiver, Sender};
-use locksley_sync::{JoinCounter, Semaphore};
+use locksley_sync::Semaphore;
 
 use super::runtime::{Networks, Runtime};
 
@@ -20,7 +20,6 @@ impl Locksley {
 
 impl Runtime for Locksley {
     type Semaphore = Semaphore;
-    type Countdown = JoinCounter;
 
     fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T {
         self.0.spawn_future(main).join().expect("the task returns")
@@ -47,18 +46,6 @@ impl Runtime for Locksley {
 
     fn add_permits(semaphore: &Semaphore, number: usize) {
         semaphore.add_permits(number);
-    }
-
-    fn countdown(signals: usize) -> JoinCounter {
-        JoinCounter::new(signals)
-    }
-
-    fn signal(countdown: &JoinCounter) {
-        countdown.signal();
-    }
-
-    async fn wait(countdown: &JoinCounter) {
-        countdown.wait().await;
     }
 }
 

@@ -1,5 +1,5 @@
-//! The computations that `meter` measures, each in turn on a pool without a profiler and on one with
-//! a profiler.
+//! The computations that `meter` measures, each in turn on a pool without a profiler and on one
+//! with a profiler.
 
 use std::hint::black_box;
 use std::ops::RangeInclusive;
@@ -113,7 +113,8 @@ type Computed = Result<Duration, String>;
 /// Times of pairs, in nanoseconds: without a profiler, and with one.
 type Pairs = Result<Vec<[f64; 2]>, String>;
 
-/// Pairs of computations, next to each other in time: at least two; in half of them the profiled one comes first.
+/// Pairs of computations, next to each other in time: at least two; in half of them the profiled
+/// one comes first.
 fn pairs(most: usize, time: Duration, mut compute: impl FnMut(Profiler) -> Computed) -> Pairs {
     let mut nanos = |on| compute(on).map(|time| time.as_secs_f64() * 1e9);
     // Once for the caches.
@@ -145,8 +146,8 @@ impl Pools {
         }
     }
 
-    /// Computes `task` on a worker, and checks its answer and, where there is a number of forks, that
-    /// the profiler has counted them. The time does not include the profiler's report.
+    /// Computes `task` on a worker, and checks its answer and, where there is a number of forks,
+    /// that the profiler has counted them. The time does not include the profiler's report.
     fn compute(
         &self,
         on: Profiler,

@@ -82,7 +82,7 @@ pub(super) enum Setting {
 pub(super) enum Subject<'a> {
     /// An application with its size: the time of a computation.
     App(&'a str, Setting),
-    /// A program whose parallelism changes: how many workers are awake.
+    /// A program with a parallelism that changes: how many workers are awake.
     Phases,
     /// Rounds under a quota of so many hundredths of a processor, and how late a thread wakes.
     Quota(u64),
