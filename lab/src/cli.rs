@@ -83,7 +83,7 @@ pub enum Command {
     Cycler(Cycler),
     /// Measure the performance cliff: speedup and utilization over the number of workers
     Cliff(Box<experiment::Run<Cliff>>),
-    /// Measure what a fork costs, and what becomes of the tasks of a worker that is stuck
+    /// Measure what a fork costs
     Forkjoin(experiment::Run<Forkjoin>),
     /// Measure whether work and span say how long a program takes, alone and beside programs that
     /// take processors away
@@ -97,8 +97,7 @@ pub enum Command {
     Repeat(Repeat),
     /// Measure how late an interactive process wakes beside a program on each runtime
     Neighbour(experiment::Run<Neighbour>),
-    /// Sleep and wake for some seconds and print how late each wake-up was: the interactive process
-    /// of `neighbour`
+    /// Sleep and wake for some seconds and print how late: the interactive process of `neighbour`
     Sleeper(Sleeper),
     /// Measure what graphs of intervals make of the machine, beside fork and join, and what an
     /// interval costs
