@@ -12,10 +12,10 @@ fn main() {
         println!("cargo::rerun-if-changed={}", lock.display());
     }
     println!("cargo::rerun-if-changed=build.rs");
-    for package in ["rayon", "chili", "tokio", "async-executor"] {
+    for package in ["rayon", "chili", "tokio"] {
         let version = lock.as_deref().and_then(|lock| locked_version(lock, package));
         let version = version.unwrap_or_else(|| "unknown".to_owned());
-        let variable = package.to_uppercase().replace('-', "_");
+        let variable = package.to_uppercase();
         println!("cargo::rustc-env=LAB_{variable}={version}");
     }
 }

@@ -78,13 +78,15 @@ pub enum Command {
     Run(Run),
     /// Repeat small parallel rounds for some seconds and print their rate: the co-run unit
     Rounds(Rounds),
-    /// Take processors away from other programs, a random number of them at a time: cycler(p, w, W) of the Hood papers
+    /// Take processors away from other programs, a random number of them at a time: cycler(p, w, W)
+    /// of the Hood papers
     Cycler(Cycler),
     /// Measure the performance cliff: speedup and utilization over the number of workers
     Cliff(Box<experiment::Run<Cliff>>),
-    /// Measure what a fork costs, and what becomes of the tasks of a worker that is stuck
+    /// Measure what a fork costs
     Forkjoin(experiment::Run<Forkjoin>),
-    /// Measure whether work and span say how long a program takes, alone and beside programs that take processors away
+    /// Measure whether work and span say how long a program takes, alone and beside programs that
+    /// take processors away
     Model(experiment::Run<Model>),
     /// Measure what programs side by side leave each other of the machine
     Corun(experiment::Run<Corun>),
@@ -95,9 +97,10 @@ pub enum Command {
     Repeat(Repeat),
     /// Measure how late an interactive process wakes beside a program on each runtime
     Neighbour(experiment::Run<Neighbour>),
-    /// Sleep and wake for some seconds and print how late each wake-up was: the interactive process of `neighbour`
+    /// Sleep and wake for some seconds and print how late: the interactive process of `neighbour`
     Sleeper(Sleeper),
-    /// Measure what graphs of intervals make of the machine, beside fork and join, and what an interval costs
+    /// Measure what graphs of intervals make of the machine, beside fork and join, and what an
+    /// interval costs
     Intervals(experiment::Run<Intervals>),
     /// Measure a cell of an experiment once, in this process
     #[command(hide = true)]
@@ -105,11 +108,14 @@ pub enum Command {
     /// Measure what messages, processes and waiting tasks cost
     #[command(visible_alias = "wait")]
     Channels(experiment::Run<Channels>),
-    /// Measure scatter and gather with both placements of processes: the experiments of Nornir's study
+    /// Measure scatter and gather with both placements of processes: the experiments of Nornir's
+    /// study
     Scatter(experiment::Run<Scatter>),
-    /// Measure what it is worth to keep work where its data is: tasks placed best, worst, by chance and not at all
+    /// Measure what it is worth to keep work where its data is: tasks placed best, worst, by chance
+    /// and not at all
     Locality(experiment::Run<Locality>),
-    /// Measure whether a pool that chooses its number of workers does as well as with the best number
+    /// Measure whether a pool that chooses its number of workers does as well as with the best
+    /// number
     Turnkey(experiment::Run<Turnkey>),
     /// Measure what a profiler costs: a fork, small leaves, the applications
     Meter(experiment::Run<Meter>),
@@ -146,9 +152,6 @@ pub struct Run {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
-    /// Write the picture that the application has drawn: ray and raytracer draw one
-    #[arg(long, value_name = "FILE")]
-    pub png: Option<PathBuf>,
     /// Say, too, what work and span the computation has, and where the workers' time went
     #[arg(long)]
     pub profile: bool,
@@ -175,7 +178,8 @@ pub struct Rounds {
     /// Leaves in a row before them, in each round
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub serial: u64,
-    /// The runtime: locksley, rayon, static, serial or another of `locksley apps`; or loop, for busy threads
+    /// The runtime: locksley, rayon, static, serial or another of `locksley apps`; or loop, for
+    /// busy threads
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
     /// Say `ready`, and begin when a line comes in on stdin
@@ -186,33 +190,25 @@ pub struct Rounds {
 /// `locksley cycler`
 #[derive(Debug, Args)]
 pub struct Cycler {
-    /// p: the number of workers, of which 1 to p are released at a time [default: one for each processor allowed]
+    /// p: the number of workers, of which 1 to p are released at a time [default: one for each
+    /// processor allowed]
     #[arg(long, value_name = "P", value_parser = workers)]
     pub workers: Option<usize>,
     /// w: the most increments of a worker that was released; each takes some hundred microseconds
-    #[arg(long, value_name = "w", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "w", default_value_t = 1000, value_parser = within(1..=u64::MAX))]
     pub increments: u64,
     /// W: the sum of increments at which it ends [default: none]
-    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "W", value_parser = within(1..=u64::MAX))]
     pub total: Option<u64>,
     /// The time after which it ends, in seconds [default: none; it also ends by SIGTERM and SIGINT]
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub secs: Option<std::time::Duration>,
-    /// The increments that one processor makes in a second, from a calibration
-    #[arg(long, value_name = "R", value_parser = rate)]
-    pub rate: Option<f64>,
-    /// Where timestamps and counts are written
-    #[arg(long, value_name = "FILE")]
-    pub timestamps: Option<PathBuf>,
     /// What all random choices follow from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
     /// Say `ready`, begin when a line comes in on stdin, and end at another one, or with stdin
     #[arg(long)]
     pub gate: bool,
-    /// Find out how many increments one processor makes in a second; the machine should be idle
-    #[arg(long, conflicts_with_all = ["workers", "increments", "total", "rate", "timestamps", "seed", "gate"])]
-    pub calibrate: bool,
 }
 
 /// `locksley repeat`
@@ -242,13 +238,13 @@ pub struct Sleeper {
     #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
     pub secs: std::time::Duration,
     /// From one deadline to the next, on average, in microseconds
-    #[arg(long, value_name = "US", default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..=60_000_000))]
+    #[arg(long, value_name = "US", default_value_t = 5000, value_parser = within(1..=60_000_000))]
     pub period: u64,
     /// By how much a deadline is earlier or later at most, in microseconds
     #[arg(long, value_name = "US", default_value_t = 1000)]
     pub jitter: u64,
     /// Steps of xorshift64 after each wake-up
-    #[arg(long, value_name = "N", default_value_t = 70_000, value_parser = clap::value_parser!(u64).range(..=1 << 40))]
+    #[arg(long, value_name = "N", default_value_t = 70_000, value_parser = within(0..=1 << 40))]
     pub steps: u64,
     /// What the deadlines follow from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
@@ -311,13 +307,9 @@ fn in_one_line(message: &str) -> String {
     words.join(" ")
 }
 
-fn rate(text: &str) -> Result<f64, String> {
-    let rate: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
-    if rate.is_finite() && rate > 0.0 {
-        Ok(rate)
-    } else {
-        Err("it must be finite and more than 0".to_owned())
-    }
+/// Reads a number in this range.
+fn within(range: std::ops::RangeInclusive<u64>) -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(range)
 }
 
 /// The number of workers asked for, or one for each processor.

@@ -85,3 +85,31 @@ fn digest(mut file: File) -> std::io::Result<u64> {
         }
     }
 }
+
+/// A lock on the file `path`, by one beside it; an error if another process holds it.
+#[cfg(target_os = "linux")]
+pub fn lock(path: &Path) -> Outcome<Option<File>> {
+    use rustix::fs::{FlockOperation, flock};
+
+    // A device has no neighbours.
+    if path.exists() && !path.is_file() {
+        return Ok(None);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    let beside = path.with_file_name(name);
+    let file = File::create(&beside)
+        .map_err(|error| Fault::input(format!("cannot write {}: {error}", beside.display())))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(Fault::input(format!("another run is writing {}", path.display())))
+        }
+        // A file system without locks is no reason not to measure.
+        _ => Ok(Some(file)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn lock(_: &Path) -> Outcome<Option<File>> {
+    Ok(None)
+}

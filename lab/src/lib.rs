@@ -5,20 +5,20 @@
 //! - [`apps`]: the applications, one folder each, and the registry that lists them;
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial
 //!   program);
+//! - [`team`]: threads with a static share of the work each;
 //! - [`policies`]: idle policies that Locksley's own are compared with;
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`corunner`]: what a program does that is measured beside others;
-//! - [`simulation`]: whether the machine is simulated, so that its figures are none;
 //! - [`cycler`]: the co-runner of the Hood papers, which takes processors away at random;
 //! - [`experiment`]: what all experiments have in common: plan, record, report;
 //! - [`experiments`]: the experiments themselves;
-//! - [`picture`]: what an application has drawn, as a PNG file;
 //! - [`cli`] and [`commands`]: the command line.
 
 #![forbid(unsafe_code)]
 
 pub mod apps;
 pub mod cli;
+pub mod clock;
 pub mod commands;
 pub mod corunner;
 pub mod cycler;
@@ -26,16 +26,17 @@ pub mod experiment;
 pub mod experiments;
 pub mod fault;
 pub mod files;
+mod fork;
+pub mod leaf;
 pub mod machine;
 pub mod output;
-pub mod picture;
 pub mod policies;
 pub mod progress;
 pub mod random;
 pub mod rounds;
 pub mod runtimes;
-pub mod simulation;
 pub mod switches;
+pub mod team;
 pub mod time;
 pub mod topology;
 

@@ -5,6 +5,9 @@ use std::fs;
 use locksley::os::{self, Processors};
 use serde::{Deserialize, Serialize};
 
+/// The most workers that may be asked for; each is an OS thread.
+pub const MOST_WORKERS: usize = 1024;
+
 /// A machine, as records keep it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
@@ -77,7 +80,7 @@ impl From<&os::Assist> for Assist {
 
 /// The number of workers where none is asked for: one for each processor allowed.
 pub fn default_workers() -> usize {
-    (Processors::allowed().capacity() as usize).clamp(1, crate::runtimes::MOST_WORKERS)
+    (Processors::allowed().capacity() as usize).clamp(1, MOST_WORKERS)
 }
 
 /// The memory that can be had without swapping, in bytes; where the system does not tell, no limit.

@@ -30,6 +30,11 @@ impl Random {
         mix(self.state)
     }
 
+    /// So many 32-bit integers.
+    pub fn integers(&mut self, number: usize) -> Vec<u32> {
+        (0..number).map(|_| self.next_u64() as u32).collect()
+    }
+
     /// Puts items into a random order (Fisher and Yates; Durstenfeld, "Algorithm 235", 1964).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {

@@ -4,6 +4,25 @@
 //! [`Instance`], which holds its input and its answer and computes one from the other on any
 //! runtime, as often as asked.
 
+/// The methods of an [`Instance`] for both libraries, from what is to be done on a
+/// [`Fork`](crate::fork::Fork); and its copy, which is a clone.
+macro_rules! fork_join {
+    ($self:ident, $fork:ident => $computed:expr) => {
+        fn locksley(&mut $self, pool: &::locksley::Pool) {
+            pool.install(|$fork| $computed);
+        }
+
+        fn rayon(&mut $self, pool: &::rayon::ThreadPool) {
+            let $fork = &$crate::fork::Rayon;
+            pool.install(|| $computed);
+        }
+
+        fn copy(&$self) -> Box<dyn Instance> {
+            Box::new($self.clone())
+        }
+    };
+}
+
 pub mod barnes;
 pub mod bfs;
 mod blocks;
@@ -12,7 +31,6 @@ pub mod cg;
 mod check;
 pub mod clip;
 pub mod ep;
-mod fork;
 pub mod heat;
 pub mod knary;
 pub mod lu;
@@ -22,14 +40,15 @@ pub mod msort;
 mod nas;
 pub mod ray;
 pub mod raytracer;
+mod rendering;
 pub mod size;
 pub mod sorters;
+mod vector;
 
 use std::time::Duration;
 
 use crate::fault::{Fault, Outcome};
-use crate::picture::Picture;
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// Every application, Hood's first. A new one is a folder and a line here; no experiment runs it
 /// until its own list names it.
@@ -53,15 +72,21 @@ pub static ALL: &[&App] = &[
 
 /// An application of the laboratory.
 pub struct App {
-    name: &'static str,
-    about: &'static str,
-    syntax: &'static str,
-    paper_size: &'static str,
-    quick_size: &'static str,
-    has_static: bool,
-    has_intervals: bool,
-    has_picture: bool,
-    problem: fn(&str) -> Result<Box<dyn Problem>, String>,
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it computes, in a line.
+    pub about: &'static str,
+    /// How its parameters are written, for example `ROWSxCOLUMNSxSTEPS`.
+    pub syntax: &'static str,
+    /// The parameters that `--size paper` stands for.
+    pub paper_size: &'static str,
+    /// The parameters that `--size quick` stands for.
+    pub quick_size: &'static str,
+    /// Whether a statically partitioned version exists.
+    pub has_static: bool,
+    /// Whether a version exists that is a graph of intervals.
+    pub has_intervals: bool,
+    problem: fn(&str) -> Result<Problem, String>,
 }
 
 impl App {
@@ -74,59 +99,42 @@ impl App {
         quick_size: "",
         has_static: false,
         has_intervals: false,
-        has_picture: false,
         problem: |_| Err(String::new()),
     };
-
-    /// Its name on the command line.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// What it computes, in a line.
-    pub fn about(&self) -> &'static str {
-        self.about
-    }
-
-    /// How its parameters are written, for example `ROWSxCOLUMNSxSTEPS`.
-    pub fn syntax(&self) -> &'static str {
-        self.syntax
-    }
-
-    /// The parameters that `--size paper` stands for.
-    pub fn paper_size(&self) -> &'static str {
-        self.paper_size
-    }
-
-    /// The parameters that `--size quick` stands for.
-    pub fn quick_size(&self) -> &'static str {
-        self.quick_size
-    }
-
-    /// Whether a statically partitioned version exists.
-    pub fn has_static(&self) -> bool {
-        self.has_static
-    }
-
-    /// Whether a version exists that is a graph of intervals.
-    pub fn has_intervals(&self) -> bool {
-        self.has_intervals
-    }
-
-    /// Whether its answer is a picture ([`Instance::picture`]).
-    pub fn has_picture(&self) -> bool {
-        self.has_picture
-    }
 }
 
 /// An application with a size.
-pub trait Problem: Send + Sync {
+pub struct Problem {
+    parameters: String,
+    bytes: u128,
+    prepare: Box<dyn Fn(u64) -> Box<dyn Instance> + Send + Sync>,
+}
+
+impl Problem {
+    /// A problem with instances that need so many bytes. `prepare` fills in the input of one; only
+    /// what is random about it depends on the seed.
+    fn new<I: Instance + 'static>(
+        bytes: u128,
+        prepare: impl Fn(u64) -> I + Send + Sync + 'static,
+    ) -> Problem {
+        let prepare = Box::new(move |seed| Box::new(prepare(seed)) as Box<dyn Instance>);
+        Problem { parameters: String::new(), bytes, prepare }
+    }
+
     /// The parameters, as they would be given on the command line.
-    fn parameters(&self) -> String;
+    pub fn parameters(&self) -> String {
+        self.parameters.clone()
+    }
+
     /// The memory that an instance needs, in bytes.
-    fn bytes(&self) -> u128;
-    /// An instance with its input filled in. Only what is random about it depends on `seed`.
-    fn prepare(&self, seed: u64) -> Box<dyn Instance>;
+    pub fn bytes(&self) -> u128 {
+        self.bytes
+    }
+
+    /// An instance with its input filled in.
+    pub fn prepare(&self, seed: u64) -> Box<dyn Instance> {
+        (self.prepare)(seed)
+    }
 }
 
 /// An input and its answer. Each computation is preceded by [`reset`](Instance::reset), which is
@@ -154,42 +162,38 @@ pub trait Instance: Send {
     }
     /// Another instance with the same input, to be computed side by side with this one.
     fn copy(&self) -> Box<dyn Instance>;
-    /// The answer as a picture, where it is one ([`App::has_picture`]).
-    fn picture(&self) -> Option<Picture> {
-        None
-    }
     /// Whether the answer is right; if not, what is wrong with it.
     fn check(&self) -> Result<(), String>;
 }
 
 /// The application called `name`.
 pub fn find(name: &str) -> Outcome<&'static App> {
-    ALL.iter().copied().find(|app| app.name() == name).ok_or_else(|| {
-        let known: Vec<_> = ALL.iter().map(|app| app.name()).collect();
+    ALL.iter().copied().find(|app| app.name == name).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|app| app.name).collect();
         Fault::input(format!("unknown application '{name}'; there are {}", known.join(", ")))
     })
 }
 
 /// The problem that `--size SIZE` means to `app`: `paper`, `quick`, or the application's own
 /// parameters.
-pub fn problem(app: &App, size: &str) -> Outcome<Box<dyn Problem>> {
+pub fn problem(app: &App, size: &str) -> Outcome<Problem> {
     let parameters = match size {
-        "paper" => app.paper_size(),
-        "quick" => app.quick_size(),
+        "paper" => app.paper_size,
+        "quick" => app.quick_size,
         other => other,
     };
-    let problem = (app.problem)(parameters).map_err(|reason| {
+    let mut problem = (app.problem)(parameters).map_err(|reason| {
         Fault::input(format!(
             "{} cannot have the size '{size}': {reason}; write paper, quick or {}",
-            app.name(),
-            app.syntax()
+            app.name, app.syntax
         ))
     })?;
+    problem.parameters = parameters.to_owned();
     let available = crate::machine::available_memory();
     if problem.bytes() > available {
         return Err(Fault::input(format!(
             "{} of size '{size}' needs {} of memory, and {} are available",
-            app.name(),
+            app.name,
             size::in_bytes(problem.bytes()),
             size::in_bytes(available)
         )));

@@ -13,18 +13,14 @@ pub(super) fn execute() -> Outcome<()> {
     for app in apps::ALL {
         lines.push(format!(
             "{:<11}{:<31}{:<15}{:<13}{}",
-            app.name(),
-            app.syntax(),
-            app.paper_size(),
-            app.quick_size(),
-            app.about()
+            app.name, app.syntax, app.paper_size, app.quick_size, app.about
         ));
     }
     lines.push(String::new());
     lines.push(format!("{:<19}{:<25}what it is", "runtime", "applications"));
     for runtime in runtimes::ALL {
         let able: Vec<&str> =
-            apps::ALL.iter().filter(|app| runtime.can_run(app)).map(|app| app.name()).collect();
+            apps::ALL.iter().filter(|app| runtime.can_run(app)).map(|app| app.name).collect();
         let able = if able.len() == apps::ALL.len() { "all".to_owned() } else { able.join(" ") };
         lines.push(format!("{:<19}{able:<25}{}", runtime.name, runtime.about));
     }

@@ -11,7 +11,7 @@ use crate::apps::size::in_bytes;
 use crate::cli;
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
-use crate::output::say;
+use crate::output::{say, say_line};
 use crate::topology::{Shape, allowed};
 
 /// What `--json` prints.
@@ -82,7 +82,7 @@ pub(super) fn execute(arguments: &cli::Machine) -> Outcome<()> {
     let allowance = Allowance::here()?;
     if arguments.json {
         let answer = Answer { machine, shape: Shape::of(&topology, &allowed), allowance };
-        return say(&serde_json::to_string(&answer).map_err(|error| Fault::run(error.to_string()))?);
+        return say_line(&answer);
     }
     say(text(&machine, &topology, &allowed, &allowance).trim_end())
 }

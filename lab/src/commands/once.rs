@@ -5,7 +5,7 @@ use crate::experiment::Cell;
 use crate::experiment::child::Answer;
 use crate::experiments;
 use crate::fault::{Fault, Outcome};
-use crate::output::say;
+use crate::output::say_line;
 
 pub(super) fn execute(arguments: cli::Once) -> Outcome<()> {
     let cli::Once { experiment, subject, runtime, workers, seed } = arguments;
@@ -17,5 +17,5 @@ pub(super) fn execute(arguments: cli::Once) -> Outcome<()> {
         Err(Fault::Run(wrong)) => Answer::Wrong { wrong },
         Err(fault) => return Err(fault),
     };
-    say(&serde_json::to_string(&answer).map_err(|error| Fault::run(error.to_string()))?)
+    say_line(&answer)
 }

@@ -1,4 +1,5 @@
-//! `locksley repeat APP`: one application again and again behind a start gate, as a program of `corun`.
+//! `locksley repeat APP`: one application again and again behind a start gate, as a program of
+//! `corun`.
 
 use crate::cli::{self, workers_or_default};
 use crate::corunner::repetition;
@@ -9,7 +10,7 @@ pub(super) fn execute(arguments: &cli::Repeat) -> Outcome<()> {
     let app = apps::find(&arguments.app)?;
     let runtime = runtimes::find(&arguments.runtime)?;
     if !runtime.can_run(app) {
-        let (app, runtime) = (app.name(), runtime.name);
+        let (app, runtime) = (app.name, runtime.name);
         return Err(Fault::input(format!("{app} has no version for the runtime '{runtime}'")));
     }
     let problem = apps::problem(app, &arguments.size)?;

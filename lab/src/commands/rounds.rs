@@ -7,7 +7,7 @@ use crate::corunner::{RoundsLine, Watch, wait_for_start};
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::output::say_line;
-use crate::rounds::busy::{Busy, LOOP};
+use crate::rounds::busy::{self, LOOP};
 use crate::rounds::{Rate, Round};
 use crate::runtimes::{self, Crew};
 
@@ -19,8 +19,7 @@ pub(super) fn execute(arguments: &cli::Rounds) -> Outcome<()> {
     let round = Round { leaf: arguments.leaf, chunks: arguments.chunks, serial: arguments.serial };
     if arguments.runtime == LOOP {
         let leaf = Round { chunks: 1, serial: 0, ..round }.validate()?.leaf;
-        let busy = Busy::start(asked)?;
-        return repeat(arguments, LOOP, asked, None, |time| busy.repeat(leaf, time));
+        return repeat(arguments, LOOP, asked, None, |time| busy::repeat(asked, leaf, time));
     }
     let runtime = runtimes::find(&arguments.runtime)?;
     let round = round.validate()?;

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use crate::cli::{self, workers_or_default};
 use crate::fault::{Fault, Outcome};
-use crate::files;
-use crate::output::say;
+use crate::output::{say, say_line};
 use crate::{apps, runtimes};
 
 /// The line that `--json` prints.
@@ -61,17 +60,10 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
     if !runtime.can_run(app) {
         return Err(Fault::input(format!(
             "{} has no version for the runtime '{}'",
-            app.name(),
-            runtime.name
+            app.name, runtime.name
         )));
     }
     let problem = apps::problem(app, &arguments.size)?;
-    if let Some(path) = &arguments.png {
-        if !app.has_picture() {
-            return Err(Fault::input(format!("{} draws no picture for --png", app.name())));
-        }
-        files::try_out(path)?;
-    }
     let workers = runtime.workers(workers_or_default(arguments.workers));
 
     let mut instance = problem.prepare(arguments.seed);
@@ -84,7 +76,7 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
     let checked = instance.check();
 
     let line = Line {
-        app: app.name(),
+        app: app.name,
         runtime: runtime.name,
         workers,
         size: problem.parameters(),
@@ -94,7 +86,7 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
         profile: report.as_ref().map(Profile::new),
     };
     if arguments.json {
-        say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)?;
+        say_line(&line)?;
     } else {
         say(&format!(
             "{} {} on {} with {} worker{}: {:.6} s, the answer is {}",
@@ -110,9 +102,5 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
             say(report.to_string().trim_end())?;
         }
     }
-    // A wrong picture is the best way to see what went wrong.
-    if let (Some(path), Some(picture)) = (&arguments.png, instance.picture()) {
-        picture.write(path)?;
-    }
-    checked.map_err(|wrong| Fault::run(format!("{}'s answer is wrong: {wrong}", app.name())))
+    checked.map_err(|wrong| Fault::run(format!("{}'s answer is wrong: {wrong}", app.name)))
 }

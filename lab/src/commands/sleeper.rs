@@ -1,9 +1,10 @@
 //! `locksley sleeper`: the interactive process of `neighbour`, and its one line.
 
 use crate::cli;
+use crate::experiments::neighbour::readings;
 use crate::experiments::neighbour::sleeper::{Naps, sleep_and_wake};
 use crate::fault::{Fault, Outcome};
-use crate::output::say;
+use crate::output::say_line;
 
 pub(super) fn execute(arguments: &cli::Sleeper) -> Outcome<()> {
     let naps = Naps { period: arguments.period, jitter: arguments.jitter, steps: arguments.steps };
@@ -13,5 +14,5 @@ pub(super) fn execute(arguments: &cli::Sleeper) -> Outcome<()> {
         ));
     }
     let notes = sleep_and_wake(naps, arguments.seed, arguments.secs);
-    say(&serde_json::to_string(&notes).map_err(|error| Fault::run(error.to_string()))?)
+    say_line(&readings(notes))
 }

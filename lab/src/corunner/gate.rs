@@ -17,8 +17,8 @@ pub fn wait_for_start() -> Outcome<()> {
     wait_for_line(std::io::stdin().lock())
 }
 
-/// From now on, another line on stdin sets `stop`, and so does its end: whoever has started this
-/// program is gone then.
+/// From now on, another line on stdin sets `stop`, and so does its end: the program that has
+/// started this one is gone then.
 pub fn stop_when_told(stop: &Arc<AtomicBool>) -> Outcome<()> {
     let stop = Arc::clone(stop);
     listen(move || {
@@ -31,7 +31,7 @@ pub fn stop_when_told(stop: &Arc<AtomicBool>) -> Outcome<()> {
 /// Has a thread of its own listen to stdin; the process need not wait for it.
 pub(super) fn listen(listener: impl FnOnce() + Send + 'static) -> Outcome<()> {
     let started = thread::Builder::new().name("listener".to_owned()).spawn(listener);
-    started.map(drop).map_err(|error| Fault::run(format!("nobody can listen to stdin: {error}")))
+    started.map(drop).map_err(|error| Fault::run(format!("stdin cannot be listened to: {error}")))
 }
 
 fn wait_for_line(mut input: impl BufRead) -> Outcome<()> {

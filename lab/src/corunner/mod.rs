@@ -1,7 +1,6 @@
 //! What a program does that is measured beside others: it gets ready, waits until all are, and says
 //! when it ran and what it used of the machine.
 
-pub mod clock;
 mod gate;
 pub mod repetition;
 mod stretch;
@@ -12,7 +11,7 @@ pub use stretch::{Stretch, Watch};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cycler::{Account, Stamp};
+use crate::cycler::{Account, End, Stamp};
 
 /// The line of `rounds` behind a start gate. Peers' programs print the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,22 +30,29 @@ pub struct RoundsLine {
     pub stretch: Stretch,
 }
 
-/// The line of a cycler behind a start gate.
+/// The line of a cycler. The names p, w and W are those of the papers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CyclerLine {
-    /// p: the number of workers.
+    /// The number of workers.
     #[serde(rename = "p")]
     pub workers: usize,
-    /// w: the most increments of a worker that was released.
+    /// The most increments of a worker that was released.
     #[serde(rename = "w")]
     pub most: u64,
+    /// The sum at which it would end, if there is one.
+    #[serde(rename = "W")]
+    pub total: Option<u64>,
+    /// What its choices follow from.
+    pub seed: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// How often workers were released.
+    pub iterations: u64,
     /// The sum of increments.
     pub increments: u64,
-    /// The processors that it had on average, if it was told how many increments one processor
-    /// makes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub processors: Option<f64>,
-    /// The counter's values, again and again, in their order.
+    /// What made it end.
+    pub ended_by: End,
+    /// Behind a start gate: the counter's values, again and again, in their order.
     pub stamps: Vec<Stamp>,
     /// When, and what it used.
     #[serde(flatten)]

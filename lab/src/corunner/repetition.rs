@@ -1,14 +1,15 @@
-//! One application, prepared once and computed again and again until somebody says stop.
+//! One application, prepared once and computed again and again until a line says stop.
 
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 
 use serde::{Deserialize, Serialize};
 
 use super::gate::listen;
-use super::{Stretch, Watch, clock, wait_for_start};
+use super::{Stretch, Watch, wait_for_start};
 use crate::apps::Instance;
+use crate::clock;
 use crate::fault::{Fault, Outcome};
-use crate::output::say;
+use crate::output::say_line;
 use crate::runtimes::Crew;
 
 /// One computation, begun and ended by the machine's clock, in nanoseconds.
@@ -80,5 +81,5 @@ fn check(instance: &dyn Instance) -> Outcome<()> {
 }
 
 fn print(line: Line) -> Outcome<()> {
-    say(&serde_json::to_string(&line).map_err(|error| Fault::run(error.to_string()))?)
+    say_line(&line)
 }

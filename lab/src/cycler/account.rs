@@ -13,8 +13,8 @@ impl Account {
     /// Of a cycler that ran from `begun` to `ended`, by the machine's clock, counted up to `count`,
     /// and left these stamps, in the order of their counts.
     ///
-    /// A worker that is suspended between counting and reading the clock leaves a stamp that is too late:
-    /// it is left out if a later count has an earlier time.
+    /// A worker that is suspended between counting and reading the clock leaves a stamp that is too
+    /// late: it is left out if a later count has an earlier time.
     pub fn of(stamps: &[Stamp], begun: u64, ended: u64, count: u64) -> Account {
         let mut kept = vec![Stamp { at: ended, count }];
         for &stamp in stamps.iter().rev() {

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::corunner::clock;
+use crate::clock;
 use crate::random::Random;
 use yard::Yard;
 
@@ -54,7 +54,7 @@ pub struct Cycler {
 }
 
 /// What made a cycler end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
     /// The counter has reached W.
@@ -95,19 +95,6 @@ impl Done {
     pub fn rate(&self) -> f64 {
         self.count as f64 / self.time.as_secs_f64()
     }
-
-    /// The best rate of additions between two neighbouring timestamps, if there are any: that of a
-    /// moment without disturbance, where one worker was alone.
-    pub fn best_rate(&self) -> Option<f64> {
-        let rates = self.stamps.windows(2).map(|pair| processors(pair[0], pair[1], 1.0));
-        rates.filter(|rate| rate.is_finite()).max_by(f64::total_cmp)
-    }
-}
-
-/// The processors that a cycler had on average between two timestamps, if one worker alone makes
-/// `rate` additions in a second.
-pub fn processors(from: Stamp, to: Stamp, rate: f64) -> f64 {
-    (to.count - from.count) as f64 / clock::seconds(from.at, to.at) / rate
 }
 
 /// The papers' calibration: one worker and one release that would never end, for some time. On an
@@ -190,7 +177,7 @@ impl Shared<'_> {
         let mut released = self.yard.park_first();
         while let Some(release) = released {
             for _ in 0..one_to(self.cycler.most, &mut random) {
-                if self.is_told_to_end().is_some() {
+                if self.end_at_once().is_some() {
                     break;
                 }
                 for _ in 0..self.cycler.spin {
@@ -209,12 +196,12 @@ impl Shared<'_> {
 
     /// Why to end after an iteration, if that is to be.
     fn end(&self, count: u64) -> Option<End> {
-        self.is_told_to_end()
+        self.end_at_once()
             .or_else(|| self.cycler.total.is_some_and(|total| count >= total).then_some(End::Total))
     }
 
     /// Why to end at once, if that is to be.
-    fn is_told_to_end(&self) -> Option<End> {
+    fn end_at_once(&self) -> Option<End> {
         // The flag says nothing but what it says.
         if self.stop.load(Ordering::Relaxed) {
             return Some(End::Signal);
@@ -274,17 +261,6 @@ mod tests {
             stop.store(true, Ordering::Relaxed);
             assert_eq!(worker.join().unwrap().end, End::Signal);
         });
-    }
-
-    #[test]
-    fn processors_are_additions_by_time_by_rate() {
-        let stamp = |seconds: u64, count| Stamp { at: seconds * 1_000_000_000, count };
-        assert_eq!(processors(stamp(10, 1000), stamp(14, 9000), 1000.0), 2.0);
-        let stamps = vec![stamp(0, 16), stamp(2, 32), stamp(3, 48), stamp(7, 64)];
-        let (time, end) = (Duration::from_secs(8), End::Time);
-        let done = Done { count: 64, iterations: 1, time, end, stamps };
-        assert_eq!((done.rate(), done.best_rate()), (8.0, Some(16.0)));
-        assert_eq!(Done { stamps: Vec::new(), ..done }.best_rate(), None);
     }
 
     #[test]

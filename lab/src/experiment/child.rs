@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Plan, Readings};
+use super::{Cell, Measured, Plan, Readings};
 use crate::fault::{Fault, Outcome};
 use crate::files;
 
@@ -52,7 +52,7 @@ pub enum Ended {
 /// # Errors
 ///
 /// The outer error says that the answer was wrong, the inner one that there is none.
-pub fn once(experiment: &str, plan: &Plan, cell: &Cell) -> Outcome<Result<Readings, String>> {
+pub fn once(experiment: &str, plan: &Plan, cell: &Cell) -> Measured {
     let arguments = [
         "once".to_owned(),
         experiment.to_owned(),

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(Verdict::of(found, 1e9), Verdict::Undecided);
     }
 
-    /// Of a distribution that is not symmetric, and whose median is known.
+    /// Of a distribution that is not symmetric, with a median that is known.
     #[test]
     fn an_interval_has_the_median_as_often_as_it_should() {
         const SAMPLES: usize = 400;

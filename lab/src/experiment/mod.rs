@@ -27,17 +27,27 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::apps;
 use crate::fault::{Fault, Outcome};
 use crate::files;
+use crate::machine::MOST_WORKERS;
 use crate::output::{note, say};
 use crate::random::DEFAULT_SEED;
-use crate::{apps, runtimes};
 pub use plan::{Cell, Plan, Runtime};
 pub use record::Record;
 pub use report::{Chart, Report, Section, Table};
 
 /// The numbers that one measurement gives, by the name of the metric.
 pub type Readings = BTreeMap<String, f64>;
+
+/// What a measurement gives. The outer error ends the run: the answer was wrong. The inner one
+/// leaves out the cell, with the reason in the record.
+pub type Measured = Outcome<Result<Readings, String>>;
+
+/// Readings of these metrics.
+pub fn named<'m>(metrics: impl IntoIterator<Item = (&'m str, f64)>) -> Readings {
+    metrics.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
 
 /// An experiment: its options on the command line, what it measures, and what it says of a record.
 pub trait Experiment: Args {
@@ -51,20 +61,14 @@ pub trait Experiment: Args {
     /// [`Fault::Input`] if the options ask for something that does not exist.
     fn plan(&self, course: &Course) -> Outcome<Plan>;
 
-    /// Measures a cell of the plan once. The outer error ends the run: the answer was wrong. The
-    /// inner one leaves out this cell, with the reason in the record.
+    /// Measures a cell of the plan once.
     ///
     /// By default [`once`](Self::once) does it in a process of its own.
     ///
     /// # Errors
     ///
     /// [`Fault::Run`] if the program that is measured gave a wrong answer.
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        _repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
         child::once(Self::NAME, plan, cell)
     }
 
@@ -213,7 +217,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 /// What is wrong with the text.
 pub fn workers(text: &str) -> Result<usize, String> {
     match apps::size::whole(text)? {
-        workers if (1..=runtimes::MOST_WORKERS).contains(&workers) => Ok(workers),
-        _ => Err(format!("there can be 1 to {} workers", runtimes::MOST_WORKERS)),
+        workers if (1..=MOST_WORKERS).contains(&workers) => Ok(workers),
+        _ => Err(format!("there can be 1 to {} workers", MOST_WORKERS)),
     }
 }

@@ -65,6 +65,13 @@ impl Plan {
         Plan { quick, seed, budget_seconds, limit_seconds, ..Plan::default() }
     }
 
+    /// Says what a quick run leaves out.
+    pub fn quick_subset(&mut self, what: &str) {
+        if self.quick {
+            self.notes.push(format!("Quick subset: {what}"));
+        }
+    }
+
     /// Adds a cell.
     pub fn add(&mut self, subject: &str, runtime: &str, workers: usize, repeats: usize) {
         let (subject, runtime) = (subject.to_owned(), runtime.to_owned());

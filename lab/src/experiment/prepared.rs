@@ -7,9 +7,9 @@ use crate::apps::{self, App, Instance};
 use crate::fault::{Fault, Outcome};
 use crate::runtimes::{self, Crew};
 
-use super::Readings;
+use super::{Readings, named};
 
-/// An application whose input is filled in.
+/// An application with its input filled in.
 pub struct Prepared {
     subject: String,
     app: &'static App,
@@ -147,7 +147,7 @@ impl Prepared {
             ("burdened span", report.burdened_span.as_secs_f64()),
             ("forks", report.tasks as f64),
         ];
-        Ok(readings.map(|(name, value)| (name.to_owned(), value)).into())
+        Ok(named(readings))
     }
 
     /// The memory that one copy needs, in bytes.
@@ -167,7 +167,7 @@ impl Prepared {
     /// [`Fault::Run`] if it is wrong.
     pub fn check(&self) -> Outcome<()> {
         self.instance.check().map_err(|wrong| {
-            Fault::run(format!("the answer of {} is wrong: {wrong}", self.app.name()))
+            Fault::run(format!("the answer of {} is wrong: {wrong}", self.app.name))
         })
     }
 

@@ -240,7 +240,7 @@ pub(super) fn open(
         files::make_folder(folder)?;
     }
     files::try_out(path)?;
-    let lock = lock(path)?;
+    let lock = files::lock(path)?;
     let mut record = Record::new(experiment, plan);
     // A terminal or a null device is written to, not read.
     let has_content = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
@@ -276,34 +276,6 @@ fn move_aside(path: &Path, earlier: &Record) -> Outcome<()> {
         .map_err(|error| Fault::run(format!("cannot rename {}: {error}", path.display())))?;
     note(&format!("the record of an earlier run is now {}", aside.display()));
     Ok(())
-}
-
-/// A lock on the file `path`, by one beside it; an error if another process holds it.
-#[cfg(target_os = "linux")]
-fn lock(path: &Path) -> Outcome<Option<File>> {
-    use rustix::fs::{FlockOperation, flock};
-
-    // A device has no neighbours.
-    if path.exists() && !path.is_file() {
-        return Ok(None);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".lock");
-    let beside = path.with_file_name(name);
-    let file = File::create(&beside)
-        .map_err(|error| Fault::input(format!("cannot write {}: {error}", beside.display())))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            Err(Fault::input(format!("another run is writing {}", path.display())))
-        }
-        // A file system without locks is no reason not to measure.
-        _ => Ok(Some(file)),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn lock(_: &Path) -> Outcome<Option<File>> {
-    Ok(None)
 }
 
 /// Reads a record.

@@ -129,6 +129,16 @@ impl Table {
 }
 
 impl Section {
+    /// A section with these charts and tables.
+    pub fn new(
+        title: impl Into<String>,
+        about: impl Into<String>,
+        charts: Vec<Chart>,
+        tables: Vec<Table>,
+    ) -> Section {
+        Section { title: title.into(), about: about.into(), charts, tables }
+    }
+
     /// The medians of a metric for each subject and number of workers that `is_shown`: bars, and a
     /// table with intervals, and ratios to the base.
     pub fn of_metric(
@@ -167,8 +177,7 @@ impl Section {
             }
             charts.push(Chart::Bars { title: group, unit: unit.to_owned(), bars });
         }
-        let (title, about) = (title.to_owned(), about.to_owned());
-        Section { title, about, charts, tables: vec![table] }
+        Section::new(title, about, charts, vec![table])
     }
 
     /// True if there is nothing to show.

@@ -110,6 +110,7 @@ fn add(file: &mut RecordFile, cell: &Cell, repeat: usize, readings: Readings) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Measured;
     use super::super::record::{self, Record};
     use super::super::{Course, Plan, Report};
     use super::*;
@@ -132,12 +133,7 @@ mod tests {
             unreachable!("the tests have their own plans")
         }
 
-        fn measure(
-            &mut self,
-            _: &Plan,
-            cell: &Cell,
-            repeat: usize,
-        ) -> Outcome<Result<Readings, String>> {
+        fn measure(&mut self, _: &Plan, cell: &Cell, repeat: usize) -> Measured {
             let this = Some((cell.subject.as_str(), repeat));
             if self.is_wrong == this {
                 return Err(Fault::run("wrong"));

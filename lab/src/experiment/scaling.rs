@@ -117,5 +117,5 @@ pub fn section(record: &Record, title: &str, about: &str, subjects: &[&str]) -> 
         table(record, "speedup, T1/TP", subjects, speedup),
         table(record, "medians of TP, in seconds", subjects, seconds),
     ];
-    Section { title: title.to_owned(), about: about.to_owned(), charts, tables }
+    Section::new(title, about, charts, tables)
 }

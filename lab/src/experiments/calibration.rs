@@ -3,7 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-/// How many times takes so many nanoseconds what `repeat` does so many times in a row, by the shortest of some trials; at least once.
+/// How many times takes so many nanoseconds what `repeat` does so many times in a row, by the
+/// shortest of some trials; at least once.
 pub(super) fn times_within(nanos: u64, repeat: impl Fn(u64) -> u64) -> u64 {
     const TRIALS: usize = 40;
     const TIMES: u64 = 20_000;

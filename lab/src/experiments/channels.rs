@@ -4,7 +4,6 @@
 mod measurement;
 mod networks;
 mod on_locksley;
-mod on_smol;
 mod on_tokio;
 mod runtime;
 mod subject;
@@ -23,7 +22,7 @@ use crate::experiment::record::Sample;
 use crate::experiment::report::{Metric, Target};
 use crate::experiment::text::number;
 use crate::experiment::{
-    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, child, plan,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table, child, plan,
 };
 use crate::fault::{Fault, Outcome};
 use measurement::{APART, BASE, BYTES, FUTURE, Finding, GO, LOCAL, NS, OURS, measure, suits};
@@ -35,19 +34,14 @@ const BEYOND: &str = "bytes beyond";
 /// What is wanted at most: of times, and of the memory beyond futures.
 const WANTED: [(Kind, f64); 3] = [(Kind::Stream, 10.0), (Kind::Ring, 40.0), (Kind::Idle, 400.0)];
 
-/// The kinds of which the headline has figures.
-const HEADLINE: [Kind; 6] =
-    [Kind::Stream, Kind::Ring, Kind::Idle, Kind::Spawn, Kind::PingPong, Kind::Waiting];
-
 /// `locksley channels`
 #[derive(Debug, Args)]
 pub struct Channels {
-    /// Only these kinds: stream, ring, pipeline, fan-out, fan-in, idle, spawn, ping-pong, waiting,
-    /// fork [default: all]
+    /// Only these kinds: stream, ring, idle, spawn, ping-pong, waiting [default: all]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// Only these runtimes [default: locksley, locksley-cur, tokio-current, tokio, smol, and go if
-    /// it is there]
+    /// Only these runtimes [default: locksley, locksley-cur, tokio-current, tokio, and go if it is
+    /// there]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
     /// The folder with the programs of other runtimes, which peers/build makes
@@ -57,7 +51,7 @@ pub struct Channels {
     /// tenths of a second]
     #[arg(long, value_name = "N")]
     messages: Option<u64>,
-    /// So many tasks, round trips or threads in each measurement [default: the same]
+    /// So many tasks or round trips in each measurement [default: the same]
     #[arg(long, value_name = "N")]
     tasks: Option<u64>,
     /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
@@ -72,7 +66,7 @@ impl Experiment for Channels {
         let quick = course.quick;
         let repeats = plan::repeats(self.repeats, if quick { 7 } else { 11 })?;
         let mut plan = Plan::of(course, if quick { 48.0 } else { 2580.0 }, 120.0);
-        let names = KINDS.map(|(name, ..)| name);
+        let names = Kind::ALL.map(Kind::name);
         let kinds = plan::chosen("kind", &self.kinds, &names, &names)?;
         let mut names = LOCAL.map(|(name, ..)| name).to_vec();
         names.push(GO);
@@ -105,19 +99,11 @@ impl Experiment for Channels {
         if plan.cells.is_empty() {
             return Err(Fault::input("these runtimes have none of these kinds"));
         }
-        if quick {
-            plan.notes
-                .push("Quick subset: fewer messages and tasks in each measurement".to_owned());
-        }
+        plan.quick_subset("fewer messages and tasks in each measurement");
         Ok(plan)
     }
 
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        _repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
         if cell.runtime != GO {
             return child::once(Self::NAME, plan, cell);
         }
@@ -138,13 +124,13 @@ impl Experiment for Channels {
 
     fn report(record: &Record) -> Report {
         let record = &with_bytes_beyond(record);
-        let targets = Section {
-            title: "What is wanted of Locksley".to_owned(),
-            about: "Memory counts beyond the future and the message of a process.".to_owned(),
-            tables: vec![Table::of_targets(&targets(record))],
-            ..Section::default()
-        };
-        let sections = Kind::ALL.map(|kind| section(record, kind));
+        let targets = Section::new(
+            "What is wanted of Locksley",
+            "Memory counts beyond the future and the message of a process.",
+            Vec::new(),
+            vec![Table::of_targets(&targets(record))],
+        );
+        let sections = KINDS.map(|kind| section(record, kind));
         let method = [
             "Each measurement is made by a process of its own, with fresh workers, after some of \
              the same to warm up. The code is the same for all runtimes of this program; Go's does \
@@ -180,37 +166,21 @@ impl Channels {
     }
 
     /// What is measured: how much of it, and with how many workers.
-    fn sizes(&self, quick: bool) -> Vec<(Kind, String, &'static [usize])> {
-        let chosen =
-            |asked: Option<u64>, one_of: [u64; 2]| asked.unwrap_or(one_of[usize::from(!quick)]);
-        let messages = |one_of| chosen(self.messages, one_of).to_string();
-        let tasks = |one_of| chosen(self.tasks, one_of).to_string();
-        // So many for each of the others.
-        let turns = |each: u64, one_of| match self.messages {
-            Some(all) if all > 0 => (all / each).max(1),
-            asked => chosen(asked, one_of),
+    fn sizes(&self, quick: bool) -> [(Kind, String, &'static [usize]); 7] {
+        let chosen = |asked: Option<u64>, [small, full]: [u64; 2]| {
+            asked.unwrap_or(if quick { small } else { full }).to_string()
         };
-        let mut sizes: Vec<(Kind, String, &[usize])> = vec![
-            (Kind::Stream, messages([1_000_000, 5_000_000]), &[1, 2]),
-            (Kind::Ring, format!("1000x{}", turns(1000, [300, 2000])), &[1, 2]),
-            (Kind::Pipeline, format!("10x{}", messages([100_000, 1_000_000])), &[1, 2]),
-            (Kind::FanOut, turns(100, [2000, 20_000]).to_string(), &[1, 2]),
-            (Kind::FanIn, turns(100, [2000, 20_000]).to_string(), &[1, 2]),
-            (Kind::Idle, messages([250_000, 1_000_000]), &[1]),
-            (Kind::Spawn, tasks([100_000, 1_000_000]), &[1, 2]),
-            (Kind::PingPong, tasks([100_000, 1_000_000]), &[1]),
+        let turns = self.messages.map(|all| if all > 0 { (all / 1000).max(1) } else { 0 });
+        [
+            (Kind::Stream, chosen(self.messages, [1_000_000, 5_000_000]), &[1, 2]),
+            (Kind::Ring, format!("1000x{}", chosen(turns, [300, 2000])), &[1, 2]),
+            (Kind::Idle, chosen(self.messages, [250_000, 1_000_000]), &[1]),
+            (Kind::Spawn, chosen(self.tasks, [100_000, 1_000_000]), &[1, 2]),
+            (Kind::PingPong, chosen(self.tasks, [100_000, 1_000_000]), &[1]),
             // Two workers may have to wake each other each time.
-            (Kind::PingPong, tasks([50_000, 500_000]), &[2]),
-            (Kind::Waiting, tasks([250_000, 1_000_000]), &[1]),
-        ];
-        let all = chosen(self.tasks, [100_000, 500_000]);
-        for threads in [10, 1000, 100_000] {
-            let threads = threads.min(all.max(1));
-            sizes.push((Kind::Fork, format!("{threads}x{}", all / threads), &[1, 2]));
-        }
-        // Small choices make some of them equal.
-        sizes.dedup();
-        sizes
+            (Kind::PingPong, chosen(self.tasks, [50_000, 500_000]), &[2]),
+            (Kind::Waiting, chosen(self.tasks, [250_000, 1_000_000]), &[1]),
+        ]
     }
 }
 
@@ -218,17 +188,22 @@ fn runtimes_of(plan: &Plan) -> Vec<String> {
     plan.runtimes.iter().map(|runtime| runtime.name.clone()).collect()
 }
 
-/// The metric that a kind is compared by.
-fn metric(kind: Kind) -> &'static str {
-    if kind.is_memory() { BEYOND } else { NS }
+/// True if this is a kind of which memory is measured.
+fn is_memory(kind: &str) -> bool {
+    [Kind::Idle, Kind::Waiting].map(Kind::name).contains(&kind)
 }
 
-fn is_of(kind: Kind, subject: &str) -> bool {
-    Subject::find(subject).is_ok_and(|subject| subject.kind == kind)
+/// The metric that a kind is compared by.
+fn metric(kind: &str) -> &'static str {
+    if is_memory(kind) { BEYOND } else { NS }
+}
+
+fn is_of(kind: &str, subject: &str) -> bool {
+    subject.split(' ').next() == Some(kind)
 }
 
 /// The subjects of a kind and their numbers of workers.
-fn groups(record: &Record, kind: Kind) -> impl Iterator<Item = (&str, usize)> {
+fn groups<'r>(record: &'r Record, kind: &'r str) -> impl Iterator<Item = (&'r str, usize)> {
     record.groups(metric(kind)).into_iter().filter(move |(subject, _)| is_of(kind, subject))
 }
 
@@ -239,7 +214,8 @@ fn with_bytes_beyond(record: &Record) -> Record {
         let Sample { subject, runtime, workers, repeat, .. } = bytes;
         let mut futures = record.repeated(subject, runtime, *workers, FUTURE);
         if let Some((_, future)) = futures.find(|(of, _)| of == repeat) {
-            let held = if is_of(Kind::Idle, subject) { size_of::<u64>() as f64 } else { 0.0 };
+            let held =
+                if is_of(Kind::Idle.name(), subject) { size_of::<u64>() as f64 } else { 0.0 };
             let value = bytes.value - future - held;
             derived.samples.push(Sample { metric: BEYOND.to_owned(), value, ..bytes.clone() });
         }
@@ -249,25 +225,26 @@ fn with_bytes_beyond(record: &Record) -> Record {
 
 fn targets(record: &Record) -> Vec<Target> {
     let of = |(kind, most): (Kind, f64)| {
-        groups(record, kind).filter_map(move |(subject, workers)| {
-            let is = record.estimate(subject, OURS, workers, metric(kind))?;
-            let about = format!("{subject}, P = {workers}: {}", kind.unit());
-            Some(Target { about, most, is })
+        let (name, unit, _) = KINDS[kind as usize];
+        groups(record, name).filter_map(move |(subject, workers)| {
+            let is = record.estimate(subject, OURS, workers, metric(name))?;
+            Some(Target { about: format!("{subject}, P = {workers}: {unit}"), most, is })
         })
     };
     WANTED.into_iter().flat_map(of).collect()
 }
 
+/// The figures of all kinds that are measured today.
 fn headline(record: &Record) -> String {
-    let part = |kind: Kind| {
-        let (subject, _) = groups(record, kind).find(|(_, workers)| *workers == 1)?;
-        let median = |runtime| record.median(subject, runtime, 1, metric(kind)).map(number);
-        let (name, unit, ours) = (kind.name(), kind.unit(), median(OURS)?);
+    let part = |(name, unit, _): (&str, &str, &str)| {
+        let (subject, _) = groups(record, name).find(|(_, workers)| *workers == 1)?;
+        let median = |runtime| record.median(subject, runtime, 1, metric(name)).map(number);
+        let ours = median(OURS)?;
         let base = median(BASE).map_or(String::new(), |base| format!(" (tokio {base})"));
-        let beyond = if kind.is_memory() { " beyond its future" } else { "" };
+        let beyond = if is_memory(name) { " beyond its future" } else { "" };
         Some(format!("{name} {ours} {unit}{beyond}{base}"))
     };
-    let parts: Vec<String> = HEADLINE.into_iter().filter_map(part).collect();
+    let parts: Vec<String> = KINDS.into_iter().take(Kind::ALL.len()).filter_map(part).collect();
     if parts.is_empty() {
         return "What messages, processes and waiting tasks cost".to_owned();
     }
@@ -275,18 +252,17 @@ fn headline(record: &Record) -> String {
 }
 
 /// The figures of a kind.
-fn section(record: &Record, kind: Kind) -> Section {
-    let (name, unit, about) = KINDS[kind as usize];
+fn section(record: &Record, (name, unit, about): (&str, &str, &str)) -> Section {
     let of = |metric, unit, base| {
         let metric = Metric { name: metric, unit, base };
-        Section::of_metric(record, name, about, metric, |subject, _| is_of(kind, subject))
+        Section::of_metric(record, name, about, metric, |subject, _| is_of(name, subject))
     };
-    let (all, unit) = match kind {
-        Kind::Idle => (unit, "bytes a process beyond its future and its message"),
-        Kind::Waiting => (unit, "bytes a task beyond its future"),
+    let (all, unit) = match name {
+        "idle" => (unit, "bytes a process beyond its future and its message"),
+        "waiting" => (unit, "bytes a task beyond its future"),
         _ => ("", unit),
     };
-    let mut section = of(metric(kind), unit, Some(BASE));
+    let mut section = of(metric(name), unit, Some(BASE));
     section.tables.extend(of(BYTES, all, Some(BASE)).tables);
     section.tables.extend(of(FUTURE, "bytes of the future", None).tables);
     section.tables.extend(of(APART, "share apart", None).tables);

@@ -1,8 +1,11 @@
-//! The performance cliff, as in figure 1 of the Hood papers: speedup and utilization over the number
-//! of workers, also with more workers than processors, and beside two busy threads. With
+//! The performance cliff, as in figure 1 of the Hood papers: speedup and utilization over the
+//! number of workers, also with more workers than processors, and beside two busy threads. With
 //! `--alternatives`, as in figures 2 and 3 of Hood's study (1998): deques with a lock, and thieves
 //! that never yield.
 
+mod breakdown;
+mod found;
+mod inputs;
 mod report;
 mod rounds;
 #[cfg(test)]
@@ -14,10 +17,13 @@ use locksley_profile::GrantMeter;
 use crate::apps;
 use crate::experiment::prepared::{self, Latest};
 use crate::experiment::scaling::{SECONDS, SERIAL};
-use crate::experiment::{Cell, Course, Experiment, Plan, Readings, Record, Report, plan};
+use crate::experiment::{
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, plan, workers,
+};
 use crate::fault::{Fault, Outcome};
-use crate::machine::{Machine, available_memory};
+use crate::machine::{MOST_WORKERS, Machine, available_memory};
 use crate::runtimes::{self, Model};
+use inputs::{FOR_ALTERNATIVES, INPUTS};
 use rounds::{beside, counts, round, time};
 
 /// Small parallel rounds: the shortest phases of all.
@@ -51,29 +57,6 @@ const ALTERNATIVES: [&str; 6] = [
     "locksley-naive",
 ];
 
-/// Applications, in sizes for a full and for a quick run ("": none).
-type Inputs = [(&'static str, &'static str, &'static str)];
-/// Those of the Hood papers, `heat` with shorter and with longer phases, and `knary`.
-const INPUTS: &Inputs = &[
-    ("heat", "1024x512x400", "1024x512x40"),
-    ("heat", "16384x1024x12", "4096x1024x6"),
-    ("heat", "4096x512x100", ""),
-    ("mm", "1024", "512"),
-    ("lu", "2048", "512"),
-    ("barnes", "16384x10", "4096x3"),
-    ("msort", "32M", "1M"),
-    ("ray", "4,512x512", "4,128x128"),
-    ("knary", "10,5,1", "7,6,1"),
-];
-/// Those that show the difference between alternatives best.
-const FOR_ALTERNATIVES: &Inputs = &[
-    ("heat", "1024x512x400", "1024x512x40"),
-    ("lu", "512", ""),
-    ("barnes", "4096x3", ""),
-    ("knary", "8,6,1", "7,6,1"),
-    ("msort", "4M", ""),
-];
-
 /// `locksley cliff`
 #[derive(Debug, Args)]
 pub struct Cliff {
@@ -84,7 +67,7 @@ pub struct Cliff {
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
     /// With these numbers of workers, and with 1 [default: 1 to 32]
-    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = crate::experiment::workers)]
+    #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
     workers: Vec<usize>,
     /// Compare other deques and other thieves, and show where the workers' time goes
     #[arg(long, conflicts_with_all = ["apps", "runtimes", "workers"])]
@@ -153,12 +136,7 @@ impl Experiment for Cliff {
         Ok(plan)
     }
 
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        _repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
         let Cell { subject, runtime, workers, .. } = cell;
         let is_copies = runtime == SERIAL && *workers > 1;
         if is_app(subject) {
@@ -224,7 +202,7 @@ impl Cliff {
         if self.workers.is_empty() && !self.alternatives && 2 * processors > 32 {
             workers.push(2 * processors);
         }
-        workers.retain(|&workers| workers <= runtimes::MOST_WORKERS);
+        workers.retain(|&workers| workers <= MOST_WORKERS);
         workers.sort_unstable();
         workers.dedup();
         workers
@@ -236,7 +214,7 @@ impl Cliff {
         let has_input = |app: &str| inputs.iter().any(|input| input.0 == app);
         let is_all = self.apps.iter().any(|name| name == ALL);
         for name in self.apps.iter().filter(|name| ![ROUNDS, ALL].contains(&name.as_str())) {
-            if !has_input(apps::find(name)?.name()) {
+            if !has_input(apps::find(name)?.name) {
                 return Err(Fault::input(format!("cliff has no input for {name}, but in '{ALL}'")));
             }
         }
@@ -250,9 +228,9 @@ impl Cliff {
                 subjects.push(prepared::name(app, size));
             }
         }
-        for app in apps::ALL.iter().filter(|app| is_all && !has_input(app.name())) {
-            let size = if quick { app.quick_size() } else { app.paper_size() };
-            subjects.push(prepared::name(app.name(), size));
+        for app in apps::ALL.iter().filter(|app| is_all && !has_input(app.name)) {
+            let size = if quick { app.quick_size } else { app.paper_size };
+            subjects.push(prepared::name(app.name, size));
         }
         if is_wanted(ROUNDS) {
             subjects.push(prepared::name(ROUNDS, ROUND));
@@ -305,7 +283,7 @@ impl Cliff {
     }
 }
 
-/// The numbers of workers whose time is broken down, as in figure 3 of the study.
+/// The numbers of workers for which the time is broken down, as in figure 3 of the study.
 fn crowds(processors: usize) -> [usize; 2] {
     [processors, 2 * processors]
 }

@@ -8,7 +8,7 @@
 
 mod choice;
 pub mod figures;
-mod measure;
+pub(super) mod measure;
 pub mod metrics;
 pub mod pairs;
 pub(super) mod process;
@@ -22,7 +22,7 @@ use clap::Args;
 
 use crate::experiment::child::{remove_settings, this_program};
 use crate::experiment::{
-    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, plan as planning, seconds,
+    Cell, Course, Experiment, Measured, Plan, Record, Report, Section, plan as planning, seconds,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
@@ -112,12 +112,7 @@ impl Experiment for Corun {
         Ok(plan)
     }
 
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        _repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
         let machine = Machine::here();
         let pairs = pairs::all(machine.processors, plan.quick);
         let programs = pairs::programs(&pairs, &cell.subject, cell.workers)
@@ -130,8 +125,7 @@ impl Experiment for Corun {
         };
         let commands = programs.iter().map(command).collect::<Outcome<_>>()?;
         let extent = programs[0].round().is_none().then_some(applications);
-        let processors = machine.capacity().floor().max(1.0) as usize;
-        Ok(Ok(measure::run(commands, extent, processors)?))
+        Ok(Ok(measure::run(commands, extent)?))
     }
 
     fn report(record: &Record) -> Report {

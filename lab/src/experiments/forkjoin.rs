@@ -1,5 +1,5 @@
-//! What a fork costs that is not stolen, and what becomes of the tasks of a worker that is stuck:
-//! the recursions of [`local`], beside those of other runtimes' programs.
+//! What a fork costs that is not stolen: the recursions of [`local`], beside those of other
+//! runtimes' programs.
 
 mod costs;
 pub mod local;
@@ -13,15 +13,15 @@ use clap::Args;
 use serde::Deserialize;
 
 use crate::experiment::child::{self, Ended, Peer};
+use crate::experiment::report::Metric;
 use crate::experiment::scaling::{self, SECONDS};
 use crate::experiment::{
-    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, named, plan,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
-use crate::runtimes::MOST_WORKERS;
-use costs::{Input, median, most, speedup};
-use local::{HOLD, LOCAL, SHAPES, Subject};
+use crate::machine::{MOST_WORKERS, Machine};
+use costs::{Input, median, speedup};
+use local::{LOCAL, Subject};
 
 /// The code of the forking versions with two calls for a fork, which the compiler may not change.
 const SERIAL: &str = scaling::SERIAL;
@@ -30,9 +30,6 @@ const PLAIN: &str = "serial-plain";
 
 /// The programs of other runtimes, which `peers/build` makes.
 const PEERS: [&str; 3] = ["onetbb", "libgomp", "libomp"];
-/// The workers of a stuck owner's pool: the owner, and one that can help.
-const STUCK_WORKERS: usize = 2;
-
 /// Instructions are counted for two sizes of fib: what is not a fork is in both.
 const COUNTED: [u32; 2] = [22, 27];
 const INSTRUCTIONS: &str = "instructions";
@@ -85,10 +82,7 @@ impl Experiment for Forkjoin {
                 Err(why) => return Err(Fault::input(format!("{name}: {why}"))),
             }
         }
-        if quick {
-            let note = "Quick subset: smaller computations, and no instruction counts by default";
-            plan.notes.push(note.to_owned());
-        }
+        plan.quick_subset("smaller computations, and no instruction counts by default");
         let mut is_counted = self.instructions || !quick;
         if is_counted {
             let valgrind = child::run(Command::new("valgrind").arg("--version"), COUNTING);
@@ -112,21 +106,13 @@ impl Experiment for Forkjoin {
             numbers_of_workers(Machine::here().processors)
                 .for_each(|workers| add(&subject, workers, repeats));
         }
-        for (_, shape, _) in SHAPES {
-            add(&format!("stuck {shape}"), STUCK_WORKERS, repeats);
-        }
         for n in COUNTED.into_iter().filter(|_| is_counted) {
             add(&format!("{INSTRUCTIONS} {n}"), 1, 1);
         }
         Ok(plan)
     }
 
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        _repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
         let peer = PEERS.contains(&cell.runtime.as_str()).then(|| {
             let (file, version) = (self.peers.join(&cell.runtime), String::new());
             Peer { file, version }
@@ -137,19 +123,14 @@ impl Experiment for Forkjoin {
             return Ok(number.map(|number| [(INSTRUCTIONS.to_owned(), number)].into()));
         }
         let subject = Subject::find(&cell.subject)?;
-        let limit_seconds = match subject {
-            Subject::Stuck(_) if plan.quick => 1.0,
-            Subject::Stuck(_) => 10.0,
-            _ => plan.limit_seconds,
-        };
         match peer {
             Some(peer) => {
                 let arguments = arguments(cell, plan.seed);
                 let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                let limit = Duration::from_secs_f64(limit_seconds);
+                let limit = Duration::from_secs_f64(plan.limit_seconds);
                 checked(peer.finds(&arguments, limit), subject, plan.seed)
             }
-            None => child::once(Self::NAME, &Plan { limit_seconds, ..plan.clone() }, cell),
+            None => child::once(Self::NAME, plan, cell),
         }
     }
 
@@ -164,22 +145,25 @@ impl Experiment for Forkjoin {
         inputs.retain(|subject| Subject::find(subject).is_ok());
         let inputs: Vec<Input<'_>> =
             inputs.into_iter().map(|subject| Input { record, subject }).collect();
-        let costs = Section {
-            title: "The cost of a fork that is not stolen".to_owned(),
-            about: "With one worker: (T1 - Ts)/forks. Ts is the plain recursion, which compilers \
-                    turn into a loop in part. If its longest time is far above the shortest, the \
-                    machine was not quiet. 'Over calls' is relative to the same code with two calls \
-                    for a fork, which the compiler may not change."
-                .to_owned(),
-            charts: inputs.iter().map(Input::chart).collect(),
-            tables: inputs.iter().map(Input::table).collect(),
-        };
+        let costs = Section::new(
+            "The cost of a fork that is not stolen",
+            "With one worker: (T1 - Ts)/forks. Ts is the plain recursion, which compilers \
+             turn into a loop in part. If its longest time is far above the shortest, the \
+             machine was not quiet. 'Over calls' is relative to the same code with two \
+             calls for a fork, which the compiler may not change.",
+            inputs.iter().map(Input::chart).collect(),
+            inputs.iter().map(Input::table).collect(),
+        );
         let subjects: Vec<&str> = inputs.iter().map(|input| input.subject).collect();
         let about = "The charts have Ts/TP, relative to the plain recursion. The tasks do next to \
                      nothing else than fork.";
         let mut scales = scaling::section(record, "Several workers", about, &subjects);
         scales.charts =
             subjects.iter().map(|it| scaling::chart(record, it, "Ts/TP", speedup)).collect();
+        let metric = Metric { name: "all ms", unit: "ms until the tasks were done", base: None };
+        let about =
+            "In earlier records: the tasks of a worker that forks them, and then gets stuck.";
+        let stuck = Section::of_metric(record, "Stuck owners", about, metric, |_, _| true);
         let names = ["locksley", "chili", "rayon", "onetbb", "libgomp", "libomp"];
         let cost =
             |name| Some(format!("{name} {:.1}", inputs.first()?.nanos(name, PLAIN, median)?));
@@ -190,12 +174,12 @@ impl Experiment for Forkjoin {
         Report {
             title: Self::NAME.to_owned(),
             headline,
-            sections: vec![costs, scales, stuck_owners(record)],
+            sections: vec![costs, scales, stuck],
             method: [
                 "Runtimes take turns. Each measurement is a process with fresh workers, which \
                  compute fib(20) first. Figures are medians. Every answer is checked.",
                 "fib(n) forks at each call with n of 2 or more; tree is a perfect binary tree with \
-                 so many levels, whose inner nodes fork.",
+                 so many levels, of which the inner nodes fork.",
                 "Instructions are those of a process under callgrind: the difference between \
                  fib(27) and fib(22) over the difference in forks, less the same of the serial \
                  code with two calls. They are counted for fib only.",
@@ -224,33 +208,21 @@ fn numbers_of_workers(processors: usize) -> impl Iterator<Item = usize> {
 
 /// What a peer's program prints: see `peers/README.md`.
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum Line {
-    Timed { seconds: f64, answer: u64 },
-    Takeover { first_ms: f64, all_ms: f64 },
+struct Line {
+    seconds: f64,
+    answer: u64,
 }
 
 /// The readings of a peer's line, if its answer is right.
-fn checked(
-    found: Result<Line, String>,
-    subject: Subject,
-    seed: u64,
-) -> Outcome<Result<Readings, String>> {
-    let readings = match (found, subject) {
-        (Err(why), _) => return Ok(Err(why)),
-        (Ok(Line::Takeover { first_ms, all_ms }), Subject::Stuck(_)) => {
-            [("first ms".to_owned(), first_ms), ("all ms".to_owned(), all_ms)].into()
+fn checked(found: Result<Line, String>, subject: Subject, seed: u64) -> Measured {
+    let right = subject.answer(seed);
+    match found {
+        Err(why) => Ok(Err(why)),
+        Ok(Line { answer, .. }) if answer != right => {
+            Err(Fault::run(format!("the answer is wrong: {answer}, and not {right}")))
         }
-        (Ok(Line::Timed { seconds, answer }), Subject::Fib(_) | Subject::Tree(_)) => {
-            let right = subject.answer(seed);
-            if answer != right {
-                return Err(Fault::run(format!("the answer is wrong: {answer}, and not {right}")));
-            }
-            [(SECONDS.to_owned(), seconds)].into()
-        }
-        _ => return Ok(Err("it answered something else".to_owned())),
-    };
-    Ok(Ok(readings))
+        Ok(Line { seconds, .. }) => Ok(Ok(named([(SECONDS, seconds)]))),
+    }
 }
 
 /// The arguments of a peer's program: kind, size, workers, seed.
@@ -285,46 +257,6 @@ fn instructions(peer: Option<&Peer>, cell: &Cell, seed: u64) -> Outcome<Result<f
 fn collected(report: &str) -> Option<f64> {
     let line = report.lines().find(|line| line.contains("Collected"))?;
     line.rsplit(':').next()?.trim().parse().ok()
-}
-
-fn stuck_owners(record: &Record) -> Section {
-    let columns = ["", "runtime", "first, ms", "worst", "all done, ms", "worst"];
-    let mut table = Table::new("until the tasks of a stuck owner began and were done", &columns);
-    for (_, shape, _) in SHAPES {
-        let (subject, mut label) = (format!("stuck {shape}"), shape);
-        for runtime in record.plan.runtimes.iter().map(|runtime| runtime.name.as_str()) {
-            let [first, worst_first, all, worst] = [
-                ("first ms", median as fn(_) -> _),
-                ("first ms", most),
-                ("all ms", median),
-                ("all ms", most),
-            ]
-            .map(|(metric, of)| of(record.values(&subject, runtime, STUCK_WORKERS, metric)))
-            .map(|ms: Option<f64>| ms.map_or_else(String::new, |ms| format!("{ms:.2}")));
-            let mut missing = record.missing.iter().map(|missing| (&missing.cell, &missing.why));
-            let never =
-                missing.find(|(cell, _)| cell.subject == subject && cell.runtime == runtime);
-            let [all, worst] = match never {
-                Some((_, why)) => ["never".to_owned(), why.clone()],
-                None if all.is_empty() => continue,
-                None => [all, worst],
-            };
-            let label = std::mem::take(&mut label).to_owned();
-            table.row([label, runtime.to_owned(), first, worst_first, all, worst]);
-        }
-    }
-    Section {
-        title: "Stuck owners".to_owned(),
-        about: format!(
-            "Of two workers, one forks tasks and then gets stuck, for {} ms or, in 'wait', until \
-             its task has run. Times are from then on: until the first of its tasks began, and \
-             until all were done; 0 if that was before. Medians, and the worst. {}.",
-            HOLD.as_millis(),
-            SHAPES.map(|(_, name, about)| format!("{name}: {about}")).join("; ")
-        ),
-        tables: vec![table],
-        ..Section::default()
-    }
 }
 
 #[cfg(test)]

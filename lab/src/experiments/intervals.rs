@@ -16,10 +16,11 @@ use crate::experiment::child::Peer;
 use crate::experiment::report::Metric;
 use crate::experiment::scaling::{self, SECONDS, SERIAL};
 use crate::experiment::{
-    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, child, plan, prepared,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child, plan,
+    prepared,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::{Machine, available_memory};
+use crate::machine::{MOST_WORKERS, Machine, available_memory};
 use crate::runtimes;
 
 /// The graph of intervals.
@@ -98,7 +99,7 @@ impl Experiment for Intervals {
         let multiples: &[usize] = if quick { &[1, 4, 8] } else { &[1, 2, 4, 8] };
         let mut workers: Vec<usize> = multiples.iter().map(|times| times * processors).collect();
         workers.insert(0, 1);
-        workers.retain(|&workers| workers <= runtimes::MOST_WORKERS);
+        workers.retain(|&workers| workers <= MOST_WORKERS);
         workers.dedup();
         for (app, full, small) in APPS {
             let size = if quick { small } else { full };
@@ -118,18 +119,11 @@ impl Experiment for Intervals {
                 }
             }
         }
-        if quick {
-            plan.notes.push("Quick subset: smaller inputs, fewer numbers of workers".to_owned());
-        }
+        plan.quick_subset("smaller inputs, fewer numbers of workers");
         Ok(plan)
     }
 
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        _repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
         let Cell { subject, runtime, workers, .. } = cell;
         let seconds = match runtime.as_str() {
             FLOW => self.of_flow(plan, cell),
@@ -180,7 +174,7 @@ impl Experiment for Intervals {
         let title = "time of fork and join over that of the graph of intervals";
         times.tables.insert(0, scaling::table(record, title, &subjects, gain));
         let cost = |name, unit| {
-            let (title, about) = ("An interval", "Graphs whose intervals do next to nothing.");
+            let (title, about) = ("An interval", "Graphs of intervals that do next to nothing.");
             let metric = Metric { name, unit, base: None };
             Section::of_metric(record, title, about, metric, |_, _| true)
         };

@@ -2,8 +2,8 @@
 //! Intervals", 2010), with tasks placed well, badly, randomly and not at all; and applications that
 //! name no places, with places and without.
 
-mod counters;
 mod ground;
+mod multiply;
 mod programs;
 mod tasks;
 #[cfg(test)]
@@ -27,8 +27,7 @@ use crate::experiment::text::{number, percent};
 use crate::experiment::{
     Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
 };
-use crate::fault::{Fault, Outcome};
-use crate::simulation;
+use crate::fault::Outcome;
 
 const STRESS: &str = "stress";
 const MULTIPLY: &str = "multiply";
@@ -43,8 +42,6 @@ const MS: &str = "ms";
 const TASKS: &str = "tasks";
 /// Tasks that ran in another place than the one that is named, or in which they were spawned.
 const OUT_OF_PLACE: &str = "tasks out of place";
-const HITS: &str = "cache hits";
-const MISSES: &str = "cache misses";
 /// Workers that the system did not bind to their places.
 const UNBOUND: &str = "unbound workers";
 
@@ -54,14 +51,10 @@ pub struct Locality {
     /// Only these: stress, sort, multiply, apps [default: all, or all but apps if quick]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// Only these placements: best, worst, random, mailboxes, shared-deques, ignorant,
-    /// ignorant-by-data, ignorant-in-turn, undivided [default: all]
+    /// Only these placements: best, worst, random, shared-deques, ignorant, undivided [default:
+    /// all]
     #[arg(long, value_name = "P,..", value_delimiter = ',')]
     placements: Vec<String>,
-    /// The caches that divide the machine into places: l3, l2 or l1, and no applications [default:
-    /// what a pool finds, or else private caches]
-    #[arg(long, value_name = "LEVEL")]
-    level: Option<String>,
     /// How often each is measured, if the time suffices [default: 21, or 7 if quick]
     #[arg(long, value_name = "K")]
     repeats: Option<usize>,
@@ -71,7 +64,7 @@ impl Experiment for Locality {
     const NAME: &'static str = "locality";
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
-        self.plan_on(course, &Ground::here(self.level.as_deref())?)
+        self.plan_on(course, &Ground::here()?)
     }
 
     fn once(cell: &Cell, seed: u64) -> Outcome<Readings> {
@@ -80,9 +73,9 @@ impl Experiment for Locality {
             let seconds = Prepared::new(subject, seed)?.seconds_on(runtime, *workers)?;
             return Ok([(MS.to_owned(), seconds * 1e3)].into());
         }
-        let (kind, size, level) = parse(subject)?;
+        let (kind, size) = parse(subject)?;
         plan::chosen("placement", slice::from_ref(runtime), &names(), &[])?;
-        programs::measure(&Ground::here(level)?, (kind, size), runtime, *workers, seed)
+        programs::measure(&Ground::here()?, (kind, size), runtime, *workers, seed)
     }
 
     fn report(record: &Record) -> Report {
@@ -93,14 +86,7 @@ impl Experiment for Locality {
         };
         let about = "Tasks are placed best, worst, randomly and not at all, by several schedulers.";
         let times = placed("Placements", about, MS, "milliseconds");
-        let about = "Reads of data by all workers in the caches that divide the places.";
-        let [hits, misses] = [HITS, MISSES].map(|name| placed(name, about, name, name));
         let mut notes = Vec::new();
-        if let Some(simulator) = record.plan.parameters.get("simulated by") {
-            notes.push(format!(
-                "{simulator} simulates this machine without caches: times mean little"
-            ));
-        }
         let unbound = record.samples.iter().filter(|sample| sample.metric == UNBOUND);
         let unbound = unbound.map(|sample| sample.value).fold(0.0, f64::max);
         if unbound > 0.0 {
@@ -119,7 +105,7 @@ impl Experiment for Locality {
             title: "places".to_owned(),
             headline: headline(record),
             notes,
-            sections: vec![times, out_of_place(record), hits, misses, applications(record)],
+            sections: vec![times, out_of_place(record), applications(record)],
             method: method.map(str::to_owned).to_vec(),
             ..Report::default()
         }
@@ -130,11 +116,8 @@ impl Locality {
     fn plan_on(&self, course: &Course, ground: &Ground) -> Outcome<Plan> {
         let quick = course.quick;
         let repeats = plan::repeats(self.repeats, if quick { 7 } else { 21 })?;
-        let default = if quick || self.level.is_some() { &KINDS[..3] } else { &KINDS };
+        let default = if quick { &KINDS[..3] } else { &KINDS };
         let kinds = plan::chosen("kind", &self.kinds, &KINDS, default)?;
-        if kinds.contains(&APPS) && self.level.is_some() {
-            return Err(Fault::input("the applications have the places that a pool finds"));
-        }
         let names = names();
         let placements = plan::chosen("placement", &self.placements, &names, &names)?;
         let mut plan = Plan::of(course, if quick { 48.0 } else { 450.0 }, 120.0);
@@ -144,19 +127,12 @@ impl Locality {
             plan.compare(name, version, about);
         }
         let sets: Vec<String> = places.sets().iter().map(ToString::to_string).collect();
-        let simulator = simulation::here().map(|it| ("simulated by", it.to_owned()));
         let parameters = [
             ("places", format!("{} ({})", sets.join(" | "), places.reason())),
             ("least cache", format!("{} of {} bytes", ground.kind, ground.cache)),
         ];
-        let parameters = parameters.into_iter().chain(simulator);
         plan.parameters.extend(parameters.map(|(name, value)| (name.to_owned(), value)));
-        if let Err(why) = ground.counters() {
-            plan.notes.push(format!("Hits and misses of caches are not counted: {why}"));
-        }
-        if quick {
-            plan.notes.push("Quick subset: smaller inputs; applications if asked for".to_owned());
-        }
+        plan.quick_subset("smaller inputs; applications if asked for");
         // A small pool, as most are, on a machine with more processors.
         let all = ground.processors();
         let fewer = [None, None, Some(1)].get(all).copied().unwrap_or(Some(2));
@@ -165,7 +141,7 @@ impl Locality {
                 // The multiplication takes as long as all else together.
                 let is_long = kind == MULTIPLY && !quick;
                 let repeats = if is_long { repeats.min(5) } else { repeats };
-                for subject in self.subjects(kind, ground, quick) {
+                for subject in subjects(kind, ground, quick) {
                     let is_measured = |placement: &&str| {
                         let is_with_fewer = kind == STRESS && [BEST, IGNORANT].contains(placement);
                         placements.contains(placement)
@@ -184,28 +160,27 @@ impl Locality {
         }
         Ok(plan)
     }
+}
 
-    /// What is computed of a kind: `KIND SIZE`, followed by the level of caches if one was named;
-    /// the sizes are the paper's, or smaller. Or the applications with their sizes.
-    fn subjects(&self, kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
-        let sizes = match kind {
-            APPS => {
-                let name = |app: &&App| prepared::name(app.name(), app.quick_size());
-                return apps::ALL.iter().map(name).collect();
-            }
-            // One array of a place fits into its cache, and two do not. The paper's have 8 MB.
-            STRESS => {
-                let (fits, of_paper) = (ground.cache / 10 * 9, 8 << 20);
-                let is_of_paper = ground.kind == Kind::L3 && fits.abs_diff(of_paper) > fits / 10;
-                let both = is_of_paper.then_some(of_paper).into_iter().chain([fits]);
-                both.take(if quick { 1 } else { 2 }).collect()
-            }
-            MULTIPLY => vec![if quick { 768 } else { 2048 }],
-            _ => vec![if quick { 1 << 20 } else { 1 << 22 }],
-        };
-        let level = self.level.iter().map(|level| format!(" {level}")).collect::<String>();
-        sizes.into_iter().map(|size| format!("{kind} {size}{level}")).collect()
-    }
+/// What is computed of a kind: `KIND SIZE`;
+/// the sizes are the paper's, or smaller. Or the applications with their sizes.
+fn subjects(kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
+    let sizes = match kind {
+        APPS => {
+            let name = |app: &&App| prepared::name(app.name, app.quick_size);
+            return apps::ALL.iter().map(name).collect();
+        }
+        // One array of a place fits into its cache, and two do not. The paper's have 8 MB.
+        STRESS => {
+            let (fits, of_paper) = (ground.cache / 10 * 9, 8 << 20);
+            let is_of_paper = ground.kind == Kind::L3 && fits.abs_diff(of_paper) > fits / 10;
+            let both = is_of_paper.then_some(of_paper).into_iter().chain([fits]);
+            both.take(if quick { 1 } else { 2 }).collect()
+        }
+        MULTIPLY => vec![if quick { 768 } else { 2048 }],
+        _ => vec![if quick { 1 << 20 } else { 1 << 22 }],
+    };
+    sizes.into_iter().map(|size| format!("{kind} {size}")).collect()
 }
 
 /// How much faster the best placement is than none. Of several sizes the last one counts: that of
@@ -242,7 +217,7 @@ fn out_of_place(record: &Record) -> Section {
             }
         }
     }
-    Section { title: "Out of place".to_owned(), tables: vec![table], ..Section::default() }
+    Section::new("Out of place", "", Vec::new(), vec![table])
 }
 
 /// The applications, with places and without.
@@ -264,9 +239,9 @@ fn applications(record: &Record) -> Section {
         let cells = ["geometric mean", &workers.to_string(), "", "", &format!("{mean:.3}")];
         table.row(cells.map(str::to_owned));
     }
-    Section { title: "Applications".to_owned(), tables: vec![table], ..Section::default() }
+    Section::new("Applications", "", Vec::new(), vec![table])
 }
 
-fn names() -> [&'static str; 9] {
+fn names() -> [&'static str; PLACEMENTS.len()] {
     PLACEMENTS.map(|placement| placement.0)
 }

@@ -1,6 +1,6 @@
 //! The memory that this process holds.
 
-/// The resident memory, in bytes; else why nobody knows.
+/// The resident memory, in bytes; else why it is not known.
 #[cfg(target_os = "linux")]
 pub(super) fn resident() -> Result<u64, String> {
     let path = "/proc/self/statm";
@@ -9,7 +9,7 @@ pub(super) fn resident() -> Result<u64, String> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
-/// The resident memory, in bytes; else why nobody knows.
+/// The resident memory, in bytes; else why it is not known.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn resident() -> Result<u64, String> {
     Err("this system does not tell how much memory a process holds".to_owned())

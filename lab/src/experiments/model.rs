@@ -4,6 +4,7 @@
 
 mod bound;
 mod granted;
+mod points;
 mod report;
 
 use std::process::Command;
@@ -15,14 +16,15 @@ use locksley_profile::GrantMeter;
 
 use super::corun::process::Company;
 use crate::apps;
-use crate::corunner::{CyclerLine, clock};
+use crate::clock;
+use crate::corunner::CyclerLine;
 use crate::cycler;
 use crate::experiment::{
-    Cell, Course, Experiment, Plan, Readings, Record, Report, child, plan, prepared, seconds,
-    workers,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, child, plan, prepared,
+    seconds, workers,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
+use crate::machine::{MOST_WORKERS, Machine};
 use crate::random::mix;
 use crate::runtimes;
 use granted::Beside;
@@ -135,19 +137,11 @@ impl Experiment for Model {
                 }
             }
         }
-        if quick {
-            let note = "Quick subset: fewer inputs, numbers of workers and cyclers";
-            plan.notes.push(note.to_owned());
-        }
+        plan.quick_subset("fewer inputs, numbers of workers and cyclers");
         Ok(plan)
     }
 
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Measured {
         let time = self.time(plan.quick);
         if cell.subject == CALIBRATION {
             return Ok(calibrate(time.min(Duration::from_secs(1))));
@@ -192,7 +186,7 @@ impl Model {
             workers.retain(|&workers| workers == 1);
             workers.extend(&self.workers);
         }
-        workers.retain(|&workers| workers <= runtimes::MOST_WORKERS);
+        workers.retain(|&workers| workers <= MOST_WORKERS);
         workers.sort_unstable();
         workers.dedup();
         workers
@@ -206,7 +200,7 @@ impl Model {
         beside: Beside,
         choices: u64,
         time: Duration,
-    ) -> Outcome<Result<Readings, String>> {
+    ) -> Measured {
         const PATIENCE: Duration = Duration::from_secs(30);
         let prepared = self.latest.of(&cell.subject, seed)?;
         let crew = runtimes::find(ALONE)?.start(cell.workers)?;
@@ -265,9 +259,7 @@ fn calibrate(mut time: Duration) -> Result<Readings, String> {
     loop {
         let done = cycler::calibrated(time, &AtomicBool::new(false))?;
         if done.count > 0 {
-            let rate = ("increments a second".to_owned(), done.rate());
-            let best = done.best_rate().map(|best| ("best".to_owned(), best));
-            return Ok([rate].into_iter().chain(best).collect());
+            return Ok([("increments a second".to_owned(), done.rate())].into());
         }
         time *= 2;
     }

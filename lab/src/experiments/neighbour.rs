@@ -5,7 +5,6 @@
 //! A process that mostly sleeps measures how late it wakes (`locksley sleeper`), alone and beside
 //! `locksley rounds` on each runtime. Each is a process of its own.
 
-pub mod histogram;
 pub mod sleeper;
 
 use std::process::Command;
@@ -20,10 +19,11 @@ use crate::experiment::child::{finds, this_program};
 use crate::experiment::estimate::Estimate;
 use crate::experiment::text::number;
 use crate::experiment::{
-    Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan, seconds,
+    Cell, Chart, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table,
+    plan, seconds,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
+use crate::machine::{MOST_WORKERS, Machine};
 use crate::random::mix;
 use crate::rounds::Round;
 use crate::runtimes;
@@ -43,7 +43,7 @@ const HEAD_START: Duration = Duration::from_millis(150);
 const OVERTIME: Duration = Duration::from_millis(300);
 
 /// The times beyond a percentile should be more than one.
-const ENOUGH_FOR_P999: u64 = 2000;
+const ENOUGH_FOR_P999: usize = 2000;
 /// Other programs are worth a warning from this many processors on; the sleeper uses 0.02.
 const DISTURBANCE: f64 = 0.1;
 
@@ -52,8 +52,8 @@ const P999: &str = "late p99.9 us";
 const RATE: &str = "rounds per second";
 const OTHERS: &str = "processors of others";
 
-/// What is shown: the head of a column, the metric, and of which percentile in a hundred; 100 is the
-/// longest time.
+/// What is shown: the head of a column, the metric, and of which percentile in a hundred; 100 is
+/// the longest time.
 const FIGURES: [(&str, &str, f64); 8] = [
     ("50 %", "late p50 us", 50.0),
     ("90 %", "late p90 us", 90.0),
@@ -90,7 +90,7 @@ impl Experiment for Neighbour {
             plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
         }
         let processors = Machine::here().processors;
-        let workers = [processors, (4 * processors).min(runtimes::MOST_WORKERS)];
+        let workers = [processors, (4 * processors).min(MOST_WORKERS)];
         let shapes = &shapes(processors)[..if quick { 2 } else { 3 }];
         let repeats = if quick { 2 } else { 6 };
         plan.add(ALONE, ALONE, 1, repeats);
@@ -103,18 +103,11 @@ impl Experiment for Neighbour {
             plan.parameters.insert(format!("a round, {shape} parallelism"), round);
         }
         plan.parameters.insert("seconds".to_owned(), time.as_secs_f64().to_string());
-        if quick {
-            plan.notes.push("Quick subset: plenty and little parallelism only".to_owned());
-        }
+        plan.quick_subset("plenty and little parallelism only");
         Ok(plan)
     }
 
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Measured {
         let (time, this) = (self.time(plan.quick), this_program()?);
         let limit = Duration::from_secs_f64(plan.limit_seconds);
         let command = |words: String| {
@@ -126,12 +119,12 @@ impl Experiment for Neighbour {
         let (secs, seed) = (time.as_secs_f64(), mix(plan.seed.wrapping_add(repeat as u64)));
         let Naps { period, jitter, steps } = NAPS;
         let mut sleeper = command(format!(
-            "sleeper --secs={secs} --period={period} --jitter={jitter} --steps={steps} --seed={seed}"
+            "sleeper --secs={secs} --period={period} --jitter={jitter} --steps={steps} \
+             --seed={seed}"
         ));
         let mut sleep = || -> Result<Readings, String> {
             let meter = GrantMeter::start();
-            let notes: Notes = finds(&mut sleeper, limit)?;
-            let mut readings = readings(&notes);
+            let mut readings: Readings = finds(&mut sleeper, limit)?;
             let granted = meter.finish(1);
             // The sleeper is another process too, but it uses next to nothing.
             if let Some(others) = granted.others.filter(|_| cell.subject == ALONE) {
@@ -179,15 +172,18 @@ impl Experiment for Neighbour {
             method: [
                 "The sleeper and the other program are processes of the same, normal priority.",
                 "The sleeper sleeps until a deadline, every 5 ms, up to 1 ms earlier or later. \
-                 Deadlines are fixed at the start: one that passes while the sleeper is busy counts \
-                 as missed by so much. After each wake-up it computes 70,000 steps of xorshift64.",
-                "A percentile is the median over the measurements, each exact to 3 %; the latest \
+                 Deadlines are fixed at the start: one that passes while the sleeper is busy \
+                 counts as missed by so much. After each wake-up it computes 70,000 steps of \
+                 xorshift64.",
+                "A percentile is the median over the measurements, with the latest \
                  wake-up is that of all. 99.9 % is given where a measurement has 2000 wake-ups.",
                 "With plenty parallelism there is work for all workers nearly all the time; with \
                  little, for one only half of the time; with none, for one only.",
             ]
             .map(str::to_owned)
-            .to_vec(), ..Report::default() }
+            .to_vec(),
+            ..Report::default()
+        }
     }
 }
 
@@ -216,13 +212,16 @@ fn round(shape: &str) -> Outcome<Round> {
     found.next().ok_or_else(|| Fault::input(format!("there is no shape '{shape}'")))
 }
 
-fn readings(Notes { late, work }: &Notes) -> Readings {
-    let number = late.number();
+/// The figures of what a sleeper noted.
+pub fn readings(mut notes: Notes) -> Readings {
+    notes.late.sort_unstable();
+    notes.work.sort_unstable();
+    let number = notes.late.len();
     let known = FIGURES.into_iter().filter(|it| it.1 != P999 || number >= ENOUGH_FOR_P999);
     let figures = known.map(|(_, metric, percent)| {
-        let times = if metric.starts_with("late") { late } else { work };
-        let seconds = if percent < 100.0 { times.quantile(percent / 100.0) } else { times.most() };
-        (metric.to_owned(), 1e6 * seconds)
+        let times = if metric.starts_with("late") { &notes.late } else { &notes.work };
+        let rank = (percent / 100.0 * number as f64).ceil() as usize;
+        (metric.to_owned(), times[rank.max(1) - 1] as f64 / 1e3)
     });
     figures.chain([("wake-ups".to_owned(), number as f64)]).collect()
 }
@@ -287,32 +286,29 @@ fn lateness(record: &Record) -> Section {
         let unit = "µs: 99 % of the wake-ups are late by at most that".to_owned();
         charts.push(Chart::Bars { title, unit, bars });
     }
-    Section {
-        title: "How late the sleeper wakes".to_owned(),
-        about: "Lower is better. Each wake-up is followed by a small piece of work.".to_owned(),
+    Section::new(
+        "How late the sleeper wakes",
+        "Lower is better. Each wake-up is followed by a small piece of work.",
         charts,
-        tables: vec![table],
-    }
+        vec![table],
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::histogram::Histogram;
     use super::*;
     use crate::experiment::record::Sample;
 
-    fn times(microseconds: impl IntoIterator<Item = u64>) -> Histogram {
-        let mut times = Histogram::default();
-        microseconds.into_iter().for_each(|time| times.add(1000 * time));
-        times
+    fn times(microseconds: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        microseconds.into_iter().map(|time| 1000 * time).collect()
     }
 
-    fn record(cells: &[(&str, &str, usize, Histogram)]) -> Record {
+    fn record(cells: &[(&str, &str, usize, Vec<u64>)]) -> Record {
         let mut record = Record::new("neighbour", Plan::default());
         for (subject, runtime, workers, late) in cells {
             let earlier = record.values(subject, runtime, *workers, P99).len();
-            let notes = Notes { late: late.clone(), work: times([100]) };
-            record.samples.extend(readings(&notes).into_iter().map(|(metric, value)| Sample {
+            let notes = Notes { late: late.clone(), work: times(late.iter().map(|_| 100)) };
+            record.samples.extend(readings(notes).into_iter().map(|(metric, value)| Sample {
                 experiment: "neighbour".to_owned(),
                 subject: (*subject).to_owned(),
                 runtime: (*runtime).to_owned(),
@@ -344,8 +340,9 @@ mod tests {
 
     #[test]
     fn rare_delays_need_many_wake_ups() {
-        let of =
-            |number| readings(&Notes { late: times([500; 1].repeat(number)), work: times([1]) });
+        let of = |number| {
+            readings(Notes { late: times([500; 1].repeat(number)), work: times(vec![1; number]) })
+        };
         assert!(!of(1999).contains_key("late p99.9 us"));
         let many = of(2000);
         assert!((many["late p99.9 us"] / 500.0 - 1.0).abs() < 0.03, "{many:?}");

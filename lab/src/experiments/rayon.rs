@@ -3,9 +3,8 @@
 //!
 //! The programs are those of `crates/rayon-core/workloads`, which are built twice: one graph of
 //! packages has room for only one rayon-core. Each measurement is a process; the two cores take
-//! turns. Slowdown, unfairness and throughput are those of `corun`.
+//! turns.
 
-mod beside;
 mod program;
 
 use std::path::PathBuf;
@@ -14,17 +13,17 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::corun::measure::Extent;
 use super::corun::metrics::mean;
 use crate::experiment::estimate::median;
 use crate::experiment::report::Metric;
 
 use crate::experiment::{
-    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, child, plan,
+    Cell, Course, Experiment, Measured, Plan, Record, Report, Section, Table, child, plan,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
+use crate::machine::{MOST_WORKERS, Machine};
 use crate::rounds::busy::LOOP;
-use crate::runtimes::MOST_WORKERS;
 use program::{MS, OTHERS, Workload};
 
 const UPSTREAM: &str = "rayon";
@@ -79,11 +78,7 @@ impl Experiment for Rayon {
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
         let runtimes = plan::chosen("runtime", &self.runtimes, &RUNTIMES, &RUNTIMES)?;
-        let mut settings = plan::chosen("setting", &self.settings, &SETTINGS, &SETTINGS)?;
-        if settings.contains(&BESIDE) && !settings.contains(&ALONE) {
-            // Slowdowns are relative to the time alone.
-            settings.insert(0, ALONE);
-        }
+        let settings = plan::chosen("setting", &self.settings, &SETTINGS, &SETTINGS)?;
         let repeats = plan::repeats(self.repeats, if quick { 3 } else { 9 })?;
         if self.programs.is_none() {
             program::build()?;
@@ -106,9 +101,6 @@ impl Experiment for Rayon {
             plan.parameters.insert(format!("seconds {setting}"), seconds);
         }
         let processors = Machine::here().processors.clamp(1, MOST_WORKERS);
-        if settings.contains(&BESIDE) {
-            plan.add(LOOP, LOOP, processors, repeats);
-        }
         for Workload { name, size, about } in known {
             if !workloads.contains(&name.as_str()) {
                 continue;
@@ -124,28 +116,19 @@ impl Experiment for Rayon {
                 }
             }
         }
-        if quick {
-            plan.notes.push(format!("Quick subset: {} only, for less time", workloads.join(", ")));
-        }
+        plan.quick_subset(&format!("{} only, for less time", workloads.join(", ")));
         Ok(plan)
     }
 
     /// Whatever fails in a program ends the run.
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        _repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
         let Cell { subject, runtime, workers, .. } = cell;
         let (name, setting) = parts(subject);
         let seconds = self.seconds(plan.quick, setting);
-        let workload = (runtime != LOOP).then(|| {
-            let mut command = Command::new(self.folder().join(runtime));
-            command.args(name.split(' ')).args([workers.to_string(), plan.seed.to_string()]);
-            child::remove_settings(&mut command);
-            (format!("{name} on {runtime} with {workers}"), command)
-        });
+        let mut command = Command::new(self.folder().join(runtime));
+        command.args(name.split(' ')).args([workers.to_string(), plan.seed.to_string()]);
+        child::remove_settings(&mut command);
+        let workload = (format!("{name} on {runtime} with {workers}"), command);
         let busy = || {
             let this = self.looping.clone().map_or_else(child::this_program, Ok)?;
             let mut command = Command::new(this);
@@ -155,7 +138,8 @@ impl Experiment for Rayon {
             Ok((format!("{LOOP} with {workers}"), command))
         };
         let busy = (setting == BESIDE).then(busy).transpose()?;
-        Ok(Ok(program::run(workload, busy, seconds, if plan.quick { 3 } else { 5 })?))
+        let extent = Extent { seconds, computations: if plan.quick { 3 } else { 5 } };
+        Ok(Ok(program::run(workload, busy, extent)?))
     }
 
     fn report(record: &Record) -> Report {
@@ -186,9 +170,6 @@ impl Experiment for Rayon {
                 parts(subject).1 == setting
             });
             section.tables.insert(0, ratios);
-            if setting == BESIDE {
-                section.tables.push(beside::table(record, &subjects, &mut targets));
-            }
             sections.push(section);
         }
         if let Some(first) = sections.first_mut() {
@@ -214,14 +195,12 @@ impl Experiment for Rayon {
     }
 }
 
-const METHOD: [&str; 4] = [
+const METHOD: [&str; 3] = [
     "Each measurement is a process; the cores take turns. It computes once, and then again and \
      again; its time is the mean, without inputs and checks. Every answer is checked.",
     "A ratio is of two processes, one after the other: the median of all rotations.",
     "Beside loop, busy threads of as many processors, those computations count that lie within \
-     the time of the threads. Slowdown is Tc/Ts - 1, relative to the median alone on that core.",
-    "Unfairness is the difference of both slowdowns in a run. Throughput is the weighted speedup, \
-     the sum of Tb/Tc, where Tb is the best time alone on either core.",
+     the time of the threads.",
 ];
 
 impl Rayon {

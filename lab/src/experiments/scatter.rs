@@ -20,8 +20,7 @@ use crate::experiment::{
     Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
 };
 use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
-use crate::runtimes::MOST_WORKERS;
+use crate::machine::{MOST_WORKERS, Machine};
 
 const DIVISION: &str = "1";
 const UTILIZATION: &str = "utilization";
@@ -95,13 +94,11 @@ impl Experiment for Scatter {
         }
         plan.notes.push(format!(
             "As in the study, but with 1/{divisor} of its rounds (at least one; in experiment 1 \
-             with 1/{}, without the networks whose whole rounds have other work), and {all} \
+             with 1/{}, without the networks where whole rounds have other work), and {all} \
              workers instead of 8",
             divisor as f64 / DIVISION_KEEPS
         ));
-        if quick {
-            plan.notes.push("Quick subset: some of the networks".to_owned());
-        }
+        plan.quick_subset("some of the networks");
         Ok(plan)
     }
 
@@ -248,7 +245,7 @@ impl Figures<'_> {
             let about = format!("LAST/CUR in experiment 1 from d = {from} on, the median");
             row(about, is, format!("at most {most:.2}"), is <= most);
         }
-        Section { title: "Targets".to_owned(), tables: vec![table], ..Section::default() }
+        Section::new("Targets", "", Vec::new(), vec![table])
     }
 
     fn section(&self, (part, about, across): Part) -> Section {
@@ -293,6 +290,6 @@ impl Figures<'_> {
             [chart(group, unit, &speedup), chart(group, "10³ steal attempts/s", &attempts)]
         };
         let charts = groups.iter().flat_map(both).collect();
-        Section { title, about: about.to_owned(), charts, tables: vec![table] }
+        Section::new(title, about, charts, vec![table])
     }
 }

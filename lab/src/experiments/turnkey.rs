@@ -9,12 +9,15 @@
 mod contest;
 mod groups;
 mod once;
+mod pools;
 mod report;
 mod subject;
 
 use clap::Args;
 
-use crate::experiment::{Cell, Course, Experiment, Plan, Readings, Record, Report, child, plan};
+use crate::experiment::{
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, child, plan,
+};
 use crate::fault::{Fault, Outcome};
 use crate::random::Random;
 use crate::runtimes;
@@ -28,7 +31,7 @@ const TARGET: f64 = 1.03;
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
 const QUICK_WORKERS: [usize; 3] = [1, 2, 4];
 
-/// Runtimes whose workers all run, whatever the quota is.
+/// Runtimes of which all workers run, whatever the quota is.
 const RIVALS: [(&str, &[usize]); 2] = [("locksley-awake", &[2, 4, 8]), ("rayon", &[1, 2, 4, 8])];
 const QUICK_RIVALS: [(&str, &[usize]); 2] = [("locksley-awake", &[4]), ("rayon", &[4])];
 
@@ -76,12 +79,7 @@ impl Experiment for Turnkey {
         self.plan_on(course, Ground::find())
     }
 
-    fn measure(
-        &mut self,
-        plan: &Plan,
-        cell: &Cell,
-        repeat: usize,
-    ) -> Outcome<Result<Readings, String>> {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Measured {
         let subject = Subject::parse(&cell.subject)?;
         let is_measured = |other: &&Cell| {
             *other == cell || subject.is_measured_in_turn() && other.subject == cell.subject
@@ -180,9 +178,7 @@ impl Turnkey {
                 plan.left_out.insert("quotas and moves".to_owned(), why);
             }
         }
-        if quick {
-            plan.notes.push("Quick subset: fewer applications, numbers and quotas".to_owned());
-        }
+        plan.quick_subset("fewer applications, numbers and quotas");
         Ok(plan)
     }
 }

@@ -5,18 +5,15 @@
 //! makes of the processors it is given.
 
 pub mod busy;
+mod fork_join;
 mod intervals;
-mod leaf;
-mod locksley;
-mod rayon;
-mod serial;
 mod static_partition;
-
-pub(crate) use leaf::run as run_leaf;
 
 use std::time::{Duration, Instant};
 
 use crate::fault::{Fault, Outcome};
+use crate::fork::Rayon;
+use crate::leaf;
 use crate::runtimes::{Crew, Runtime};
 
 /// The most steps of a round: about an hour of them.
@@ -75,32 +72,52 @@ impl Round {
     /// how long each round took.
     pub fn time_on(self, crew: &Crew, time: Duration) -> Outcome<(Rate, Vec<Duration>)> {
         let mut times = Vec::new();
-        let tell = |time| times.push(time);
-        let (sum, rate) = match crew {
-            Crew::Locksley(pool) => locksley::repeat(self, pool, time, tell),
-            Crew::Rayon(pool) => rayon::repeat(self, pool, time, tell),
-            Crew::Serial | Crew::Intervals(_) | Crew::Static(_) => {
-                return Err(Fault::input("its rounds are not timed one by one"));
-            }
-        };
+        let found = self.fork_join(crew, time, |time| times.push(time));
+        let (sum, rate) =
+            found.ok_or_else(|| Fault::input("its rounds are not timed one by one"))?;
         Ok((self.checked(sum, rate)?, times))
     }
 
     /// Repeats the round on workers that have been started.
     pub fn repeat_on(self, crew: &Crew, time: Duration) -> Outcome<Rate> {
         let (sum, rate) = match crew {
-            Crew::Serial => serial::repeat(self, Clock::start(time)),
-            Crew::Locksley(pool) => locksley::repeat(self, pool, time, drop),
+            Crew::Serial => Clock::start(time).repeat(|| self.in_a_row(self.leaves()), drop),
             Crew::Intervals(pool) => intervals::repeat(self, pool, time),
-            Crew::Rayon(pool) => rayon::repeat(self, pool, time, drop),
             Crew::Static(team) => static_partition::repeat(self, team, time),
+            Crew::Locksley(_) | Crew::Rayon(_) => {
+                self.fork_join(crew, time, drop).expect("these fork and join")
+            }
         };
         self.checked(sum, rate)
     }
 
+    /// Repeats the round by fork and join, and tells how long each took; `None` if the crew has no
+    /// fork and join.
+    fn fork_join(
+        self,
+        crew: &Crew,
+        time: Duration,
+        tell: impl FnMut(Duration) + Send,
+    ) -> Option<(u64, Rate)> {
+        match crew {
+            Crew::Locksley(pool) => Some(pool.install(|worker| {
+                Clock::start(time).repeat(|| fork_join::once(worker, self), tell)
+            })),
+            Crew::Rayon(pool) => Some(
+                pool.install(|| Clock::start(time).repeat(|| fork_join::once(&Rayon, self), tell)),
+            ),
+            Crew::Serial | Crew::Intervals(_) | Crew::Static(_) => None,
+        }
+    }
+
     /// One round that begins on this worker, and the sum of its leaves: see [`sum`](Self::sum).
     pub(crate) fn once_on(self, worker: &::locksley::Worker) -> u64 {
-        locksley::once(self, worker)
+        fork_join::once(worker, self)
+    }
+
+    /// So many leaves in a row, and the sum of what they return.
+    fn in_a_row(self, number: u64) -> u64 {
+        (0..number).fold(0, |sum, _| sum.wrapping_add(leaf::run(self.leaf)))
     }
 
     /// What the leaves of so many rounds add up to.
@@ -140,16 +157,8 @@ impl Clock {
     }
 
     /// Does `round`, which returns the sum of its leaves, until the time is over; at least once.
-    fn repeat(self, round: impl FnMut() -> u64) -> (u64, Rate) {
-        self.repeat_and_tell(round, drop)
-    }
-
-    /// The same, and tells how long each took.
-    fn repeat_and_tell(
-        self,
-        mut round: impl FnMut() -> u64,
-        mut tell: impl FnMut(Duration),
-    ) -> (u64, Rate) {
+    /// Tells how long each took.
+    fn repeat(self, mut round: impl FnMut() -> u64, mut tell: impl FnMut(Duration)) -> (u64, Rate) {
         let (mut sum, mut rounds, mut before) = (0u64, 0, Duration::ZERO);
         loop {
             sum = sum.wrapping_add(round());

@@ -4,8 +4,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Rate, Round, leaf};
-use crate::runtimes::Team;
+use super::{Rate, Round};
+use crate::team::Team;
 
 pub(super) fn repeat(round: Round, team: &Team, time: Duration) -> (u64, Rate) {
     let total = AtomicU64::new(0);
@@ -14,11 +14,11 @@ pub(super) fn repeat(round: Round, team: &Team, time: Duration) -> (u64, Rate) {
         let share = team.share(round.chunks as usize, rank).len() as u64;
         let sum = rounds.repeat(rank, barrier, || {
             if round.serial == 0 {
-                return leaf::in_a_row(round, share);
+                return round.in_a_row(share);
             }
-            let serial = if rank == 0 { leaf::in_a_row(round, round.serial) } else { 0 };
+            let serial = if rank == 0 { round.in_a_row(round.serial) } else { 0 };
             barrier.wait();
-            serial.wrapping_add(leaf::in_a_row(round, share))
+            serial.wrapping_add(round.in_a_row(share))
         });
         total.fetch_add(sum, Ordering::Relaxed);
     });

@@ -1,17 +1,12 @@
 //! What executes an application: [`ALL`] lists the runtimes by name, and a [`Crew`] is one of them
 //! with its workers started.
 
-mod effort;
-mod gate;
 mod locksley;
 mod profiled;
 mod rayon;
-mod team;
 
 pub use self::rayon::RayonPool;
-pub use effort::{Effort, Split, Times};
 pub use profiled::Profiled;
-pub use team::Team;
 
 use std::time::{Duration, Instant};
 
@@ -23,9 +18,7 @@ use ::locksley::os::Assists;
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
 use crate::policies::{DelayedYield, GlobalInformation, NoYield, SelectiveYield};
-
-/// The most workers that may be asked for; each is an OS thread.
-pub const MOST_WORKERS: usize = 1024;
+use crate::team::Team;
 
 /// A runtime that the command line and the experiments know by name.
 pub struct Runtime {
@@ -217,8 +210,8 @@ impl Runtime {
     /// Whether `app` has a version for this runtime.
     pub fn can_run(&self, app: &App) -> bool {
         match self.model {
-            Model::Static => app.has_static(),
-            Model::Intervals => app.has_intervals(),
+            Model::Static => app.has_static,
+            Model::Intervals => app.has_intervals,
             Model::Serial | Model::Locksley | Model::Rayon => true,
         }
     }
@@ -303,19 +296,10 @@ impl Crew {
         start.elapsed()
     }
 
-    /// Where the workers' context switches went since they were started; `None` where they
-    /// are not recorded.
-    pub fn switches(&self) -> Option<Split> {
+    /// The Locksley pool that it is, if it is one.
+    pub fn pool(&self) -> Option<&::locksley::Pool> {
         match self {
-            Crew::Locksley(pool) | Crew::Intervals(pool) => Split::of(pool),
-            Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
-        }
-    }
-
-    /// What the workers did since they were started; `None` where the runtime does not count it.
-    pub fn effort(&self) -> Option<Effort> {
-        match self {
-            Crew::Locksley(pool) | Crew::Intervals(pool) => Some(Effort::of(pool)),
+            Crew::Locksley(pool) | Crew::Intervals(pool) => Some(pool),
             Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
         }
     }

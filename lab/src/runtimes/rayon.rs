@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::Crew;
-use super::gate::Gate;
+use crate::team::Gate;
 
 /// A rayon pool; when it has been dropped, its threads have ended.
 ///

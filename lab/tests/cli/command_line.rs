@@ -76,31 +76,6 @@ fn run_speaks_to_people_and_serial_has_one_worker() {
 }
 
 #[test]
-fn ray_tracers_draw_pictures() {
-    let folder = tempfile::tempdir().unwrap();
-    for (app, size) in [("ray", "1,30x20"), ("raytracer", "30x20")] {
-        let path = folder.path().join(app);
-        let png = path.to_str().unwrap();
-        stdout_of(&["run", app, "--size", size, "--workers", "2", "--png", png]);
-        let written = std::fs::read(&path).unwrap();
-        assert!(written.starts_with(b"\x89PNG\r\n") && written.len() > 200, "{}", written.len());
-    }
-}
-
-#[test]
-fn bfs_searches_a_graph_from_a_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ring.txt");
-    let ring: String = (0..50).map(|n| format!("{n} {}\n", (n + 1) % 50)).collect();
-    std::fs::write(&path, ring).unwrap();
-    let size = format!("file:{}", path.display());
-    let text = stdout_of(&["run", "bfs", "--size", &size, "--workers", "2", "--json"]);
-    let line: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(line["size"], size);
-    assert_eq!(line["correct"], true);
-}
-
-#[test]
 fn rounds_print_their_one_line() {
     let round = ["--secs", "0.02", "--leaf", "50", "--chunks", "7", "--serial", "2"];
     for (runtime, workers) in
@@ -124,19 +99,14 @@ fn forkjoin_once_prints_its_one_line() {
     for (runtime, subject) in [
         ("serial", "fib 12"),
         ("locksley", "tree 6"),
-        ("locksley-join", "stuck wait"),
-        ("rayon", "stuck spine"),
+        ("locksley-join", "fib 12"),
+        ("rayon", "tree 6"),
         ("chili", "fib 12"),
     ] {
         let text = stdout_of(&["once", "forkjoin", subject, runtime, "2", "7"]);
         assert_eq!(text.lines().count(), 1);
         let line: Value = serde_json::from_str(&text).unwrap();
-        if subject.starts_with("stuck") {
-            // A thief may be done before the owner gets stuck.
-            assert!(line["all ms"].as_f64().unwrap() >= 0.0, "{text}");
-        } else {
-            assert!(line["seconds"].as_f64().unwrap() > 0.0, "{text}");
-        }
+        assert!(line["seconds"].as_f64().unwrap() > 0.0, "{text}");
     }
 }
 
@@ -152,7 +122,7 @@ fn forkjoin_makes_a_record_and_a_page_that_can_be_made_again() {
     let (said, news) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{news}");
-    assert!(said.contains("fib 10: 88 forks") && said.contains("spine-after-forks"), "{said}");
+    assert!(said.contains("fib 10: 88 forks") && said.contains("tree 4: 7 forks"), "{said}");
     assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!(record["format"], "locksley-record/1");
@@ -179,7 +149,6 @@ fn apps_lists_every_application_with_its_sizes() {
         "clip",
         "mi",
         "loop",
-        "file:PATH",
         "4096x512x100",
         "32M",
         "1024",
@@ -241,7 +210,7 @@ fn a_reader_that_leaves_is_no_fault() {
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     }
-    // The same for stderr: a complaint that nobody hears changes no exit code.
+    // The same for stderr: a complaint that is not heard changes no exit code.
     let mut child = command(&["run", "nothing"]).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stderr.take());
     assert_eq!(child.wait().unwrap().code(), Some(2));
@@ -261,7 +230,9 @@ fn a_sleeper_prints_what_it_noted() {
     let text = stdout_of(&["sleeper", "--secs", "0.05", "--period", "1000", "--jitter", "100"]);
     assert_eq!(text.lines().count(), 1);
     let line: Value = serde_json::from_str(&text).unwrap();
-    assert!(line["late"]["most"].as_u64().is_some() && line["work"]["counts"].is_object());
+    let figure = |name: &str| line[name].as_f64().unwrap();
+    assert!(figure("late most us") >= figure("late p50 us") && figure("work p50 us") > 0.0);
+    assert!(figure("wake-ups") >= 1.0, "{line}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn rounds_begin_when_the_gate_opens() {
     for runtime in ["locksley", "rayon", "loop"] {
         let (mut child, mut stdout) =
             ready(&[&["rounds", "--runtime", runtime, "--workers", "2"][..], &round].concat());
-        let before = locksley_lab::corunner::clock::now();
+        let before = locksley_lab::clock::now();
         std::thread::sleep(Duration::from_millis(1));
         child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
         let mut text = String::new();

@@ -21,8 +21,8 @@ fn an_interval_takes_its_memory_and_not_much_more() {
         let line: Value = serde_json::from_str(&text).unwrap();
         line["bytes"].as_f64().unwrap()
     };
-    // Two points, a parent and room for two edges are a hundred bytes at least; counting by pages could miss some. A few
-    // pages for other things count for little.
+    // Two points, a parent and room for two edges are a hundred bytes at least; counting by pages
+    // could miss some. A few pages for other things count for little.
     let (few, many) = (bytes(50_000), bytes(200_000));
     assert!((100.0..1000.0).contains(&many), "{many}");
     assert!((few / many - 1.0).abs() < 0.2, "{few} bytes each of few, {many} of many");

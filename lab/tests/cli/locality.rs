@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::support::{command, locksley, stdout_of};
 
-/// Whether this machine has several caches of some kind, so that there is something to compare; if not, that is said.
+/// Whether this machine has several caches of some kind, so that there is something to compare; if
+/// not, that is said.
 fn has_places() -> bool {
     let output = locksley(&["once", "locality", "sort 1", "best", "1", "7"]);
     let complaint = String::from_utf8(output.stderr).unwrap();
@@ -24,21 +25,9 @@ fn locality_once_prints_its_one_line() {
     if !has_places() {
         return;
     }
-    for placement in [
-        "best",
-        "worst",
-        "random",
-        "mailboxes",
-        "shared-deques",
-        "ignorant",
-        "ignorant-by-data",
-        "ignorant-in-turn",
-        "undivided",
-    ] {
+    for placement in ["best", "worst", "random", "shared-deques", "ignorant", "undivided"] {
         for (kind, size) in [("stress", "40000"), ("sort", "200000"), ("multiply", "200")] {
-            let is_of_independent_tasks =
-                placement.starts_with("ignorant-") || placement == "shared-deques";
-            if kind == "sort" && is_of_independent_tasks {
+            if kind == "sort" && placement == "shared-deques" {
                 continue; // its tasks wait for others
             }
             let subject = format!("{kind} {size}");
@@ -48,8 +37,7 @@ fn locality_once_prints_its_one_line() {
             let number = |name: &str| line[name].as_f64().unwrap();
             assert!(number("ms") > 0.0 && number("tasks") > 3.0, "{text}");
             assert!(placement != "undivided" || number("tasks out of place") == 0.0, "{text}");
-            // The system may count nothing, and bind no worker.
-            assert_eq!(line["cache hits"].is_number(), line["cache misses"].is_number(), "{text}");
+            // The system may bind no worker.
             assert!(number("unbound workers") <= 2.0, "{text}");
         }
     }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::support::{command, stdout_of};
 
-/// All runtimes of this program that have channels, or semaphores only.
-const RUNTIMES: [&str; 5] = ["locksley", "locksley-cur", "tokio-current", "tokio", "smol"];
+/// All runtimes of this program.
+const RUNTIMES: [&str; 4] = ["locksley", "locksley-cur", "tokio-current", "tokio"];
 
 fn once(subject: &str, runtime: &str, workers: &str) -> Value {
     let text = stdout_of(&["once", "channels", subject, runtime, workers, "7"]);
@@ -19,10 +19,9 @@ fn once(subject: &str, runtime: &str, workers: &str) -> Value {
 fn channels_once_prints_its_one_line() {
     for runtime in RUNTIMES {
         let workers = if runtime == "tokio-current" { "1" } else { "2" };
-        let networks = ["stream 3", "ring 3x2", "pipeline 4x3"];
-        let tasks = ["spawn 20", "ping-pong 30", "fork 10x3"];
-        let networks = networks.into_iter().filter(|_| runtime != "smol");
-        for subject in networks.chain(tasks) {
+        let networks = ["stream 3", "ring 3x2"];
+        let tasks = ["spawn 20", "ping-pong 30"];
+        for subject in networks.into_iter().chain(tasks) {
             let line = once(subject, runtime, workers);
             assert!(line["ns"].as_f64().unwrap() > 0.0, "{line}");
             let is_of_two = subject.starts_with("stream") || subject.starts_with("ping-pong");
@@ -35,8 +34,7 @@ fn channels_once_prints_its_one_line() {
 #[test]
 fn idle_processes_and_waiting_tasks_tell_their_memory() {
     for runtime in RUNTIMES {
-        let networks = (runtime != "smol").then_some("idle 20000");
-        for subject in networks.into_iter().chain(["waiting 50000"]) {
+        for subject in ["idle 20000", "waiting 50000"] {
             let line = once(subject, runtime, "1");
             let number = |metric: &str| line[metric].as_f64().unwrap();
             let future = number("future bytes");
@@ -53,13 +51,13 @@ fn channels_makes_a_record_and_a_page_that_can_be_made_again() {
     // It is also called wait.
     for name in ["channels", "wait"] {
         let (said, record) = measured(name, &chosen);
-        for word in ["ring 1000x1, P = 1", "fan-in 2", "fork 100x1", "targets", "ns a hop"] {
+        for word in ["ring 1000x1, P = 1", "ping-pong 100, P = 2", "targets", "ns a hop"] {
             assert!(said.contains(word), "{said}");
         }
         assert_eq!(record["experiment"], "channels");
-        // Five kinds of networks, spawn, ping-pong and two numbers of threads, each with one worker
-        // and with two; apart of streams and ping-pong.
-        let times = 2 * (9 + 2);
+        // Stream, ring, spawn, ping-pong, each with one worker and with two; apart of streams and
+        // ping-pong.
+        let times = 2 * (4 + 2);
         // The memory of processes and tasks, and of their futures.
         let memory = if cfg!(target_os = "linux") { 4 } else { 0 };
         assert_eq!(record["samples"].as_array().unwrap().len(), 2 * (times + memory));
@@ -94,7 +92,8 @@ fn scatter_makes_a_record_and_a_page_that_can_be_made_again() {
     assert_eq!(record["samples"].as_array().unwrap().len(), 5 * (3 * 3 + 2 * 4));
 }
 
-/// Measures quickly; then neither measures again, nor makes another page of the record. What it says, and the record.
+/// Measures quickly; then neither measures again, nor makes another page of the record. What it
+/// says, and the record.
 fn measured(experiment: &str, others: &[&str]) -> (String, Value) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

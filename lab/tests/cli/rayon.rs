@@ -1,4 +1,5 @@
-//! Programs written for rayon, with scripts in their place. What they compute and say is tested in `crates/rayon-core/workloads`.
+//! Programs written for rayon, with scripts in their place. What they compute and say is tested in
+//! `crates/rayon-core/workloads`.
 
 #![cfg(unix)]
 
@@ -16,7 +17,7 @@ const WORKLOAD: &str = r#"#!/bin/sh
         echo '{"version":"v1","core":"CORE","workloads":[{"name":"life","size":9,"about":"cells"}]}'
         exit
     fi
-    test -z "$RAYON_NUM_THREADS" || { echo "it has somebody's settings" >&2; exit 2; }
+    test -z "$RAYON_NUM_THREADS" || { echo "it has the settings of another" >&2; exit 2; }
     echo ready; read go
     for n in 1 2 3; do echo "{\"computation\":{\"begun\":${n}000,\"ended\":$((n + 1))000}}"; done
     read stop
@@ -24,8 +25,8 @@ const WORKLOAD: &str = r#"#!/bin/sh
     read stop; true
 "#;
 
-/// Writes an executable file. Another process does: one that is open for writing here, for a process that another test
-/// starts just then as well, could not be run.
+/// Writes an executable file. Another process does: one that is open for writing here, for a
+/// process that another test starts just then as well, could not be run.
 fn script(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut writer = Command::new("sh");
@@ -117,7 +118,7 @@ fn the_programs_are_built_first() {
     programs(&root.join("made"));
     script(
         &build,
-        "#!/bin/sh\nmkdir -p crates/rayon-core/workloads/bin && cp made/* crates/rayon-core/workloads/bin/\n",
+        "#!/bin/sh\nbin=crates/rayon-core/workloads/bin\nmkdir -p $bin && cp made/* $bin/\n",
     );
     let (code, news) = run();
     assert_eq!(code, Some(0), "{news}");

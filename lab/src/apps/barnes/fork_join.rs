@@ -2,10 +2,10 @@
 //! the bodies, each of these by divide and conquer.
 
 use super::Cluster;
-use super::body::{self, Advance, Body, Bounds, MOVE_LEAF, Pull, leapfrog};
+use super::body::{self, Body, Bounds, MOVE_LEAF, Pull, leapfrog};
 use super::kernel::{self, PULL_LEAF};
 use super::tree::{self, GROW_LEAF, Node, Part};
-use crate::apps::fork::{Fork, Rows};
+use crate::fork::{Fork, Rows, reduce};
 
 /// Moves the bodies by that many steps.
 pub(super) fn simulate(fork: &impl Fork, cluster: &mut Cluster, steps: usize) {
@@ -15,7 +15,8 @@ pub(super) fn simulate(fork: &impl Fork, cluster: &mut Cluster, steps: usize) {
         let tree = grow(fork, Part::whole(bodies, bounds));
         let rows = Rows { of: 1, leaf: PULL_LEAF };
         rows.halve(fork, pulls, |first, pulls| kernel::pull(&tree, bodies, first, pulls));
-        bounds = advance(fork, bodies, pulls, by);
+        let leaf = |(bodies, pulls): (&mut [Body], &[Pull])| body::advance(bodies, pulls, by);
+        bounds = reduce(fork, (&mut bodies[..], &pulls[..]), MOVE_LEAF, leaf, Bounds::union);
     }
 }
 
@@ -38,19 +39,4 @@ fn grow_all(fork: &impl Fork, mut parts: Vec<Part<'_>>) -> Vec<Node> {
         fork.join(|fork| grow_all(fork, parts), |fork| grow_all(fork, second));
     nodes.extend(others);
     nodes
-}
-
-/// Moves the bodies, and returns the bounds that they then have.
-fn advance(fork: &impl Fork, bodies: &mut [Body], pulls: &[Pull], by: Advance) -> Bounds {
-    if bodies.len() <= MOVE_LEAF {
-        return body::advance(bodies, pulls, by);
-    }
-    let half = bodies.len() / 2;
-    let (lower, upper) = bodies.split_at_mut(half);
-    let (lower_pulls, upper_pulls) = pulls.split_at(half);
-    let (one, other) = fork.join(
-        |fork| advance(fork, lower, lower_pulls, by),
-        |fork| advance(fork, upper, upper_pulls, by),
-    );
-    one.union(other)
 }

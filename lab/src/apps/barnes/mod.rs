@@ -12,14 +12,12 @@ mod serial;
 mod static_partition;
 mod tree;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
-use crate::runtimes::Team;
+use crate::team::Team;
 use body::{Body, Bounds, Pull};
+use std::sync::Arc;
+use std::time::Duration;
 use tree::Part;
 
 /// The application.
@@ -35,40 +33,13 @@ pub static APP: App = App {
         if u32::try_from(number).is_err() {
             return Err(format!("there can be at most {} bodies", u32::MAX));
         }
-        Ok(Box::new(Simulation { number, steps }))
+        // The bodies before, during and after, the pulls, and the tree, which has about as many
+        // nodes as there are bodies.
+        let bytes = size::product(&[5, number, size_of::<Body>()]);
+        Ok(Problem::new(bytes, move |seed| Simulating::new(number, steps, seed)))
     },
     ..App::BLANK
 };
-
-/// How many bodies, and for how long.
-#[derive(Debug, Clone, Copy)]
-struct Simulation {
-    number: usize,
-    steps: usize,
-}
-
-impl Problem for Simulation {
-    fn parameters(&self) -> String {
-        format!("{}x{}", self.number, self.steps)
-    }
-
-    fn bytes(&self) -> u128 {
-        // The bodies before, during and after, the pulls, and the tree, which has about as many
-        // nodes as there are bodies.
-        size::product(&[5, self.number, size_of::<Body>()])
-    }
-
-    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
-        let input = plummer::sphere(self.number, &mut Random::new(seed));
-        let mut cluster = Cluster::new(input.clone());
-        let energy = cluster.energy();
-        cluster.bodies.copy_from_slice(&input);
-        serial::simulate(&mut cluster, self.steps);
-        let expected = std::mem::replace(&mut cluster.bodies, input.clone());
-        let (input, expected) = (input.into(), expected.into());
-        Box::new(Simulating { steps: self.steps, input, cluster, energy, expected, seed })
-    }
-}
 
 /// The bodies, and the pull upon each.
 #[derive(Clone)]
@@ -100,7 +71,19 @@ struct Simulating {
     cluster: Cluster,
     energy: f64,
     expected: Arc<[Body]>,
-    seed: u64,
+}
+
+impl Simulating {
+    fn new(number: usize, steps: usize, seed: u64) -> Simulating {
+        let input = plummer::sphere(number, &mut Random::new(seed));
+        let mut cluster = Cluster::new(input.clone());
+        let energy = cluster.energy();
+        cluster.bodies.copy_from_slice(&input);
+        serial::simulate(&mut cluster, steps);
+        let expected = std::mem::replace(&mut cluster.bodies, input.clone());
+        let (input, expected) = (input.into(), expected.into());
+        Simulating { steps, input, cluster, energy, expected }
+    }
 }
 
 impl Instance for Simulating {
@@ -121,6 +104,6 @@ impl Instance for Simulating {
 
     fn check(&self) -> Result<(), String> {
         let Cluster { bodies, pulls } = &self.cluster;
-        check::all(bodies, pulls, self.energy, &self.expected, self.seed)
+        check::all(bodies, pulls, self.energy, &self.expected)
     }
 }

@@ -12,7 +12,7 @@ use super::Cluster;
 use super::body::{self, Advance, Body, Bounds, Pull, leapfrog};
 use super::kernel;
 use super::tree::{self, Node, Part};
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// How often the first thread divides: 64 parts are shared out.
 const LEVELS: usize = 2;

@@ -3,8 +3,8 @@
 //!
 //! 1. It is a tree, without cycles, and the root its own parent.
 //! 2. Each of its edges leads from one level to the next.
-//! 3. Each edge of the list connects vertices with levels that differ by one at most, or two that were
-//!    not reached.
+//! 3. Each edge of the list connects vertices with levels that differ by one at most, or two that
+//!    were not reached.
 //! 4. So the tree spans the whole component of the root.
 //! 5. A vertex and its parent are connected by an edge of the list.
 //!

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::graph::{Graph, Vertex};
 use super::kernel::{self, LEAF_EDGES, LEAF_VERTICES, Search};
-use crate::apps::fork::Fork;
+use crate::fork::Fork;
 
 /// Searches from `root` on.
 pub(super) fn search(fork: &impl Fork, graph: &Graph, search: &Search, root: Vertex) {

@@ -6,6 +6,7 @@ pub(super) mod layout;
 pub(super) mod product;
 
 use super::size;
+use crate::random::Random;
 
 /// The side of a block.
 pub(super) const SIDE: usize = 16;
@@ -27,6 +28,12 @@ pub(super) fn blocks_along(parameters: &str) -> Result<usize, String> {
         return Err(format!("N must be {SIDE} times a power of two, such as 1024"));
     }
     Ok(n / SIDE)
+}
+
+/// A square of random blocks, so many each way.
+pub(super) fn random(blocks: usize, random: &mut Random) -> Vec<Block> {
+    let block = |_| Block(std::array::from_fn(|_| random.next_signed()));
+    (0..blocks * blocks).map(block).collect()
 }
 
 /// The product with x of the matrix that `part` makes of each number, its row and its column.

@@ -2,7 +2,7 @@
 
 use super::layout::{quarters, quarters_mut};
 use super::{Block, SIDE};
-use crate::apps::fork::Fork;
+use crate::fork::Fork;
 
 /// Blocks of a leaf of the parallel recursions: 64 by 64 numbers, some tens of microseconds.
 pub(in crate::apps) const LEAF_BLOCKS: usize = 16;

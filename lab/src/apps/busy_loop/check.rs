@@ -13,7 +13,7 @@ pub(super) fn ends(expected: u64, found: &[u64]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rounds::run_leaf;
+    use crate::leaf;
 
     /// The three shifts as Marsaglia gives them ("Xorshift RNGs", 2003), in a form of their own.
     #[test]
@@ -25,15 +25,15 @@ mod tests {
                 x ^ x.wrapping_mul(1 << 17)
             };
             let expected = (0..steps).fold(steps | 1, |x, _| step(x));
-            assert_eq!(run_leaf(steps), expected);
+            assert_eq!(leaf::run(steps), expected);
         }
     }
 
     #[test]
     fn a_task_that_did_less_is_rejected() {
-        let expected = run_leaf(50);
+        let expected = leaf::run(50);
         assert!(ends(expected, &[expected; 3]).is_ok());
-        assert!(ends(expected, &[expected, expected, run_leaf(49)]).is_err());
+        assert!(ends(expected, &[expected, expected, leaf::run(49)]).is_err());
         assert!(ends(expected, &[0, expected]).unwrap_err().contains("task 0"));
     }
 }

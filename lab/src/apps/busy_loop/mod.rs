@@ -6,9 +6,9 @@
 mod check;
 mod serial;
 
-use super::fork::{Rows, fork_join};
 use super::{App, Instance, Problem, size};
-use crate::rounds::run_leaf;
+use crate::fork::Rows;
+use crate::leaf;
 
 /// The most steps of all tasks together: about an hour of them.
 const MOST_STEPS: u128 = 1 << 42;
@@ -28,32 +28,16 @@ pub static APP: App = App {
         if size::product(&[tasks, steps]) > MOST_STEPS {
             return Err(format!("these are more than {MOST_STEPS} steps"));
         }
-        Ok(Box::new(Loops { tasks, steps }))
+        let bytes = size::product(&[tasks, size_of::<u64>()]);
+        let steps = steps as u64;
+        Ok(Problem::new(bytes, move |_| Looping {
+            steps,
+            expected: leaf::run(steps),
+            ends: vec![0; tasks],
+        }))
     },
     ..App::BLANK
 };
-
-/// How many tasks, and how long each is.
-#[derive(Debug, Clone, Copy)]
-struct Loops {
-    tasks: usize,
-    steps: usize,
-}
-
-impl Problem for Loops {
-    fn parameters(&self) -> String {
-        format!("{}x{}", self.tasks, self.steps)
-    }
-
-    fn bytes(&self) -> u128 {
-        size::product(&[self.tasks, size_of::<u64>()])
-    }
-
-    fn prepare(&self, _seed: u64) -> Box<dyn Instance> {
-        let steps = self.steps as u64;
-        Box::new(Looping { steps, expected: run_leaf(steps), ends: vec![0; self.tasks] })
-    }
-}
 
 #[derive(Clone)]
 struct Looping {

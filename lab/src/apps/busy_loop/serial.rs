@@ -1,10 +1,10 @@
 //! The serial program.
 
-use crate::rounds::run_leaf;
+use crate::leaf;
 
 /// Runs a task for each place, one after the other.
 pub(super) fn run(steps: u64, ends: &mut [u64]) {
     for end in ends {
-        *end = run_leaf(steps);
+        *end = leaf::run(steps);
     }
 }

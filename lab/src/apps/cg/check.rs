@@ -51,7 +51,7 @@ mod tests {
     use super::super::matrix::Matrix;
     use super::super::serial;
     use super::*;
-    use crate::apps::fork::Rayon;
+    use crate::fork::Rayon;
 
     #[test]
     fn class_s_is_verified_and_wrong_answers_are_not() {

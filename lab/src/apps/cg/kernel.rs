@@ -66,33 +66,10 @@ pub(super) trait Phases {
 }
 
 /// The direction p of a step and q = A·p, in some rows.
-#[derive(Clone, Copy)]
-pub(super) struct Directions<'a> {
-    pub(super) p: &'a [f64],
-    pub(super) q: &'a [f64],
-}
-
-impl Directions<'_> {
-    /// The first `rows`, and the others.
-    pub(super) fn split_at(self, rows: usize) -> (Self, Self) {
-        let ((p, p_rest), (q, q_rest)) = (self.p.split_at(rows), self.q.split_at(rows));
-        (Directions { p, q }, Directions { p: p_rest, q: q_rest })
-    }
-}
+pub(super) type Directions<'a> = (&'a [f64], &'a [f64]);
 
 /// The solution z and what it leaves, r, in some rows.
-pub(super) struct Solution<'a> {
-    pub(super) z: &'a mut [f64],
-    pub(super) r: &'a mut [f64],
-}
-
-impl Solution<'_> {
-    /// The first `rows`, and the others.
-    pub(super) fn split_at(self, rows: usize) -> (Self, Self) {
-        let ((z, z_rest), (r, r_rest)) = (self.z.split_at_mut(rows), self.r.split_at_mut(rows));
-        (Solution { z, r }, Solution { z: z_rest, r: r_rest })
-    }
-}
+pub(super) type Solution<'a> = (&'a mut [f64], &'a mut [f64]);
 
 /// The whole benchmark, from vectors that were [`reset`](Vectors::reset).
 pub(super) fn iterate(
@@ -121,7 +98,7 @@ fn solve(phases: &impl Phases, matrix: &Matrix, vectors: &mut Vectors) -> f64 {
     let mut rho = dot(r, r);
     for _ in 0..STEPS {
         let alpha = rho / phases.multiply(matrix, p, q);
-        let next = phases.advance(alpha, Directions { p, q }, Solution { z, r });
+        let next = phases.advance(alpha, (p, q), (z, r));
         phases.turn(next / rho, r, p);
         rho = next;
     }
@@ -150,9 +127,7 @@ pub(super) fn multiply(matrix: &Matrix, p: &[f64], first: usize, q: &mut [f64]) 
 
 /// Moves z along p, and takes that from r; returns these rows' part of r·r.
 #[inline(never)]
-pub(super) fn advance(by: f64, directions: Directions<'_>, solution: Solution<'_>) -> f64 {
-    let Directions { p, q } = directions;
-    let Solution { z, r } = solution;
+pub(super) fn advance(by: f64, (p, q): Directions<'_>, (z, r): Solution<'_>) -> f64 {
     let mut rho = 0.0;
     for ((z, r), (p, q)) in z.iter_mut().zip(r).zip(p.iter().zip(q)) {
         *z += by * p;

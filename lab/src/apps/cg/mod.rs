@@ -9,59 +9,35 @@ mod kernel;
 mod matrix;
 mod serial;
 
-use std::sync::Arc;
-
-use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use check::{CLASSES, Class};
 use kernel::{Estimate, Vectors};
 use matrix::Matrix;
+use std::sync::Arc;
 
 /// The application.
 pub static APP: App = App {
     name: "cg",
-    about: "CG of the NAS Parallel Benchmarks, CLASS S, W, A or B: an eigenvalue of a sparse matrix",
+    about: "CG of the NAS Parallel Benchmarks, CLASS S, W, A, B: an eigenvalue of a sparse matrix",
     syntax: "CLASS",
     paper_size: "A",
     quick_size: "S",
     problem: |parameters| {
         let class = CLASSES.iter().find(|class| class.name == parameters);
         let class = class.ok_or_else(|| format!("'{parameters}' is none of S, W, A and B"))?;
-        Ok(Box::new(Eigenvalue { class }))
+        let shape = &class.shape;
+        let number = size_of::<f64>() + size_of::<u32>();
+        // The sum of n products of sparse vectors has no more numbers than the products together.
+        let bytes = size::product(&[shape.side, shape.nonzeros + 1, shape.nonzeros + 1, number])
+            + size::product(&[5, shape.side, size_of::<f64>()]);
+        Ok(Problem::new(bytes, move |_| {
+            let matrix = Arc::new(Matrix::generate(shape));
+            let vectors = Vectors::new(shape.side);
+            Iteration { class, matrix, vectors, estimate: Estimate::NONE }
+        }))
     },
     ..App::BLANK
 };
-
-/// Which eigenvalue.
-#[derive(Clone, Copy)]
-struct Eigenvalue {
-    class: &'static Class,
-}
-
-impl Problem for Eigenvalue {
-    fn parameters(&self) -> String {
-        self.class.name.to_owned()
-    }
-
-    fn bytes(&self) -> u128 {
-        let shape = &self.class.shape;
-        let number = size_of::<f64>() + size_of::<u32>();
-        // The sum of n products of sparse vectors has no more numbers than the products together.
-        size::product(&[shape.side, shape.nonzeros + 1, shape.nonzeros + 1, number])
-            + size::product(&[5, shape.side, size_of::<f64>()])
-    }
-
-    fn prepare(&self, _seed: u64) -> Box<dyn Instance> {
-        let matrix = Matrix::generate(&self.class.shape);
-        let vectors = Vectors::new(self.class.shape.side);
-        Box::new(Iteration {
-            class: self.class,
-            matrix: Arc::new(matrix),
-            vectors,
-            estimate: Estimate::NONE,
-        })
-    }
-}
 
 #[derive(Clone)]
 struct Iteration {

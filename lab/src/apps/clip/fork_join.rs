@@ -3,15 +3,10 @@
 use super::kernel::{Areas, LEAF_PAIRS};
 use super::polygon::Pair;
 use super::serial;
-use crate::apps::fork::Fork;
+use crate::fork::{Fork, reduce};
 
 /// Computes the areas of each pair.
 pub(super) fn clip(fork: &impl Fork, pairs: &[Pair], areas: &mut [Areas]) {
-    if pairs.len() <= LEAF_PAIRS {
-        return serial::clip(pairs, areas);
-    }
-    let half = pairs.len() / 2;
-    let (left, right) = pairs.split_at(half);
-    let (left_areas, right_areas) = areas.split_at_mut(half);
-    fork.join(|fork| clip(fork, left, left_areas), |fork| clip(fork, right, right_areas));
+    let leaf = |(pairs, areas): (&[Pair], &mut [Areas])| serial::clip(pairs, areas);
+    reduce(fork, (pairs, areas), LEAF_PAIRS, leaf, |(), ()| ());
 }

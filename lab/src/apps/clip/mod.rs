@@ -4,25 +4,25 @@
 //! another, both polygons are rows of trapezoids. Pairs are independent of one another and cost
 //! very differently: about the square of their edges.
 
-mod check;
 mod fork_join;
 mod kernel;
 mod polygon;
 mod serial;
+#[cfg(test)]
+mod tests;
 
-use std::sync::Arc;
-
-use super::fork::fork_join;
+use super::check::same_bits;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 use kernel::Areas;
 use polygon::{Pair, Point};
+use std::sync::Arc;
 
 /// The application.
 pub static APP: App = App {
     name: "clip",
-    about: "the areas of intersection and union of PAIRS of random concave polygons of up to VERTICES \
-        corners",
+    about: "the areas of intersection and union of PAIRS of random concave polygons of up to \
+        VERTICES corners",
     syntax: "PAIRSxVERTICES",
     paper_size: "40000x64",
     quick_size: "3000x64",
@@ -31,41 +31,26 @@ pub static APP: App = App {
         if vertices < polygon::FEWEST {
             return Err(format!("a polygon has at least {} corners", polygon::FEWEST));
         }
-        Ok(Box::new(Pairs { pairs, vertices }))
+        let bytes = size::product(&[pairs, 2, vertices, size_of::<Point>()])
+            + size::product(&[pairs, size_of::<Pair>() + 2 * size_of::<Areas>()]);
+        Ok(Problem::new(bytes, move |seed| {
+            let mut random = Random::new(seed);
+            let pairs = (0..pairs).map(|_| Pair::random(vertices, &mut random));
+            let pairs: Arc<[Pair]> = pairs.collect();
+            let areas = vec![Areas::NONE; pairs.len()];
+            let mut expected = areas.clone();
+            serial::clip(&pairs, &mut expected);
+            Clipping { pairs, areas, expected }
+        }))
     },
     ..App::BLANK
 };
-
-/// How many pairs, and how many corners a polygon has at most.
-#[derive(Debug, Clone, Copy)]
-struct Pairs {
-    pairs: usize,
-    vertices: usize,
-}
-
-impl Problem for Pairs {
-    fn parameters(&self) -> String {
-        format!("{}x{}", self.pairs, self.vertices)
-    }
-
-    fn bytes(&self) -> u128 {
-        size::product(&[self.pairs, 2, self.vertices, size_of::<Point>()])
-            + size::product(&[self.pairs, size_of::<Pair>() + size_of::<Areas>()])
-    }
-
-    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
-        let mut random = Random::new(seed);
-        let pairs: Arc<[Pair]> =
-            (0..self.pairs).map(|_| Pair::random(self.vertices, &mut random)).collect();
-        let areas = vec![Areas::NONE; pairs.len()];
-        Box::new(Clipping { pairs, areas })
-    }
-}
 
 #[derive(Clone)]
 struct Clipping {
     pairs: Arc<[Pair]>,
     areas: Vec<Areas>,
+    expected: Vec<Areas>,
 }
 
 impl Instance for Clipping {
@@ -80,6 +65,7 @@ impl Instance for Clipping {
     fork_join!(self, fork => fork_join::clip(fork, &self.pairs, &mut self.areas));
 
     fn check(&self) -> Result<(), String> {
-        check::all(&self.pairs, &self.areas)
+        let bits = |it: &Areas| [it.intersection, it.union].map(f64::to_bits);
+        same_bits(&self.expected, &self.areas, 1, bits)
     }
 }

@@ -1,11 +1,11 @@
 //! The classes' sums are those that NAS publishes with the benchmark (version 3 of its sources;
-//! RNR-94-007 has class A's). For other numbers of blocks, the answer is compared with that of the
-//! plainest program: one sequence, generated in doubles as the report describes it, without blocks
-//! and without jumps.
+//! RNR-94-007 has class A's). For other numbers of blocks, the answer is compared with the serial
+//! program's, and in tests that one with the plainest program's: one sequence, generated in doubles
+//! as the report describes it, without blocks and without jumps.
 
-use super::kernel::{BLOCK_PAIRS, SEED, Tally};
+use super::kernel::{BLOCK_PAIRS, Tally};
+use super::serial;
 use crate::apps::check::is_below;
-use crate::apps::nas::next_in_doubles;
 
 /// How much a sum may differ, relative to what it should be: as in the benchmark.
 const TOLERANCE: f64 = 1e-8;
@@ -39,21 +39,10 @@ const fn class(name: &'static str, log_pairs: u32, sums: [f64; 2], accepted: u64
     Class { name, blocks, expected: Expected { sums, accepted } }
 }
 
-/// What the plainest program computes.
-pub(super) fn textbook(blocks: u64) -> Expected {
-    let mut state = SEED as f64;
-    let mut expected = Expected { sums: [0.0; 2], accepted: 0 };
-    for _ in 0..blocks * BLOCK_PAIRS {
-        let x = 2.0 * next_in_doubles(&mut state) - 1.0;
-        let y = 2.0 * next_in_doubles(&mut state) - 1.0;
-        let t = x * x + y * y;
-        if t <= 1.0 {
-            expected.sums[0] += x * (-2.0 * t.ln() / t).sqrt();
-            expected.sums[1] += y * (-2.0 * t.ln() / t).sqrt();
-            expected.accepted += 1;
-        }
-    }
-    expected
+/// What the serial program computes.
+pub(super) fn serially(blocks: u64) -> Expected {
+    let Tally { sums, rings } = serial::count(0..blocks);
+    Expected { sums, accepted: rings.iter().sum() }
 }
 
 /// Whether the answer is the expected one, as the benchmark verifies it, and counts as many
@@ -76,8 +65,32 @@ pub(super) fn verify(tally: &Tally, expected: &Expected) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::serial;
+    use super::super::kernel::SEED;
     use super::*;
+    use crate::apps::nas::tests::next_in_doubles;
+
+    /// What the plainest program computes.
+    fn textbook(blocks: u64) -> Expected {
+        let mut state = SEED as f64;
+        let mut expected = Expected { sums: [0.0; 2], accepted: 0 };
+        for _ in 0..blocks * BLOCK_PAIRS {
+            let x = 2.0 * next_in_doubles(&mut state) - 1.0;
+            let y = 2.0 * next_in_doubles(&mut state) - 1.0;
+            let t = x * x + y * y;
+            if t <= 1.0 {
+                expected.sums[0] += x * (-2.0 * t.ln() / t).sqrt();
+                expected.sums[1] += y * (-2.0 * t.ln() / t).sqrt();
+                expected.accepted += 1;
+            }
+        }
+        expected
+    }
+
+    #[test]
+    fn the_serial_program_is_right() {
+        let (serial, expected) = (serial::count(0..3), textbook(3));
+        verify(&serial, &expected).unwrap();
+    }
 
     #[test]
     fn class_s_is_verified() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::kernel::Tally;
 use super::serial;
-use crate::apps::fork::Fork;
+use crate::fork::Fork;
 
 /// The tally of the blocks.
 pub(super) fn count(fork: &impl Fork, blocks: Range<u64>) -> Tally {

@@ -7,8 +7,6 @@ mod check;
 mod fork_join;
 mod kernel;
 mod serial;
-
-use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use kernel::Tally;
 
@@ -21,49 +19,21 @@ pub static APP: App = App {
     paper_size: "1024",
     quick_size: "64",
     problem: |parameters| {
+        let new = |blocks, expected| Counting { blocks, tally: Tally::NONE, expected };
+        let bytes = size_of::<Tally>() as u128;
         if let Some(class) = check::CLASSES.iter().find(|class| class.name == parameters) {
-            return Ok(Box::new(Pairs { name: parameters.to_owned(), blocks: class.blocks }));
+            return Ok(Problem::new(bytes, move |_| new(class.blocks, class.expected)));
         }
         let [blocks] = size::numbers(parameters, ',', 1)
             .map_err(|reason| format!("it is no class (S, W, A, B), and as blocks, {reason}"))?;
-        if blocks as u64 > kernel::MOST_BLOCKS {
+        let blocks = blocks as u64;
+        if blocks > kernel::MOST_BLOCKS {
             return Err(format!("there can be at most {} blocks", kernel::MOST_BLOCKS));
         }
-        Ok(Box::new(Pairs { name: parameters.to_owned(), blocks: blocks as u64 }))
+        Ok(Problem::new(bytes, move |_| new(blocks, check::serially(blocks))))
     },
     ..App::BLANK
 };
-
-/// How many pairs.
-#[derive(Debug, Clone)]
-struct Pairs {
-    /// A class, or the number of blocks.
-    name: String,
-    blocks: u64,
-}
-
-impl Problem for Pairs {
-    fn parameters(&self) -> String {
-        self.name.clone()
-    }
-
-    fn bytes(&self) -> u128 {
-        size_of::<Tally>() as u128
-    }
-
-    fn prepare(&self, _seed: u64) -> Box<dyn Instance> {
-        Box::new(Counting { blocks: self.blocks, tally: Tally::NONE, expected: self.expected() })
-    }
-}
-
-impl Pairs {
-    fn expected(&self) -> check::Expected {
-        match check::CLASSES.iter().find(|class| class.name == self.name) {
-            Some(class) => class.expected,
-            None => check::textbook(self.blocks),
-        }
-    }
-}
 
 #[derive(Clone)]
 struct Counting {

@@ -2,7 +2,7 @@
 
 use super::kernel::{leaf_rows, relax_rows};
 use super::{Grids, Plate};
-use crate::apps::fork::{Fork, Rows};
+use crate::fork::{Fork, Rows};
 
 /// All steps, each in parallel.
 pub(super) fn spread(fork: &impl Fork, grids: &mut Grids, plate: &Plate) {

@@ -14,10 +14,9 @@ use std::time::Duration;
 use locksley_intervals::Root;
 
 use super::check::same_bits;
-use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// The application.
 pub static APP: App = App {
@@ -33,9 +32,10 @@ pub static APP: App = App {
         if rows < 3 || columns < 3 {
             return Err("a grid inside its edge needs at least 3 rows and 3 columns".to_owned());
         }
-        Ok(Box::new(Plate { rows, columns, steps }))
+        // The input, the two grids, and the serial answer to compare with.
+        let bytes = size::product(&[4, rows, columns, size_of::<f64>()]);
+        Ok(Problem::new(bytes, move |seed| Heating::new(Plate { rows, columns, steps }, seed)))
     },
-    ..App::BLANK
 };
 
 /// The size of the grid and the number of steps.
@@ -44,26 +44,6 @@ struct Plate {
     rows: usize,
     columns: usize,
     steps: usize,
-}
-
-impl Problem for Plate {
-    fn parameters(&self) -> String {
-        format!("{}x{}x{}", self.rows, self.columns, self.steps)
-    }
-
-    fn bytes(&self) -> u128 {
-        // The input, the two grids, and the serial answer to compare with.
-        size::product(&[4, self.rows, self.columns, size_of::<f64>()])
-    }
-
-    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
-        let mut random = Random::new(seed);
-        let input: Vec<f64> = (0..self.rows * self.columns).map(|_| random.next_signed()).collect();
-        let mut grids = Grids { now: input.clone(), next: input.clone() };
-        serial::spread(&mut grids, self);
-        let expected = std::mem::replace(&mut grids.now, input.clone());
-        Box::new(Heating { plate: *self, input, grids, expected })
-    }
 }
 
 /// The temperatures now, and room for the next ones.
@@ -85,6 +65,18 @@ struct Heating {
     input: Vec<f64>,
     grids: Grids,
     expected: Vec<f64>,
+}
+
+impl Heating {
+    fn new(plate: Plate, seed: u64) -> Heating {
+        let mut random = Random::new(seed);
+        let input: Vec<f64> =
+            (0..plate.rows * plate.columns).map(|_| random.next_signed()).collect();
+        let mut grids = Grids { now: input.clone(), next: input.clone() };
+        serial::spread(&mut grids, &plate);
+        let expected = std::mem::replace(&mut grids.now, input.clone());
+        Heating { plate, input, grids, expected }
+    }
 }
 
 impl Instance for Heating {

@@ -3,8 +3,8 @@
 //! A strip is its thread's own, in both grids; what its neighbours need of it, its first and its
 //! last row, they find in a pair of buffers beside it. There are two pairs, for even and for odd
 //! steps, so one barrier a step suffices: a strip writes the pair of step t + 2 only after all have
-//! passed the barrier of step t + 1, and no thread reads that of step t any more. The locks are never
-//! contended for that reason.
+//! passed the barrier of step t + 1, and no thread reads that of step t any more. The locks are
+//! never contended for that reason.
 
 use std::mem;
 use std::sync::{Barrier, PoisonError, RwLock};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::kernel::relax_strip;
 use super::{Grids, Plate};
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// The first and last rows of a strip.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! Fork-join of either library.
 
 use super::node::{Shape, work};
-use crate::apps::fork::Fork;
+use crate::fork::Fork;
 
 /// Visits a tree of the given height and counts its nodes.
 pub(super) fn count(fork: &impl Fork, shape: &Shape, height: usize) -> u64 {

@@ -6,39 +6,24 @@ mod check;
 mod fork_join;
 mod node;
 mod serial;
-
-use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use node::Shape;
 
 /// The application.
 pub static APP: App = App {
     name: "knary",
-    about: "a tree of height H and degree D, the first S children of a node in series and the rest in \
-        parallel",
+    about: "a tree of height H and degree D, the first S children of a node in series and the rest \
+        in parallel",
     syntax: "H,D,S",
     paper_size: "10,5,1",
     quick_size: "7,6,1",
     problem: |parameters| {
         let [height, degree, series] = size::numbers(parameters, ',', 0)?;
-        Ok(Box::new(Shape::new(height, degree, series)?))
+        let shape = Shape::new(height, degree, series)?;
+        Ok(Problem::new(0, move |_| Tree { shape, count: 0 }))
     },
     ..App::BLANK
 };
-
-impl Problem for Shape {
-    fn parameters(&self) -> String {
-        format!("{},{},{}", self.height, self.degree, self.series)
-    }
-
-    fn bytes(&self) -> u128 {
-        0
-    }
-
-    fn prepare(&self, _seed: u64) -> Box<dyn Instance> {
-        Box::new(Tree { shape: *self, count: 0 })
-    }
-}
 
 #[derive(Clone)]
 struct Tree {

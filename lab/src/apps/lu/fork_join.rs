@@ -5,7 +5,7 @@ use super::serial;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::{quarters, quarters_mut};
 use crate::apps::blocks::product::{self, LEAF_BLOCKS, multiply_subtract};
-use crate::apps::fork::Fork;
+use crate::fork::Fork;
 
 /// Replaces `a` by its factors.
 pub(super) fn factor(fork: &impl Fork, a: &mut [Block]) {

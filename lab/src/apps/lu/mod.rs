@@ -22,55 +22,35 @@ use std::time::Duration;
 use locksley_intervals::Root;
 
 use super::blocks::{self, Block, SIDE, layout};
-use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// The application.
 pub static APP: App = App {
     name: "lu",
-    about: "LU factors of a dense N by N matrix in 16 by 16 blocks, no pivoting; N is 16 times a power \
-        of two",
+    about: "LU factors of a dense N by N matrix in 16 by 16 blocks, no pivoting; N is 16 times \
+        a power of two",
     syntax: "N",
     paper_size: "2048",
     quick_size: "512",
     has_static: true,
     has_intervals: true,
-    problem: |parameters| Ok(Box::new(Square { blocks: blocks::blocks_along(parameters)? })),
-    ..App::BLANK
+    problem: |parameters| {
+        let blocks = blocks::blocks_along(parameters)?;
+        // The matrix, and its factors in a copy.
+        let bytes = size::product(&[2, blocks, blocks, size_of::<Block>()]);
+        Ok(Problem::new(bytes, move |seed| {
+            let matrix = dominant(blocks, seed);
+            Factoring { factors: matrix.clone(), matrix, seed }
+        }))
+    },
 };
 
-/// A square of blocks, this many each way.
-#[derive(Debug, Clone, Copy)]
-struct Square {
-    blocks: usize,
-}
-
-impl Problem for Square {
-    fn parameters(&self) -> String {
-        (self.blocks * SIDE).to_string()
-    }
-
-    fn bytes(&self) -> u128 {
-        // The matrix, and its factors in a copy.
-        size::product(&[2, self.blocks, self.blocks, size_of::<Block>()])
-    }
-
-    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
-        let matrix = dominant(self.blocks, seed);
-        let factors = matrix.clone();
-        Box::new(Factoring { matrix, factors, seed })
-    }
-}
-
-/// A random matrix with a diagonal that outweighs the rest of each row: it has factors without pivoting,
-/// and rounding does not grow in them.
+/// A random matrix with a diagonal that outweighs the rest of each row: it has factors without
+/// pivoting, and rounding does not grow in them.
 fn dominant(blocks: usize, seed: u64) -> Vec<Block> {
-    let mut random = Random::new(seed);
-    let mut matrix: Vec<Block> = (0..blocks * blocks)
-        .map(|_| Block(std::array::from_fn(|_| random.next_signed())))
-        .collect();
+    let mut matrix = blocks::random(blocks, &mut Random::new(seed));
     for along in 0..blocks {
         let block = &mut matrix[layout::index(along, along)];
         for i in 0..SIDE {

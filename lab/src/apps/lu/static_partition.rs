@@ -13,7 +13,7 @@ use super::kernel;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::{index, place};
 use crate::apps::blocks::product::multiply_subtract;
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// Blocks that are final, by their index.
 type Final<'a> = [OnceLock<&'a Block>];

@@ -7,51 +7,31 @@ mod static_partition;
 use std::time::Duration;
 
 use super::blocks::product::{self, multiply_add};
-use super::blocks::{self, Block, SIDE};
-use super::fork::fork_join;
+use super::blocks::{self, Block};
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// The application.
 pub static APP: App = App {
     name: "mm",
-    about: "the product of two dense N by N matrices in 16 by 16 blocks; N is 16 times a power of two",
+    about: "the product of dense N by N matrices in 16 by 16 blocks; N is 16 times a power of two",
     syntax: "N",
     paper_size: "1024",
     quick_size: "512",
     has_static: true,
-    problem: |parameters| Ok(Box::new(Square { blocks: blocks::blocks_along(parameters)? })),
+    problem: |parameters| {
+        let blocks = blocks::blocks_along(parameters)?;
+        let bytes = size::product(&[3, blocks, blocks, size_of::<Block>()]);
+        Ok(Problem::new(bytes, move |seed| {
+            let mut random = Random::new(seed);
+            let [a, b] = [(); 2].map(|()| blocks::random(blocks, &mut random));
+            let c = vec![Block::ZERO; a.len()];
+            Product { a, b, c, seed }
+        }))
+    },
     ..App::BLANK
 };
-
-/// A square of blocks, this many each way.
-#[derive(Debug, Clone, Copy)]
-struct Square {
-    blocks: usize,
-}
-
-impl Problem for Square {
-    fn parameters(&self) -> String {
-        (self.blocks * SIDE).to_string()
-    }
-
-    fn bytes(&self) -> u128 {
-        size::product(&[3, self.blocks, self.blocks, size_of::<Block>()])
-    }
-
-    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
-        let mut random = Random::new(seed);
-        let mut fill = || -> Vec<Block> {
-            (0..self.blocks * self.blocks)
-                .map(|_| Block(std::array::from_fn(|_| random.next_signed())))
-                .collect()
-        };
-        let (a, b) = (fill(), fill());
-        let c = vec![Block::ZERO; a.len()];
-        Box::new(Product { a, b, c, seed })
-    }
-}
 
 #[derive(Clone)]
 struct Product {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::{index, place};
 use crate::apps::blocks::product::multiply_add;
-use crate::runtimes::Team;
+use crate::team::Team;
 
 /// c += a·b; says how long it took.
 pub(super) fn multiply(team: &Team, c: &mut [Block], a: &[Block], b: &[Block]) -> Duration {

@@ -2,7 +2,7 @@
 
 use super::split::{Into, MERGE_LEAF, SORT_LEAF, middle, runs};
 use super::{kernel, serial};
-use crate::apps::fork::Fork;
+use crate::fork::Fork;
 
 /// Sorts `data` into one of the arrays; the other is left with parts of it.
 pub(super) fn sort(fork: &impl Fork, data: &mut [u32], scratch: &mut [u32], into: Into) {

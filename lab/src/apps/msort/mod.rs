@@ -7,15 +7,13 @@ mod intervals;
 pub(super) mod kernel;
 pub(super) mod serial;
 pub(super) mod split;
-
-use super::fork::fork_join;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
 
 /// The application.
 pub static APP: App = App {
     name: "msort",
-    about: "merge sort of N random integers (N, or NK, or NM), with a merge that is parallel as well",
+    about: "merge sort of N random integers (N, NK or NM), with a merge that is parallel as well",
     syntax: "N",
     paper_size: "32M",
     quick_size: "1M",
@@ -29,41 +27,19 @@ pub static APP: App = App {
         let [number] = size::numbers::<1>(digits, 'x', 1)?;
         let number =
             number.checked_mul(unit).ok_or_else(|| format!("'{parameters}' is too large"))?;
-        Ok(Box::new(Integers { number }))
+        // The input, the array that is sorted, and the one beside it.
+        let bytes = size::product(&[3, number, size_of::<u32>()]);
+        Ok(Problem::new(bytes, move |seed| {
+            let input = Random::new(seed).integers(number);
+            let content = check::content(&input);
+            // A copy, not zeros: memory that was never written costs a page fault in the first
+            // computation.
+            let (data, scratch) = (input.clone(), input.clone());
+            Sorting { input, data, scratch, content }
+        }))
     },
     ..App::BLANK
 };
-
-/// How many integers.
-#[derive(Debug, Clone, Copy)]
-struct Integers {
-    number: usize,
-}
-
-impl Problem for Integers {
-    fn parameters(&self) -> String {
-        match self.number {
-            n if n % (1 << 20) == 0 => format!("{}M", n >> 20),
-            n if n % (1 << 10) == 0 => format!("{}K", n >> 10),
-            n => n.to_string(),
-        }
-    }
-
-    fn bytes(&self) -> u128 {
-        // The input, the array that is sorted, and the one beside it.
-        size::product(&[3, self.number, size_of::<u32>()])
-    }
-
-    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
-        let mut random = Random::new(seed);
-        let input: Vec<u32> = (0..self.number).map(|_| random.next_u64() as u32).collect();
-        let content = check::content(&input);
-        // A copy, not zeros: memory that was never written costs a page fault in the first
-        // computation.
-        let (data, scratch) = (input.clone(), input.clone());
-        Box::new(Sorting { input, data, scratch, content })
-    }
-}
 
 #[derive(Clone)]
 struct Sorting {

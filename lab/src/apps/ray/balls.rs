@@ -9,7 +9,8 @@
 
 use std::f64::consts::TAU;
 
-use super::vector::Vector;
+use crate::apps::rendering::UP;
+use crate::apps::vector::Vector;
 
 /// A sphere.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +45,6 @@ pub(super) const BACKGROUND: Vector = Vector([0.078, 0.361, 0.753]);
 
 pub(super) const EYE: Vector = Vector([2.1, 1.3, 1.7]);
 pub(super) const LOOKS_AT: Vector = Vector::ZERO;
-pub(super) const UP: Vector = Vector([0.0, 0.0, 1.0]);
 /// How much of the height the eye sees, in degrees.
 pub(super) const ANGLE: f64 = 45.0;
 
@@ -85,8 +85,8 @@ fn grow(spheres: &mut Vec<Sphere>, sphere: Sphere, axis: Vector, depth: usize) {
     }
 }
 
-/// Where the children lie of a sphere with an axis that points up: at nine of the twelve corners of a
-/// cuboctahedron, without the three at its foot.
+/// Where the children lie of a sphere with an axis that points up: at nine of the twelve corners of
+/// a cuboctahedron, without the three at its foot.
 fn directions() -> [Vector; CHILDREN] {
     std::array::from_fn(|child| {
         let is_at_equator = child < 6;

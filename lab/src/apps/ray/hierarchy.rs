@@ -5,17 +5,11 @@
 use std::ops::Range;
 
 use super::balls::Sphere;
-use super::vector::Vector;
+use crate::apps::rendering::Ray;
+use crate::apps::vector::Vector;
 
 /// Spheres of a leaf, at most.
 const LEAF: usize = 4;
-
-/// Points from `origin` on, in `direction`, which has length one.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ray {
-    pub(super) origin: Vector,
-    pub(super) direction: Vector,
-}
 
 /// A sphere that a ray meets, and how far from its origin.
 #[derive(Debug, Clone, Copy, PartialEq)]

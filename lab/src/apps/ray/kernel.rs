@@ -1,15 +1,10 @@
 //! The colour of a pixel: one ray from the eye, and from where it meets something, one to each
 //! light and one for what is mirrored there, recursively.
 
-use super::Pixel;
 use super::balls::{self, Surface};
-use super::hierarchy::{Hierarchy, Ray};
-use super::vector::Vector;
-use super::view::View;
-
-/// Pixels of a leaf of the parallel versions: some tens of microseconds, or one where they show
-/// nothing.
-pub(super) const LEAF_PIXELS: usize = 16;
+use super::hierarchy::Hierarchy;
+use crate::apps::rendering::{Camera, Pixel, Ray, UP, View};
+use crate::apps::vector::Vector;
 
 /// How often light is mirrored before it is too faint to be followed.
 const MOST_MIRRORS: usize = 5;
@@ -24,12 +19,26 @@ struct End {
     surface: &'static Surface,
 }
 
-/// Computes the pixels from number `first` on, row by row. Never inlined, so that all versions
-/// execute the same code.
-#[inline(never)]
-pub(super) fn render(view: &View, first: usize, pixels: &mut [Pixel]) {
-    for (number, pixel) in (first..).zip(pixels) {
-        *pixel = trace(&view.spheres, view.ray(number), MOST_MIRRORS).0;
+/// The balls, and the eye.
+pub(super) struct Seen {
+    spheres: Hierarchy,
+    camera: Camera,
+}
+
+impl Seen {
+    /// The balls of that depth in a picture of these sides.
+    pub(super) fn new(depth: usize, sides: [usize; 2]) -> Seen {
+        let camera = Camera::new([balls::EYE, balls::LOOKS_AT], balls::ANGLE, sides);
+        Seen { spheres: Hierarchy::new(balls::spheres(depth)), camera }
+    }
+}
+
+impl View for Seen {
+    #[inline(never)]
+    fn render(&self, first: usize, pixels: &mut [Pixel]) {
+        for (number, pixel) in (first..).zip(pixels) {
+            *pixel = trace(&self.spheres, self.camera.ray(number, [0.0; 2]), MOST_MIRRORS).0;
+        }
     }
 }
 
@@ -75,7 +84,7 @@ fn end(spheres: &Hierarchy, ray: Ray) -> Option<End> {
     }
     floor.map(|distance| End {
         point: at(distance),
-        normal: if ray.direction.dot(balls::UP) < 0.0 { balls::UP } else { -balls::UP },
+        normal: if ray.direction.dot(UP) < 0.0 { UP } else { -UP },
         surface: &balls::FLOOR,
     })
 }
@@ -123,12 +132,12 @@ mod tests {
 
     #[test]
     fn the_floor_is_a_square_below_and_spheres_throw_shadows_on_it() {
-        let down = |x: f64| Ray { origin: Vector([x, 0.0, 4.0]), direction: -balls::UP };
+        let down = |x: f64| Ray { origin: Vector([x, 0.0, 4.0]), direction: -UP };
         assert_eq!(floor(down(11.0)), Some(4.5));
         assert_eq!(floor(down(13.0)), None);
-        assert_eq!(floor(Ray { direction: balls::UP, ..down(0.0) }), None);
+        assert_eq!(floor(Ray { direction: UP, ..down(0.0) }), None);
         let spheres = Hierarchy::new(balls::spheres(0));
-        let up = |x: f64| Ray { origin: Vector([x, 0.0, -0.5]), direction: balls::UP };
+        let up = |x: f64| Ray { origin: Vector([x, 0.0, -0.5]), direction: UP };
         assert!(is_shadowed(&spheres, up(0.3), 5.0) && !is_shadowed(&spheres, up(0.6), 5.0));
     }
 }

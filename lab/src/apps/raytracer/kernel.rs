@@ -1,12 +1,9 @@
 //! The colour of a pixel: the mean of four rays from the eye; from where each meets something, one
 //! goes to each lamp and one to what is mirrored there, recursively.
 
-use super::scene::{self, AMBIENT, LAMPS, Scene, Surface, UP};
-use crate::apps::ray::Pixel;
-use crate::apps::ray::vector::Vector;
-
-/// Pixels of a leaf of the parallel versions: some tens of microseconds.
-pub(super) const LEAF_PIXELS: usize = 16;
+use super::scene::{self, AMBIENT, LAMPS, Scene, Surface};
+use crate::apps::rendering::{Camera, Pixel, Ray, UP, View};
+use crate::apps::vector::Vector;
 
 /// How often light is mirrored before it is too faint to be followed.
 const MOST_MIRRORS: usize = 5;
@@ -19,62 +16,32 @@ const CLEARANCE: f64 = 1e-9;
 /// well.
 const PLACES: [[f64; 2]; 4] = [[-0.125, -0.375], [0.375, -0.125], [0.125, 0.375], [-0.375, 0.125]];
 
-/// A scene, and a picture plane before the eye.
+/// A scene, and the eye.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct Seen {
     scene: Scene,
-    width: usize,
-    /// From the eye to the upper left pixel's middle.
-    corner: Vector,
-    /// From a pixel to the next one in its row.
-    right: Vector,
-    /// From a pixel to the one below it.
-    down: Vector,
+    camera: Camera,
 }
 
-impl View {
-    /// The scene in a picture of that many pixels, which are square.
-    pub(super) fn new(scene: Scene, width: usize, height: usize) -> View {
-        let ahead = (scene::LOOKS_AT - scene::EYE).unit();
-        let right = ahead.cross(UP).unit();
-        let down = ahead.cross(right);
-        // At distance one, the whole height is twice the tangent of half the angle.
-        let pixel = 2.0 * (scene::ANGLE.to_radians() / 2.0).tan() / height as f64;
-        let (right, down) = (right * pixel, down * pixel);
-        let to_middle = |pixels: usize| (pixels as f64 - 1.0) / 2.0;
-        let corner = ahead - right * to_middle(width) - down * to_middle(height);
-        View { scene, width, corner, right, down }
-    }
-
-    /// The direction of the ray to that place in a pixel; pixels are numbered row by row.
-    fn direction(&self, number: usize, [across, along]: [f64; 2]) -> Vector {
-        let (row, column) = (number / self.width, number % self.width);
-        let (column, row) = (column as f64 + across, row as f64 + along);
-        (self.corner + self.right * column + self.down * row).unit()
+impl Seen {
+    /// The scene in a picture of these sides.
+    pub(super) fn new(scene: Scene, sides: [usize; 2]) -> Seen {
+        let camera = Camera::new([scene::EYE, scene::LOOKS_AT], scene::ANGLE, sides);
+        Seen { scene, camera }
     }
 }
 
-/// Computes the pixels from number `first` on, row by row. Never inlined, so that all versions
-/// execute the same code.
-#[inline(never)]
-pub(super) fn render(view: &View, first: usize, pixels: &mut [Pixel]) {
-    for (number, pixel) in (first..).zip(pixels) {
-        let light = PLACES
-            .map(|place| {
-                let ray = Ray { origin: scene::EYE, direction: view.direction(number, place) };
-                trace(&view.scene, ray, MOST_MIRRORS)
-            })
-            .into_iter()
-            .fold(Vector::ZERO, |sum, light| sum + light);
-        *pixel = (light * (1.0 / PLACES.len() as f64)).0;
+impl View for Seen {
+    #[inline(never)]
+    fn render(&self, first: usize, pixels: &mut [Pixel]) {
+        for (number, pixel) in (first..).zip(pixels) {
+            let light = PLACES
+                .map(|place| trace(&self.scene, self.camera.ray(number, place), MOST_MIRRORS))
+                .into_iter()
+                .fold(Vector::ZERO, |sum, light| sum + light);
+            *pixel = (light * (1.0 / PLACES.len() as f64)).0;
+        }
     }
-}
-
-/// Points from `origin` on, in `direction`, which has length one.
-#[derive(Debug, Clone, Copy)]
-struct Ray {
-    origin: Vector,
-    direction: Vector,
 }
 
 /// Where a ray ends.
@@ -217,23 +184,21 @@ mod tests {
 
     #[test]
     fn a_pixel_is_the_mean_of_four_rays_around_its_middle() {
-        let view = View::new(Scene::random(&mut Random::new(3)), 40, 30);
+        let view = Seen::new(Scene::random(&mut Random::new(3)), [40, 30]);
         let mut pixels = vec![[0.0; 3]; 40 * 30];
-        render(&view, 0, &mut pixels);
+        view.render(0, &mut pixels);
         let middle = (0..2).map(|axis| PLACES.iter().map(|place| place[axis]).sum::<f64>());
         assert_eq!(middle.collect::<Vec<_>>(), [0.0, 0.0]);
         for number in [0, 17 * 40 + 3, 20 * 40 + 20] {
             for (colour, &light) in pixels[number].iter().enumerate() {
-                let lights = PLACES.map(|place| {
-                    let direction = view.direction(number, place);
-                    trace(&view.scene, Ray { origin: scene::EYE, direction }, 5).0[colour]
-                });
+                let lights = PLACES
+                    .map(|place| trace(&view.scene, view.camera.ray(number, place), 5).0[colour]);
                 let mean = lights.iter().sum::<f64>() / 4.0;
                 assert!((light - mean).abs() < 1e-12);
             }
         }
         let ahead = (scene::LOOKS_AT - scene::EYE).unit();
-        let centre = view.direction(14 * 40 + 19, [0.5, 0.5]);
+        let centre = view.camera.ray(14 * 40 + 19, [0.5, 0.5]).direction;
         assert!((centre - ahead).length() < 1e-12);
     }
 }

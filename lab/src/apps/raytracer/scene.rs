@@ -1,7 +1,7 @@
 //! The scene: a large mirroring ball, and small ones of all colours around it, on a chequered floor
 //! without end.
 
-use crate::apps::ray::vector::Vector;
+use crate::apps::vector::Vector;
 use crate::random::Random;
 
 /// What a surface makes of the light.
@@ -41,7 +41,6 @@ pub(super) struct Scene {
 
 pub(super) const EYE: Vector = Vector([-1.5, -9.0, 3.2]);
 pub(super) const LOOKS_AT: Vector = Vector([0.0, 0.0, 0.7]);
-pub(super) const UP: Vector = Vector([0.0, 0.0, 1.0]);
 /// How much of the height the eye sees, in degrees.
 pub(super) const ANGLE: f64 = 40.0;
 

@@ -1,6 +1,6 @@
-//! Fork-join on an explicit Locksley worker. The forking worker goes on with the left half and merges both,
-//! so it is where the left one was sorted in any case; the right half goes to its place where that
-//! is another one. So there is no worst placement.
+//! Fork-join on an explicit Locksley worker. The forking worker goes on with the left half and
+//! merges both, so it is where the left one was sorted in any case; the right half goes to its
+//! place where that is another one. So there is no worst placement.
 
 use std::ops::Range;
 

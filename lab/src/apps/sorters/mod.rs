@@ -4,7 +4,8 @@
 //! neighbours into a new one. So the last mergers are alone with the machine; `msort` divides its
 //! merges, too.
 //!
-//! On intervals it is a graph with places: what is merged lies in the cache of the place that sorted it.
+//! On intervals it is a graph with places: what is merged lies in the cache of the place that
+//! sorted it.
 
 mod intervals;
 mod locksley;
@@ -36,7 +37,16 @@ pub static APP: App = App {
         if sorters > integers {
             return Err(format!("there is not an integer for each of {sorters} sorters"));
         }
-        Ok(Box::new(Division { integers, sorters, placement }))
+        // The input, the answer, and two runs of all integers: those that are merged, and what
+        // they become.
+        let bytes = size::product(&[4, integers, size_of::<u32>()])
+            .saturating_add(size::product(&[2, sorters, INTERVAL]));
+        let division = Division { integers, sorters, placement };
+        Ok(Problem::new(bytes, move |seed| {
+            let input = Random::new(seed).integers(integers);
+            let content = check::content(&input);
+            Sorting { division, input, answer: Vec::new(), content }
+        }))
     },
     ..App::BLANK
 };
@@ -51,26 +61,6 @@ struct Division {
 
 /// What an interval, with all that belongs to it, takes at the most, in bytes.
 const INTERVAL: usize = 512;
-
-impl Problem for Division {
-    fn parameters(&self) -> String {
-        format!("{}x{}{}", self.integers, self.sorters, self.placement.suffix())
-    }
-
-    fn bytes(&self) -> u128 {
-        // The input, the answer, and two runs of all integers: those that are merged, and what they
-        // become.
-        let integers = size::product(&[4, self.integers, size_of::<u32>()]);
-        integers.saturating_add(size::product(&[2, self.sorters, INTERVAL]))
-    }
-
-    fn prepare(&self, seed: u64) -> Box<dyn Instance> {
-        let mut random = Random::new(seed);
-        let input: Vec<u32> = (0..self.integers).map(|_| random.next_u64() as u32).collect();
-        let content = check::content(&input);
-        Box::new(Sorting { division: *self, input, answer: Vec::new(), content })
-    }
-}
 
 impl Division {
     /// The integers of a sorter.

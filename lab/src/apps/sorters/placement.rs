@@ -22,15 +22,6 @@ impl Placement {
         }
     }
 
-    /// How a size ends that has it.
-    pub(super) fn suffix(self) -> &'static str {
-        match self {
-            Placement::Best => "",
-            Placement::Worst => "-worst",
-            Placement::None => "-none",
-        }
-    }
-
     /// The place of a sorter, of so many: each place has its share of them, next to each other.
     pub(super) fn of_sorter(self, sorter: usize, sorters: usize, places: usize) -> Option<usize> {
         let place = (sorter as u128 * places as u128 / sorters as u128) as usize;
@@ -65,8 +56,10 @@ mod tests {
             [Some(2), Some(0)]
         );
         assert_eq!(Placement::None.of_merger(None, 3), None);
-        for placement in [Placement::Best, Placement::Worst, Placement::None] {
-            let size = format!("4x2{}", placement.suffix());
+        for (suffix, placement) in
+            [("", Placement::Best), ("-worst", Placement::Worst), ("-none", Placement::None)]
+        {
+            let size = format!("4x2{suffix}");
             assert_eq!(Placement::of(&size), Ok(("4x2", placement)));
         }
         assert!(Placement::of("4x2-best").is_err());

@@ -4,13 +4,12 @@ use locksley::task::Placement;
 use serde::Deserialize;
 
 use super::on_locksley::Locksley;
-use super::on_smol::Smol;
 use super::on_tokio::Tokio;
 use super::runtime::Networks;
 use super::subject::{Kind, Subject};
 use super::{networks, tasks};
-use crate::experiment::Readings;
-use crate::fault::{Fault, Outcome};
+use crate::experiment::Measured;
+use crate::fault::Fault;
 
 /// The runtime that has targets.
 pub(super) const OURS: &str = "locksley";
@@ -18,18 +17,15 @@ pub(super) const OURS: &str = "locksley";
 pub(super) const BASE: &str = "tokio";
 /// It has one worker.
 pub(super) const SINGLE: &str = "tokio-current";
-/// It has no channels.
-pub(super) const SMOL: &str = "smol";
 /// A program of its own, which has networks only.
 pub(super) const GO: &str = "go";
 
 /// The runtimes of this program: name, version, and what it is.
-pub(super) const LOCAL: [(&str, &str, &str); 5] = [
+pub(super) const LOCAL: [(&str, &str, &str); 4] = [
     (OURS, env!("CARGO_PKG_VERSION"), "what was unblocked goes to the worker that last ran it"),
     ("locksley-cur", env!("CARGO_PKG_VERSION"), "the same; to the worker that unblocked it"),
     (SINGLE, env!("LAB_TOKIO"), "tokio's scheduler for one thread, its semaphores and channels"),
     (BASE, env!("LAB_TOKIO"), "the same on its scheduler for several threads"),
-    (SMOL, env!("LAB_ASYNC_EXECUTOR"), "async-executor with async-lock's semaphore; no channels"),
 ];
 
 /// The metrics: of each message, task or whatever is counted.
@@ -66,7 +62,7 @@ impl Finding {
 
     /// What is recorded of it. The outer error: the answer is wrong; the inner one: it is no
     /// measurement of this subject.
-    pub(super) fn readings(self, of: Subject, seed: u64) -> Outcome<Result<Readings, String>> {
+    pub(super) fn readings(self, of: Subject, seed: u64) -> Measured {
         let (answer, right) = (self.answer, of.answer(seed));
         if answer != right {
             return Err(Fault::run(format!("the answer {answer} is wrong; it is {right}")));
@@ -89,7 +85,6 @@ impl Finding {
 pub(super) fn suits(runtime: &str, kind: Kind, workers: usize) -> Result<(), String> {
     match runtime {
         SINGLE if workers > 1 => Err(format!("{runtime} has one worker only")),
-        SMOL if kind.is_network() => Err(format!("{runtime} has no channels")),
         GO if !kind.is_network() => Err(format!("{runtime} has networks only")),
         _ => Ok(()),
     }
@@ -114,7 +109,6 @@ pub(super) fn measure(
         OURS => on(&Locksley::start(workers, Placement::Last)?, subject, seed),
         SINGLE => on(&Tokio::start(None)?, subject, seed),
         BASE => on(&Tokio::start(Some(workers))?, subject, seed),
-        SMOL => tasks::measure(&Smol::start(workers)?, subject, seed),
         _ => on(&Locksley::start(workers, Placement::Current)?, subject, seed),
     }
 }

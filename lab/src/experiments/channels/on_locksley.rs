@@ -20,7 +20,6 @@ impl Locksley {
 
 impl Runtime for Locksley {
     type Semaphore = Semaphore;
-    type Countdown = (usize, Semaphore);
 
     fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T {
         self.0.spawn_future(main).join().expect("the task returns")
@@ -47,18 +46,6 @@ impl Runtime for Locksley {
 
     fn add_permits(semaphore: &Semaphore, number: usize) {
         semaphore.add_permits(number);
-    }
-
-    fn countdown(signals: usize) -> (usize, Semaphore) {
-        (signals, Semaphore::new(0))
-    }
-
-    fn signal((_, sent): &(usize, Semaphore)) {
-        sent.add_permits(1);
-    }
-
-    async fn wait((signals, sent): &(usize, Semaphore)) {
-        sent.acquire_many(*signals).await.expect("it stays open").forget();
     }
 }
 

@@ -1,12 +1,10 @@
-//! tokio: its tasks, semaphores, and bounded channels for several senders; for signals an atomic
-//! number, and the last signal notifies.
+//! tokio: its tasks, semaphores, and bounded channels for several senders.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::runtime::Builder;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
 use super::runtime::{Networks, Runtime};
@@ -26,7 +24,6 @@ impl Tokio {
 
 impl Runtime for Tokio {
     type Semaphore = Semaphore;
-    type Countdown = (AtomicUsize, Notify);
 
     fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T {
         self.0.block_on(self.0.spawn(main)).expect("the task returns")
@@ -53,22 +50,6 @@ impl Runtime for Tokio {
 
     fn add_permits(semaphore: &Semaphore, number: usize) {
         semaphore.add_permits(number);
-    }
-
-    fn countdown(signals: usize) -> (AtomicUsize, Notify) {
-        (AtomicUsize::new(signals), Notify::new())
-    }
-
-    fn signal((left, done): &(AtomicUsize, Notify)) {
-        // Each signal is released to the last one, which releases all of them to the waiter.
-        if left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            done.notify_one();
-        }
-    }
-
-    async fn wait((_, done): &(AtomicUsize, Notify)) {
-        // A notification that comes before is kept.
-        done.notified().await;
     }
 }
 

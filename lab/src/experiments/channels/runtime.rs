@@ -8,9 +8,6 @@ use std::pin::Pin;
 pub(super) trait Runtime: Sized + 'static {
     /// Its semaphores.
     type Semaphore: Send + Sync + 'static;
-    /// What one of its tasks uses to wait for the signals of several others.
-    type Countdown: Send + Sync + 'static;
-
     /// Runs `main` as a task, on a worker, and waits for it.
     fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T;
 
@@ -28,13 +25,6 @@ pub(super) trait Runtime: Sized + 'static {
     fn acquire(semaphore: &Self::Semaphore) -> impl Future<Output = ()> + Send;
     /// Adds permits.
     fn add_permits(semaphore: &Self::Semaphore, number: usize);
-
-    /// What waits for so many signals.
-    fn countdown(signals: usize) -> Self::Countdown;
-    /// Sends one of them.
-    fn signal(countdown: &Self::Countdown);
-    /// Waits for all of them. There is one waiter.
-    fn wait(countdown: &Self::Countdown) -> impl Future<Output = ()> + Send;
 }
 
 /// A runtime that has networks of processes and channels.

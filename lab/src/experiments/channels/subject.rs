@@ -7,35 +7,29 @@ use crate::fault::{Fault, Outcome};
 const MOST: u64 = 1_000_000_000;
 /// The most processes or tasks that exist at once.
 const MOST_AT_ONCE: u64 = 10_000_000;
-/// How many processes one process feeds, or is fed by.
-pub(super) const FAN: usize = 100;
-
 /// What is measured; see [`KINDS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Stream,
     Ring,
-    Pipeline,
-    FanOut,
-    FanIn,
     Idle,
     Spawn,
     PingPong,
     Waiting,
-    Fork,
 }
 
-/// The kinds in their order: the name, what a figure counts, and what is measured.
+/// The kinds in their order: the name, what a figure counts, and what is measured. The last four
+/// are in earlier records only.
 pub(super) const KINDS: [(&str, &str, &str); 10] = [
     ("stream", "ns a message", "Numbers through a channel that holds 64, between two processes."),
     ("ring", "ns a hop", "One token goes round through channels that hold 8; all others wait."),
-    ("pipeline", "ns a message", "Numbers through a row of processes, each of which adds one."),
-    ("fan-out", "ns a message", "One process sends to 100 others, to each in turn."),
-    ("fan-in", "ns a message", "One process receives from 100 others, from each in turn."),
     ("idle", "bytes a process", "Processes wait in a row, each for a message of the one before."),
     ("spawn", "ns a task", "A task spawns an empty one and awaits it, again and again."),
     ("ping-pong", "ns a round trip", "Two tasks wake each other in turn, over two semaphores."),
     ("waiting", "bytes a task", "Tasks wait for one semaphore."),
+    ("pipeline", "ns a message", "Numbers through a row of processes, each of which adds one."),
+    ("fan-out", "ns a message", "One process sends to 100 others, to each in turn."),
+    ("fan-in", "ns a message", "One process receives from 100 others, from each in turn."),
     ("fork", "ns a thread", "A task creates threads, in Hood's sense, and awaits their signals."),
 ];
 
@@ -44,29 +38,20 @@ pub(super) const KINDS: [(&str, &str, &str); 10] = [
 pub(super) struct Subject {
     /// What.
     pub(super) kind: Kind,
-    /// How many processes a network has (a fan: besides the one that feeds them, or is fed); how
-    /// many threads are created at once; else 1.
+    /// How many processes a ring has; else 1.
     pub(super) width: u64,
-    /// How many messages there are (in each channel of a fan), how often the token goes round, how
-    /// many tasks or processes there are, or how often threads are created.
+    /// How many messages, tasks or processes there are, or how often the token goes round.
     pub(super) number: u64,
 }
 
 impl Kind {
     /// All of them.
-    pub(super) const ALL: [Kind; KINDS.len()] = {
-        use Kind::{FanIn, FanOut, Fork, Idle, PingPong, Pipeline, Ring, Spawn, Stream, Waiting};
-        [Stream, Ring, Pipeline, FanOut, FanIn, Idle, Spawn, PingPong, Waiting, Fork]
-    };
+    pub(super) const ALL: [Kind; 6] =
+        [Kind::Stream, Kind::Ring, Kind::Idle, Kind::Spawn, Kind::PingPong, Kind::Waiting];
 
     /// Its name in records and on the command line.
     pub(super) fn name(self) -> &'static str {
         KINDS[self as usize].0
-    }
-
-    /// What a figure of it counts.
-    pub(super) fn unit(self) -> &'static str {
-        KINDS[self as usize].1
     }
 
     /// Whether it is a network of processes and channels, and not tasks with semaphores.
@@ -82,38 +67,32 @@ impl Kind {
 
 impl Subject {
     /// The subject that a record names: the kind and its size, which is a number, or
-    /// `WIDTHxNUMBER` for rings, pipelines and threads.
+    /// `WIDTHxNUMBER` for rings.
     ///
     /// # Errors
     ///
     /// [`Fault::Input`] if there is no such kind, or not of this size.
     pub(super) fn find(name: &str) -> Outcome<Subject> {
         let (name, size) = name.split_once(' ').unwrap_or((name, ""));
-        plan::chosen("kind", &[name.to_owned()], &KINDS.map(|kind| kind.0), &[])?;
+        plan::chosen("kind", &[name.to_owned()], &Kind::ALL.map(Kind::name), &[])?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
         kind.and_then(|kind| Subject::of_size(kind, size)).ok_or_else(|| {
             Fault::input(format!(
-                "'{size}' is not a size of {name}: that is PROCESSESxN for rings and pipelines, \
-                 THREADSxROUNDS for fork, else N; at most {MOST} in all, {MOST_AT_ONCE} at once"
+                "'{size}' is not a size of {name}: that is PROCESSESxN for rings, else N; at most \
+                 {MOST} in all, {MOST_AT_ONCE} at once"
             ))
         })
     }
 
     fn of_size(kind: Kind, size: &str) -> Option<Subject> {
         let (width, number) = match kind {
-            Kind::Ring | Kind::Pipeline | Kind::Fork => {
-                let (width, number) = size.split_once('x')?;
-                (width.parse().ok()?, number)
-            }
-            Kind::Stream => (2, size),
-            Kind::FanOut | Kind::FanIn => (FAN as u64, size),
-            _ => (1, size),
+            Kind::Ring => size.split_once('x')?,
+            _ => ("1", size),
         };
-        let number: u64 = number.parse().ok()?;
+        let (width, number): (u64, u64) = (width.parse().ok()?, number.parse().ok()?);
         let all = number.checked_mul(width)?;
         let at_once = if kind.is_memory() { number } else { width };
-        let is_short = kind == Kind::Pipeline && width < 2;
-        let is_possible = !is_short && at_once <= MOST_AT_ONCE && (1..=MOST).contains(&all);
+        let is_possible = at_once <= MOST_AT_ONCE && (1..=MOST).contains(&all);
         is_possible.then_some(Subject { kind, width, number })
     }
 
@@ -125,10 +104,7 @@ impl Subject {
 
     /// By what the time or the memory is divided.
     pub(super) fn count(self) -> u64 {
-        match self.kind {
-            Kind::Stream | Kind::Pipeline => self.number,
-            _ => self.width * self.number,
-        }
+        self.width * self.number
     }
 
     /// What must come out, computed without processes or tasks. Networks: the sum of what is
@@ -136,26 +112,14 @@ impl Subject {
     /// Tasks: the sum of what they return; how often the ball was hit; how many went on.
     pub(super) fn answer(self, seed: u64) -> u64 {
         let Subject { kind, width, number } = self;
-        let sum = |numbers: &mut dyn Iterator<Item = u64>| {
-            let weighed = numbers.zip(1u64..).map(|(number, at)| number.wrapping_mul(at));
-            weighed.fold(0, u64::wrapping_add)
-        };
         match kind {
-            Kind::Stream | Kind::Pipeline => {
-                sum(&mut (0..number).map(|n| seed.wrapping_add(n + width - 2)))
-            }
+            Kind::Stream => (0..number).fold(0, |sum: u64, index| {
+                sum.wrapping_add(seed.wrapping_add(index).wrapping_mul(index + 1))
+            }),
             Kind::Ring => seed.wrapping_add((width * (width - 1) / 2).wrapping_mul(number + 1)),
-            Kind::FanOut => {
-                let one = |to| sum(&mut (0..number).map(|n| seed.wrapping_add(n * width + to)));
-                (0..width).map(one).fold(0, u64::wrapping_add)
-            }
-            Kind::FanIn => {
-                let rounds = (0..number).flat_map(|n| (0..width).map(move |from| (n, from)));
-                sum(&mut rounds.map(|(n, from)| seed.wrapping_add(from * number + n)))
-            }
             Kind::Spawn => seed.wrapping_mul(number).wrapping_add(number * (number - 1) / 2),
             Kind::PingPong => 2 * number,
-            Kind::Idle | Kind::Waiting | Kind::Fork => self.count(),
+            Kind::Idle | Kind::Waiting => self.count(),
         }
     }
 }

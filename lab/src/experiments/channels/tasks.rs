@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::measurement::Finding;
@@ -35,10 +35,6 @@ pub(super) fn measure<R: Runtime>(
         Kind::PingPong => Ok(runtime.run(async move {
             play::<R>(before).await;
             play::<R>(number).await
-        })),
-        Kind::Fork => Ok(runtime.run(async move {
-            fork::<R>(subject.width, before).await;
-            fork::<R>(subject.width, number).await
         })),
         _ => runtime.run(waiting::<R>(number)),
     }
@@ -113,36 +109,6 @@ async fn receive<R: Runtime>(table: Arc<Table<R>>, rounds: u64) {
         table.hit();
         R::add_permits(&table.pong, 1);
     }
-}
-
-/// What the threads of a round share.
-struct Round<R: Runtime> {
-    signals: R::Countdown,
-    /// How often each thread ran, in all rounds.
-    marks: Arc<[AtomicU32]>,
-}
-
-async fn fork<R: Runtime>(threads: u64, rounds: u64) -> Finding {
-    let marks: Arc<[AtomicU32]> = (0..threads).map(|_| AtomicU32::new(0)).collect();
-    let start = Instant::now();
-    for _ in 0..rounds {
-        let signals = R::countdown(marks.len());
-        let round = Arc::new(Round::<R> { signals, marks: marks.clone() });
-        for number in 0..marks.len() {
-            R::detach(signal(round.clone(), number));
-        }
-        R::wait(&round.signals).await;
-    }
-    let seconds = start.elapsed().as_secs_f64();
-    let ran = marks.iter().map(|mark| u64::from(mark.load(Ordering::Relaxed))).sum();
-    Finding::timed(ran, seconds)
-}
-
-async fn signal<R: Runtime>(round: Arc<Round<R>>, number: usize) {
-    // Each has a mark of its own, and its signal says that it was set.
-    let mark = &round.marks[number];
-    mark.store(mark.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    R::signal(&round.signals);
 }
 
 /// Tasks that wait.

@@ -1,136 +1,19 @@
 //! What is said of a record of the cliff.
 
-use std::collections::BTreeMap;
-
-use super::{BESIDE, BUSY_THREADS, COPIES, GRANTED, METERED, PROFILE, ROUNDS, WALL, crowds};
+pub(super) use super::found::Found;
+use super::found::Point;
+use super::{BUSY_THREADS, PROFILE};
 use crate::experiment::estimate::median;
 use crate::experiment::scaling::{self, SECONDS, SERIAL};
 use crate::experiment::text::{number, percent};
 use crate::experiment::{Chart, Record, Report, Section, Table};
 
-/// A utilization above this one is noise. Caches can make a parallel program a little faster than
-/// the serial one.
-const MOST_UTILIZATION: f64 = 1.2;
-/// Other programs are worth a warning from this share of the machine on.
-const DISTURBANCE: f64 = 0.03;
 /// A ceiling below this is drawn.
 const VISIBLE_CEILING: f64 = 0.985;
 const NAMES: [(&str, &str); 3] =
     [("rayon", "rayon"), ("locksley", "Locksley"), ("static", "static partitioning")];
 
-/// What was measured of a subject on a runtime with a number of workers.
-pub(super) struct Point<'a> {
-    /// Subject, runtime, and P.
-    pub(super) of: (&'a str, &'a str, usize),
-    /// The median of TP, and the longest over the shortest.
-    time: f64,
-    spread: f64,
-    /// T1/TP.
-    pub(super) speedup: f64,
-    /// T1/(PA·TP).
-    pub(super) utilization: f64,
-    /// The share of its speed that a serial copy keeps beside PA − 1 others.
-    pub(super) ceiling: f64,
-}
-
-impl Point<'_> {
-    /// False if other programs must have taken processors while T1 was measured.
-    pub(super) fn is_plausible(&self) -> bool {
-        self.utilization <= MOST_UTILIZATION
-    }
-
-    fn name(&self) -> String {
-        format!("{} at P = {}", self.of.0, self.of.2)
-    }
-}
-
-/// The readings of a repetition, by metric.
-type Repeat<'a> = BTreeMap<&'a str, f64>;
-
-/// All that a record says, sorted out once.
-pub(super) struct Found<'a> {
-    record: &'a Record,
-    /// Without the one beside busy threads.
-    subjects: Vec<&'a str>,
-    pub(super) points: Vec<Point<'a>>,
-}
-
-impl<'a> Found<'a> {
-    pub(super) fn of(record: &'a Record) -> Found<'a> {
-        let mut subjects: Vec<&str> = Vec::new();
-        let mut times: BTreeMap<(&str, &str, usize), Vec<f64>> = BTreeMap::new();
-        for it in record.samples.iter().filter(|it| it.metric == SECONDS && it.value > 0.0) {
-            if !it.subject.starts_with(BESIDE) && !subjects.contains(&it.subject.as_str()) {
-                subjects.push(&it.subject);
-            }
-            times.entry((&it.subject, &it.runtime, it.workers)).or_default().push(it.value);
-        }
-        let mut found = Found { record, subjects, points: Vec::new() };
-        for (&(subject, runtime, workers), all) in &times {
-            let work = times.get(&(subject, runtime, 1)).cloned();
-            let work = work.and_then(|mut work| median(&mut work));
-            let (mut times, Some(work)) = (all.clone(), work) else { continue };
-            if runtime == SERIAL || subject.starts_with(BESIDE) {
-                continue;
-            }
-            times.sort_by(f64::total_cmp);
-            let spread = times[times.len() - 1] / times[0];
-            let time = median(&mut times).expect("there is a time");
-            let speedup = work / time;
-            let utilization = speedup / record.machine.granted(workers);
-            let ceiling = found.ceiling(subject, workers);
-            let of = (subject, runtime, workers);
-            found.points.push(Point { of, time, spread, speedup, utilization, ceiling });
-        }
-        found
-    }
-
-    fn find(&self, subject: &str, runtime: &str, workers: usize) -> Option<&Point<'a>> {
-        self.points.iter().find(|it| it.of == (subject, runtime, workers))
-    }
-
-    /// A ceiling is what can be reached, so the best of each counts: a disturbance must not lower it.
-    fn ceiling(&self, subject: &str, workers: usize) -> f64 {
-        let least = |workers, metric| {
-            self.record.values(subject, SERIAL, workers, metric).into_iter().reduce(f64::min)
-        };
-        let copies = self.record.machine.granted(workers).ceil() as usize;
-        let share = || Some((least(1, SECONDS)? / least(copies, COPIES)?).min(1.0));
-        share().unwrap_or(1.0)
-    }
-
-    /// True if a point is not plausible: then nothing can be concluded from the record as a whole.
-    fn is_noisy(&self) -> bool {
-        !self.points.iter().all(Point::is_plausible)
-    }
-
-    /// The plausible points of a runtime with more workers than processors.
-    fn crowded(&self, runtime: &str) -> Vec<&Point<'a>> {
-        let capacity = self.record.machine.capacity();
-        let is_it = |it: &&Point<'_>| it.of.1 == runtime && it.of.2 as f64 > capacity;
-        self.points.iter().filter(is_it).filter(|it| it.is_plausible()).collect()
-    }
-
-    fn lowest(&self, runtime: &str) -> Option<&Point<'a>> {
-        let crowded = self.crowded(runtime);
-        crowded.into_iter().min_by(|a, b| a.utilization.total_cmp(&b.utilization))
-    }
-
-    /// Speed beside two busy threads over speed alone, with a worker for each processor.
-    pub(super) fn beside(&self) -> Vec<(String, f64)> {
-        let median = |subject: &str, runtime: &str| {
-            let name = self.record.samples.iter().find(|it| it.subject.starts_with(subject))?;
-            let workers = self.record.machine.processors;
-            self.record.median(&name.subject, runtime, workers, SECONDS)
-        };
-        let share = |runtime: &str| {
-            let share = median(&format!("{ROUNDS} "), runtime)? / median(BESIDE, runtime)?;
-            Some((runtime.to_owned(), share))
-        };
-        // The name with the longer beginning comes last in a record, so `rounds` is found first.
-        self.record.runtimes().into_iter().filter_map(share).collect()
-    }
-
+impl Found<'_> {
     /// What each has, and the speed that is left if the kernel treats all threads alike.
     fn pictures(&self) -> Vec<Chart> {
         let lowest = ["static"].into_iter().chain(self.record.runtimes());
@@ -227,37 +110,6 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The processors that the system had for this program while a subject was measured.
-    pub(super) fn granted(&self, subject: &str) -> Option<f64> {
-        let values = |metric: &'static str| {
-            let of_it = self.record.samples.iter().filter(move |it| it.subject == subject);
-            of_it.filter(move |it| it.metric == metric).map(|it| (it.repeat, it.value))
-        };
-        let seconds: BTreeMap<usize, f64> = values(METERED).collect();
-        let pairs = || values(GRANTED).filter_map(|it| Some((it.1, *seconds.get(&it.0)?)));
-        let all: f64 = pairs().map(|(_, seconds)| seconds).sum();
-        (all > 0.0).then(|| pairs().map(|(granted, seconds)| granted * seconds).sum::<f64>() / all)
-    }
-
-    /// What other programs took on average, if that is much; and the least and most that they left.
-    fn others(&self) -> (Option<String>, String) {
-        let capacity = self.record.machine.capacity();
-        let mut left: Vec<f64> = self.subjects.iter().filter_map(|it| self.granted(it)).collect();
-        left.sort_by(f64::total_cmp);
-        let [Some(least), Some(most)] = [left.first(), left.last()] else {
-            return (None, "What other programs took was not metered.".to_owned());
-        };
-        let taken = capacity - left.iter().sum::<f64>() / left.len() as f64;
-        let warning = format!(
-            "Other programs took {taken:.2} processors while this was measured. All figures suffer \
-             from that; measure again while nothing else runs."
-        );
-        let method = format!(
-            "Other programs left {least:.2} to {most:.2} of {capacity} processors, by subject."
-        );
-        ((taken > DISTURBANCE * capacity).then_some(warning), method)
-    }
-
     fn shares(&self) -> Table {
         let columns = ["runtime", "median", "worst", "where"];
         let mut table = Table::new("utilization with more workers than processors", &columns);
@@ -307,63 +159,6 @@ impl<'a> Found<'a> {
         }
         table
     }
-
-    /// Where the workers' time goes: figure 3 of the study.
-    pub(super) fn breakdown(&self) -> Table {
-        let title = "time relative to the first of the two, shares of the workers' time, and rates";
-        let columns = "|runtime|P|time|work|search|locks|steal attempts/s|voluntary switches/s\
-                       |involuntary/s";
-        let mut table = Table::new(title, &columns.split('|').collect::<Vec<_>>());
-        for &subject in &self.subjects {
-            for runtime in scaling::runtimes(self.record, subject) {
-                let mut first = None;
-                for workers in crowds(self.record.machine.processors) {
-                    let repeats = self.repeats(subject, runtime, workers);
-                    let mean = |value: &dyn Fn(&Repeat<'_>) -> Option<f64>| {
-                        let values: Vec<f64> = repeats.iter().filter_map(value).collect();
-                        (!values.is_empty())
-                            .then(|| values.iter().sum::<f64>() / values.len() as f64)
-                    };
-                    let per = |it: &Repeat<'_>, name: &str| {
-                        Some(it.get(name)? / it.get(WALL).or(it.get(SECONDS))?)
-                    };
-                    let rate = |name: &str| mean(&|it| per(it, name));
-                    let (Some(time), Some(locks)) =
-                        (mean(&|it| it.get(SECONDS).copied()), rate("lock seconds"))
-                    else {
-                        continue;
-                    };
-                    // A search that waits for a lock counts as that.
-                    let search = mean(&|it| {
-                        Some((per(it, "search seconds")? - per(it, "lock seconds")?).max(0.0))
-                    });
-                    let locks = (locks / workers as f64).min(1.0);
-                    let search = (search.unwrap_or(0.0) / workers as f64).min(1.0 - locks);
-                    let attempts = mean(&|it| Some(per(it, "steals")? + per(it, "failed steals")?));
-                    let rates =
-                        [attempts, rate("voluntary switches"), rate("involuntary switches")];
-                    let mut row = vec![subject.to_owned(), runtime.to_owned(), workers.to_string()];
-                    row.push(number(time / *first.get_or_insert(time)));
-                    row.extend([1.0 - search - locks, search, locks].map(percent));
-                    row.extend(rates.map(|rate| rate.map_or_else(String::new, number)));
-                    table.row(row);
-                }
-            }
-        }
-        table
-    }
-
-    /// The readings of each repetition.
-    fn repeats(&self, subject: &str, runtime: &str, workers: usize) -> Vec<Repeat<'_>> {
-        let mut repeats: BTreeMap<usize, Repeat<'_>> = BTreeMap::new();
-        for it in &self.record.samples {
-            if (it.subject.as_str(), it.runtime.as_str(), it.workers) == (subject, runtime, workers)
-            {
-                repeats.entry(it.repeat).or_default().insert(&it.metric, it.value);
-            }
-        }
-        repeats.into_values().collect()
-    }
 }
 
 /// The figures of rayon, Locksley and static partitioning in words.
@@ -398,20 +193,14 @@ pub(super) fn of(record: &Record) -> Report {
     let charts = |unit: &str, ideal: fn(f64) -> f64, value: fn(&Point<'_>) -> f64| {
         found.subjects.iter().map(|subject| found.chart(subject, unit, ideal, value)).collect()
     };
-    let section = |title: &str, about: &str, charts, tables| Section {
-        title: title.to_owned(),
-        about: about.to_owned(),
-        charts,
-        tables,
-    };
-    let speedups = section(
+    let speedups = Section::new(
         "Speedup over the number of workers",
-        "T1/TP, as in figure 1 of the Hood papers, each relative to its own T1. Up to the number of \
-         processors, more workers should be faster; beyond it, they should not be slower.",
+        "T1/TP, as in figure 1 of the Hood papers, each relative to its own T1. Up to the number \
+         of processors, more workers should be faster; beyond it, they should not be slower.",
         charts("speedup", |processors| processors, |it| it.speedup),
         vec![found.table("speedup, T1/TP", or_noise(|it| it.speedup))],
     );
-    let utilizations = section(
+    let utilizations = Section::new(
         "Utilization of the processors",
         "T1/(PA·TP): the share of the processors' time that goes into the work. Where it is above \
          1.2, other programs have disturbed the measurement of T1: noise.",
@@ -423,7 +212,7 @@ pub(super) fn of(record: &Record) -> Report {
             found.table("TP, the longest over the shortest", |it| number(it.spread)),
         ],
     );
-    let breakdown = section(
+    let breakdown = Section::new(
         "Where the time goes",
         "With as many workers as processors, and with twice as many. Times are by the clock on the \
          wall: a worker that is off its processor works, searches or waits for as long as that \
@@ -431,15 +220,16 @@ pub(super) fn of(record: &Record) -> Report {
         Vec::new(),
         vec![found.breakdown()],
     );
-    let times = section(
+    let times = Section::new(
         "Times with one worker, and with one for each processor",
-        "Table 2 of the papers. Ts is the serial program, T1 the parallel one with one worker. T∞ is \
-         the span, by the profiler with one worker; T1 in T1/T∞ is the profiler's too. The ceiling is \
-         the share of its speed that a serial copy keeps beside others, one for each processor.",
+        "Table 2 of the papers. Ts is the serial program, T1 the parallel one with one worker. T∞ \
+         is the span, by the profiler with one worker; T1 in T1/T∞ is the profiler's too. The \
+         ceiling is the share of its speed that a serial copy keeps beside others, one for each \
+         processor.",
         Vec::new(),
         vec![found.times()],
     );
-    let shares = section("More workers than processors", "", Vec::new(), vec![found.shares()]);
+    let shares = Section::new("More workers than processors", "", Vec::new(), vec![found.shares()]);
     Report {
         title: "the performance cliff".to_owned(),
         headline: found.headline(),
@@ -447,12 +237,12 @@ pub(super) fn of(record: &Record) -> Report {
         notes,
         sections: vec![shares, speedups, utilizations, times, breakdown],
         method: [
-            "All P workers have started before a time begins. Every answer is checked. Runtimes take \
-             turns; figures are medians, those of the breakdown means.",
+            "All P workers have started before a time begins. Every answer is checked. Runtimes \
+             take turns; figures are medians, those of the breakdown means.",
             "The static versions give each of P threads an equal share, with a barrier after each \
              phase. The kernel's time slices even out long phases.",
-            "For the ceiling, PA serial copies run side by side; their best time is compared with the \
-             best of one alone. No scheduler can win back what they lose.",
+            "For the ceiling, PA serial copies run side by side; their best time is compared with \
+             the best of one alone. No scheduler can win back what they lose.",
             &metered,
         ]
         .map(str::to_owned)

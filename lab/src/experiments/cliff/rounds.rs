@@ -27,8 +27,8 @@ pub(super) fn round(subject: &str) -> Outcome<Round> {
     read().ok_or_else(|| Fault::input(format!("'{subject}' has no round")))?.validate()
 }
 
-/// For how long rounds are repeated: beside busy threads, for longer than some turns of the kernel's
-/// scheduler.
+/// For how long rounds are repeated: beside busy threads, for longer than some turns of the
+/// kernel's scheduler.
 pub(super) fn time(plan: &Plan, subject: &str) -> Duration {
     let times = if subject.starts_with(BESIDE) { [2000, 400] } else { [1000, 100] };
     Duration::from_millis(times[usize::from(plan.quick)])
@@ -58,15 +58,16 @@ pub(super) fn beside<R>(subject: &str, measured: impl FnOnce() -> R) -> R {
 /// What the workers did, and the context switches of all threads.
 pub(super) fn counts(crew: &Crew) -> BTreeMap<&'static str, f64> {
     let mut counts = BTreeMap::new();
-    if let Some(effort) = crew.effort() {
-        counts.insert("steals", effort.steals as f64);
-        counts.insert("failed steals", effort.failed_steals as f64);
-        counts.insert("yields", effort.yields as f64);
-        counts.insert("sleeps", effort.sleeps as f64);
-        if let Some(times) = effort.times {
-            counts.insert("search seconds", times.hunting);
-            counts.insert("lock seconds", times.locks);
-        }
+    if let Some(pool) = crew.pool() {
+        let total = pool.stats().total();
+        counts.extend([
+            ("steals", total.steals as f64),
+            ("failed steals", total.failed_steals as f64),
+            ("yields", total.yields as f64),
+            ("sleeps", total.sleeps as f64),
+            ("search seconds", total.searching.as_secs_f64()),
+            ("lock seconds", total.lock_wait.as_secs_f64()),
+        ]);
     }
     if let Some(switches) = Switches::of_this_process() {
         counts.insert("voluntary switches", switches.voluntary as f64);

@@ -153,7 +153,7 @@ fn plans_have_the_papers_sizes_and_the_numbers_of_workers_that_tell_most() {
     }
     let all = cliff(&[ALL]).subjects(true).unwrap();
     for app in apps::ALL {
-        assert!(all.iter().any(|it| it.starts_with(&format!("{} ", app.name()))), "{}", app.name());
+        assert!(all.iter().any(|it| it.starts_with(&format!("{} ", app.name))), "{}", app.name);
     }
     assert_eq!(cliff(&["mm"]).subjects(true).unwrap(), ["mm 512"]);
     for wrong in ["nothing", "bfs"] {

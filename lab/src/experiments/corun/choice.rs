@@ -10,7 +10,7 @@ use crate::experiment::{Plan, plan as planning};
 use crate::fault::{Fault, Outcome};
 use crate::runtimes;
 
-/// The runtimes whose programs `peers/build` makes.
+/// The runtimes of the programs that `peers/build` makes.
 pub(super) const PEERS: [&str; 3] = ["onetbb", "libgomp", "libomp"];
 /// On the pairs of the target table.
 const ON_TARGETS: [&str; 7] = ["locksley", "rayon", "onetbb", ABP, BWS, "libgomp", "libomp"];

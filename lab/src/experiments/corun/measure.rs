@@ -16,6 +16,7 @@ use crate::corunner::repetition::{Line, Repetition};
 use crate::corunner::{RoundsLine, Stretch};
 use crate::experiment::Readings;
 use crate::fault::{Fault, Outcome};
+use crate::machine::Machine;
 
 /// Until a program is ready, it prepares its input and computes the answer once.
 const PREPARATION: Duration = Duration::from_secs(120);
@@ -24,92 +25,111 @@ const PREPARATION: Duration = Duration::from_secs(120);
 /// processors there are.
 const OVERTIME: Duration = Duration::from_secs(180);
 
-/// How long applications run.
+/// How long programs run that have to be told to stop.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
+pub(in crate::experiments) struct Extent {
     /// At least so many seconds.
-    pub(super) seconds: f64,
-    /// And so many computations of each that lie beside the other program.
-    pub(super) computations: usize,
+    pub(in crate::experiments) seconds: f64,
+    /// And so many computations of each that lie beside the other programs.
+    pub(in crate::experiments) computations: usize,
 }
 
 /// What a program did.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Run {
+pub(in crate::experiments) struct Run {
     /// Rounds or computations in a second.
-    pub(super) rate: f64,
+    pub(in crate::experiments) rate: f64,
     /// The times of the computations that count, in seconds; none for rounds.
-    pub(super) seconds: Vec<f64>,
+    pub(in crate::experiments) seconds: Vec<f64>,
     /// The computations that it completed; none for rounds.
-    pub(super) completed: usize,
+    completed: usize,
     /// When it ran, and what it used.
-    pub(super) stretch: Stretch,
+    stretch: Stretch,
 }
 
-/// Lets these programs begin at the same time: all repeat rounds for a fixed time, or, if there is
-/// an `extent`, all repeat applications until they are told to stop.
-pub(super) fn run(
+/// Lets these programs begin at the same time. The last `fixed` ones repeat rounds for a fixed
+/// time; the others repeat applications until they are told to stop, when those have ended, or else
+/// after the `extent`. Returns what each did, and the processors that other programs used.
+pub(in crate::experiments) fn side_by_side(
     commands: Vec<(String, Command)>,
-    extent: Option<Extent>,
-    processors: usize,
-) -> Outcome<Readings> {
+    fixed: usize,
+    extent: Extent,
+) -> Outcome<(Vec<Run>, Option<f64>)> {
     let mut company = Company::start(commands)?;
     company.wait_until_ready(PREPARATION)?;
     let meter = GrantMeter::start();
     company.signal()?;
-    let runs = hear(&mut company, extent)?;
-    let granted = meter.finish(processors);
+    let runs = hear(&mut company, fixed, extent)?;
+    let granted = meter.finish(Machine::here().capacity().floor().max(1.0) as usize);
     company.finish()?;
-    let mut readings = readings(&runs);
     // For the meter of this process, its children are others.
     let used: Option<f64> = runs.iter().map(|run| run.stretch.processor_seconds).sum();
-    if let Some((others, used)) = granted.others.zip(used) {
-        let others = (others.as_secs_f64() - used).max(0.0) / granted.wall.as_secs_f64();
-        readings.insert(OTHERS.to_owned(), others);
-    }
+    let others = granted
+        .others
+        .zip(used)
+        .map(|(others, used)| (others.as_secs_f64() - used).max(0.0) / granted.wall.as_secs_f64());
+    Ok((runs, others))
+}
+
+/// Measures these programs: rounds, or with an `extent` applications.
+pub(super) fn run(commands: Vec<(String, Command)>, extent: Option<Extent>) -> Outcome<Readings> {
+    let fixed = if extent.is_some() { 0 } else { commands.len() };
+    let extent = extent.unwrap_or(Extent { seconds: 0.0, computations: 0 });
+    let (runs, others) = side_by_side(commands, fixed, extent)?;
+    let mut readings = readings(&runs);
+    readings.extend(others.map(|others| (OTHERS.to_owned(), others)));
     Ok(readings)
 }
 
 /// The lines of all programs, until each has printed its last one.
-fn hear(company: &mut Company, extent: Option<Extent>) -> Outcome<Vec<Run>> {
+fn hear(company: &mut Company, fixed: usize, extent: Extent) -> Outcome<Vec<Run>> {
     let begun = Instant::now();
-    let deadline = begun + OVERTIME;
-    let mut done: Vec<Vec<Repetition>> = vec![Vec::new(); company.len()];
-    let mut ends: Vec<Option<(f64, Stretch)>> = vec![None; company.len()];
-    let mut is_told = false;
+    let deadline = begun + Duration::from_secs_f64(extent.seconds) + OVERTIME;
+    let (all, repeating) = (company.len(), company.len() - fixed);
+    let mut done: Vec<Vec<Repetition>> = vec![Vec::new(); all];
+    let mut ends: Vec<Option<(f64, Stretch)>> = vec![None; all];
+    let mut is_told = repeating == 0;
     while ends.iter().any(Option::is_none) {
         let (number, line) = company.hear(deadline)?;
-        match (line, extent) {
-            (None, _) if ends[number].is_some() => {}
-            (None, _) => return Err(company.complaint(number)),
-            (Some(line), None) => {
+        match line {
+            None if ends[number].is_some() => {}
+            None => return Err(company.complaint(number)),
+            Some(line) if number >= repeating => {
                 let RoundsLine { rounds_per_s, stretch, .. } = parse(&line)?;
                 ends[number] = Some((rounds_per_s, stretch));
+                // To the others, all of it is one computation.
+                done[number] = vec![Repetition { begun: stretch.begun, ended: stretch.ended }];
             }
-            (Some(line), Some(extent)) => {
-                match parse(&line)? {
-                    Line::Computation(repetition) => done[number].push(repetition),
-                    Line::End(stretch) => ends[number] = Some((0.0, stretch)),
-                }
-                let is_over = begun.elapsed().as_secs_f64() >= extent.seconds;
-                if !is_told && is_over && have_enough(&done, extent.computations) {
-                    company.signal()?;
-                    is_told = true;
-                }
-            }
+            Some(line) => match parse(&line)? {
+                Line::Computation(repetition) => done[number].push(repetition),
+                Line::End(stretch) if is_told => ends[number] = Some((0.0, stretch)),
+                Line::End(_) => return Err(Fault::run("it stopped before it was told to")),
+            },
+        }
+        let is_over = match fixed {
+            0 => begun.elapsed().as_secs_f64() >= extent.seconds,
+            _ => ends[repeating..].iter().all(Option::is_some),
+        };
+        if !is_told && is_over && (fixed > 0 || have_enough(&done, extent.computations)) {
+            (0..repeating).try_for_each(|number| company.tell(number))?;
+            is_told = true;
         }
     }
     let counted = overlapped(&done).into_iter().zip(done).zip(ends.into_iter().flatten());
-    let run = |((counted, done), (rate, stretch)): ((Vec<Repetition>, Vec<_>), _)| {
-        let seconds: Vec<f64> = counted.iter().map(Repetition::seconds).collect();
-        let rate = match (extent, mean(&seconds)) {
-            (None, _) => rate,
-            (Some(_), Some(mean)) => mean.recip(),
-            _ => return Err(Fault::run("no computation ran beside the others all the time")),
+    let run =
+        |(number, ((counted, done), (rate, stretch))): (usize, ((Vec<Repetition>, Vec<_>), _))| {
+            if number >= repeating {
+                return Ok(Run { rate, seconds: Vec::new(), completed: 0, stretch });
+            }
+            let seconds: Vec<f64> = counted.iter().map(Repetition::seconds).collect();
+            let mean = mean(&seconds).filter(|&mean| mean > 0.0).ok_or_else(|| {
+                Fault::run(
+                    "no computation ran beside the others all the time: give it more (--secs)",
+                )
+            })?;
+            Ok(Run { rate: mean.recip(), seconds, completed: done.len(), stretch })
         };
-        Ok(Run { rate, seconds, completed: done.len(), stretch })
-    };
-    counted.map(run).collect()
+    counted.enumerate().map(run).collect()
 }
 
 /// Whether each program has so many computations that will count, since all programs go on.

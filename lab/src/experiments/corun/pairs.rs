@@ -235,8 +235,8 @@ pub fn all(processors: usize, quick: bool) -> Vec<Pair> {
     pairs
 }
 
-/// The pairs that are measured with assists switched off: those of the target table whose programs
-/// are all on the runtime that is compared, or busy threads.
+/// The pairs that are measured with assists switched off: those of the target table of which the
+/// programs are all on the runtime that is compared, or busy threads.
 pub fn assists(all: &[Pair]) -> impl Iterator<Item = Pair> + '_ {
     let is_own = |pair: &&Pair| {
         let mut fixed = pair.programs.iter().filter_map(|program| program.runtime);

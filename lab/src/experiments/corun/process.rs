@@ -78,8 +78,8 @@ impl Company {
         }
     }
 
-    /// The next line of anybody, or that somebody's output has ended. Silence until the deadline is
-    /// a fault.
+    /// The next line of any process, or that the output of one has ended. Silence until the
+    /// deadline is a fault.
     pub(in crate::experiments) fn hear(&mut self, deadline: Instant) -> Outcome<Said> {
         match self.said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(said) => Ok(said),
@@ -91,7 +91,7 @@ impl Company {
         }
     }
 
-    /// Ends everybody's stdin, and waits until all have ended, and well.
+    /// Ends the stdin of each, and waits until all have ended, and well.
     pub(in crate::experiments) fn finish(mut self) -> Outcome<()> {
         for process in &mut self.processes {
             process.stdin = None;
@@ -211,6 +211,6 @@ mod tests {
         assert!(fault.to_string().contains("sleep 60"), "{fault}");
         let mut company = shells(&["echo steady"]);
         assert!(company.wait_until_ready(LONG).unwrap_err().to_string().contains("steady"));
-        assert!(Company::start(vec![("nobody".into(), Command::new("/nowhere/at/all"))]).is_err());
+        assert!(Company::start(vec![("nothing".into(), Command::new("/nowhere/at/all"))]).is_err());
     }
 }

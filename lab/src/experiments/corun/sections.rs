@@ -46,8 +46,7 @@ pub(super) fn of_part(found: &[Found], part: Part, [title, about]: [&str; 2]) ->
     }
     names.retain(|name| of_part.iter().all(|found| found.on(name).is_some()));
     let (charts, means) = averaged(&[("all", averages(&of_part, &names))]);
-    let (title, about) = (title.to_owned(), about.to_owned());
-    Section { title, about, charts, tables: vec![table(&of_part), means, switches] }
+    Section::new(title, about, charts, vec![table(&of_part), means, switches])
 }
 
 /// Charts and a table of averages.
@@ -150,17 +149,16 @@ pub(super) fn of_applications(found: &[Found]) -> Section {
     for kind in 1..=4 {
         row(format!("type {kind}"), &|app, other| pairs::execution_type(app, other) == kind);
     }
-    Section {
-        title: "Applications: the paper's figures".to_owned(),
-        about: "Averages over the pairs of each group on which all of these runtimes were measured. \
-                Types of executions: 1, an application of group 2 beside another; 2, one of group 2 \
-                beside one of group 1; 3, one of group 1 beside one of group 2; 4, one of group 1 \
-                beside another. The paper finds that 93 % of the context switches go to thieves \
-                with ABP and 32 % with BWS."
-            .to_owned(),
+    Section::new(
+        "Applications: the paper's figures",
+        "Averages over the pairs of each group on which all of these runtimes were \
+         measured. Types of executions: 1, an application of group 2 beside another; 2, one \
+         of group 2 beside one of group 1; 3, one of group 1 beside one of group 2; 4, one \
+         of group 1 beside another. The paper finds that 93 % of the context switches go to \
+         thieves with ABP and 32 % with BWS.",
         charts,
-        tables: vec![means, variations],
-    }
+        vec![means, variations],
+    )
 }
 
 /// The time of each application alone on `runtime`, relative to that on the baseline.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use locksley::Worker;
 
 use super::ground::Ground;
+use super::multiply::multiply;
 use super::tasks::{Case, Placed, Task, UNDIVIDED, Where, suits};
 use super::{KINDS, MULTIPLY, STRESS, UNBOUND};
 use crate::apps::msort::check;
@@ -12,11 +13,9 @@ use crate::experiment::{Readings, plan};
 use crate::fault::{Fault, Outcome};
 use crate::random::Random;
 
-/// The kind and the size that a subject names (bytes of an array, integers, rows of a matrix), and
-/// the level of caches if one was chosen.
-pub(super) fn parse(subject: &str) -> Outcome<(&str, usize, Option<&str>)> {
-    let mut words = subject.splitn(3, ' ');
-    let (kind, size) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+/// The kind and the size that a subject names: bytes of an array, integers, rows of a matrix.
+pub(super) fn parse(subject: &str) -> Outcome<(&str, usize)> {
+    let (kind, size) = subject.split_once(' ').unwrap_or((subject, ""));
     plan::chosen("kind", &[kind.to_owned()], &KINDS[..3], &[])?;
     let (least, most) = match kind {
         STRESS => (4, 1 << 32),
@@ -26,7 +25,7 @@ pub(super) fn parse(subject: &str) -> Outcome<(&str, usize, Option<&str>)> {
     };
     let size = size.parse().ok().filter(|size| (least..=most).contains(size));
     let why = || Fault::input(format!("the size of {kind} is a number from {least} to {most}"));
-    Ok((kind, size.ok_or_else(why)?, words.next()))
+    Ok((kind, size.ok_or_else(why)?))
 }
 
 /// Measures a program once, in the places of `ground`.
@@ -41,14 +40,12 @@ pub(super) fn measure(
         let why = format!("the tasks of {kind} wait for others, which {placement} cannot have");
         return Err(Fault::input(why));
     }
-    // Before there are workers, which are counted with the thread that starts them.
-    let counters = ground.counters().ok();
     let pool = ground.pool(placement, workers)?;
-    let case = Case::new(&pool, placement, ground.places.count(), seed, counters);
+    let case = Case::new(&pool, placement, ground.places.count(), seed);
     let readings = pool.install(|worker| match kind {
         STRESS => stress(worker, &case, size),
-        MULTIPLY => multiply(worker, &case, size),
-        _ => sort(worker, &case, size),
+        MULTIPLY => multiply(&case, size),
+        _ => sort(&case, size),
     });
     let mut readings = readings.map_err(Fault::Run)?;
     let unbound = if placement == UNDIVIDED { 0 } else { workers - pool.stats().bound_workers };
@@ -57,7 +54,7 @@ pub(super) fn measure(
 }
 
 /// Fills a part with random numbers: those that a sequence has from the `first` one on.
-fn fill<T>(part: &mut [T], case: &Case<'_>, first: usize, made: fn(u64) -> T) {
+pub(super) fn fill<T>(part: &mut [T], case: &Case<'_>, first: usize, made: fn(u64) -> T) {
     let mut random = Random::new(case.seed).ahead(first as u64);
     part.fill_with(|| made(random.next_u64()));
 }
@@ -86,7 +83,7 @@ pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Re
             ((own, piece), Box::new(task) as Task<'_>)
         })
     });
-    case.touch(worker, parts);
+    case.touch(parts);
     let total = AtomicU64::new(0);
     let add = |array: &Vec<u16>| _ = total.fetch_add(read(array), Ordering::Relaxed);
     let add = &add;
@@ -94,11 +91,10 @@ pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Re
         let tasks = (0..times).flat_map(|turn| {
             arrays.iter().enumerate().map(move |(own, array)| Placed {
                 place: (own, turn),
-                data: own,
                 task: Box::new(move || add(array)),
             })
         });
-        case.run(worker, tasks.collect())
+        case.run(tasks.collect())
     };
     let times = TIMES * (worker.workers() / case.places).max(1);
     // Once for the caches.
@@ -132,13 +128,13 @@ fn read(array: &[u16]) -> u64 {
 const LEAF: usize = 1 << 15;
 
 /// Merge sort of `size` integers: a merge finds its halves in the cache if they were sorted there.
-pub(super) fn sort(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Readings, String> {
+pub(super) fn sort(case: &Case<'_>, size: usize) -> Result<Readings, String> {
     let (mut data, mut scratch) = (vec![0; size], vec![0; size]);
     let root = Node { places: (0, case.places), depth: 0, index: 0 };
     let mut parts = Vec::new();
     leaves(case, (&mut data, &mut scratch), 0, root, &mut parts);
-    case.touch(worker, parts.into_iter());
-    let ((), readings) = case.time(|| sort_part(worker, case, &mut data, &mut scratch, root));
+    case.touch(parts.into_iter());
+    let ((), readings) = case.time(|| sort_part(case, &mut data, &mut scratch, root));
     fill(&mut scratch, case, 0, |number| number as u32);
     check::sorted(&data, check::content(&scratch))?;
     Ok(readings)
@@ -198,7 +194,7 @@ impl Node {
     }
 }
 
-fn sort_part(worker: &Worker, case: &Case<'_>, data: &mut [u32], scratch: &mut [u32], node: Node) {
+fn sort_part(case: &Case<'_>, data: &mut [u32], scratch: &mut [u32], node: Node) {
     if data.len() <= LEAF {
         return data.sort_unstable();
     }
@@ -207,11 +203,11 @@ fn sort_part(worker: &Worker, case: &Case<'_>, data: &mut [u32], scratch: &mut [
         let (low, high) = data.split_at_mut(middle);
         let (low_scratch, high_scratch) = scratch.split_at_mut(middle);
         locksley::in_place_scope(|scope| {
-            case.spawn(worker, scope, right.place(case.places), move |worker, _| {
-                sort_part(worker, case, high, high_scratch, right);
+            case.spawn(scope, right.place(case.places), move || {
+                sort_part(case, high, high_scratch, right);
             });
-            case.spawn(worker, scope, left.place(case.places), move |worker, _| {
-                sort_part(worker, case, low, low_scratch, left);
+            case.spawn(scope, left.place(case.places), move || {
+                sort_part(case, low, low_scratch, left);
             });
         });
     }
@@ -228,93 +224,6 @@ fn merge<'a>(mut left: &'a [u32], mut right: &'a [u32], out: &mut [u32]) {
         let run = if from_left { &mut left } else { &mut right };
         *slot = run[0];
         *run = &run[1..];
-    }
-}
-
-/// Rows and columns of a block.
-const BLOCK: usize = 128;
-
-/// Block matrix multiplication: tasks for the blocks of one row use the same rows of the first
-/// matrix. Integers wrap, so that the check is exact.
-pub(super) fn multiply(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Readings, String> {
-    let [mut a, mut b, mut product] = [(); 3].map(|()| vec![0; size * size]);
-    let blocks = size.div_ceil(BLOCK);
-    // Rows of blocks are placed as the tasks that use these rows of the first matrix.
-    let best = |row: usize| row * case.places / blocks;
-    let best = &best;
-    let parts =
-        [&mut a, &mut b, &mut product].into_iter().enumerate().flat_map(|(number, matrix)| {
-            matrix.chunks_mut(BLOCK * size).enumerate().map(move |(row, part)| {
-                let first = number * size * size + row * BLOCK * size;
-                let task = move || match number {
-                    2 => part.fill(0),
-                    _ => fill(part, case, first, |number| number as u32),
-                };
-                ((best(row), row), Box::new(task) as Task<'_>)
-            })
-        });
-    case.touch(worker, parts);
-    let (left, right) = (&a, &b);
-    let rows = product.chunks_mut(BLOCK * size).enumerate();
-    let tasks = rows.flat_map(|(row, rows)| {
-        columns(rows, size).into_iter().enumerate().map(move |(column, mut block)| {
-            let at = (row * BLOCK, column * BLOCK);
-            let task = move || add_products(&mut block, left, right, size, at);
-            // The second number differs for all tasks, and goes round the places by the columns.
-            let turn = column + row * blocks * case.places;
-            Placed { place: (best(row), turn), data: row, task: Box::new(task) }
-        })
-    });
-    let readings = case.run(worker, tasks.collect());
-    // Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes
-    // for one random vector with a probability of one half at the most.
-    let mut random = Random::new(case.seed).ahead(2 * (size * size) as u64);
-    let times = |matrix: &[u32], vector: &[u32]| -> Vec<u32> {
-        let row = |row: &[u32]| {
-            row.iter().zip(vector).fold(0_u32, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b)))
-        };
-        matrix.chunks(size).map(row).collect()
-    };
-    for _ in 0..20 {
-        let vector: Vec<u32> = (0..size).map(|_| random.next_u64() as u32).collect();
-        if times(&product, &vector) != times(&a, &times(&b, &vector)) {
-            return Err("the product is wrong".to_owned());
-        }
-    }
-    Ok(readings)
-}
-
-/// Rows of so many elements, as blocks: of each row one stretch.
-fn columns(rows: &mut [u32], size: usize) -> Vec<Vec<&mut [u32]>> {
-    let mut columns: Vec<Vec<&mut [u32]>> = Vec::new();
-    columns.resize_with(size.div_ceil(BLOCK), Vec::new);
-    for row in rows.chunks_mut(size) {
-        for (column, stretch) in columns.iter_mut().zip(row.chunks_mut(BLOCK)) {
-            column.push(stretch);
-        }
-    }
-    columns
-}
-
-/// One block of the product of two matrices, which begins there.
-fn add_products(
-    block: &mut [&mut [u32]],
-    a: &[u32],
-    b: &[u32],
-    size: usize,
-    (row, column): (usize, usize),
-) {
-    for from in (0..size).step_by(BLOCK) {
-        let until = (from + BLOCK).min(size);
-        for (offset, out) in block.iter_mut().enumerate() {
-            let left = &a[(row + offset) * size..][from..until];
-            for (factor, k) in left.iter().zip(from..) {
-                let right = &b[k * size + column..][..out.len()];
-                for (sum, element) in out.iter_mut().zip(right) {
-                    *sum = sum.wrapping_add(factor.wrapping_mul(*element));
-                }
-            }
-        }
     }
 }
 
@@ -355,7 +264,7 @@ mod tests {
     #[test]
     fn parts_are_filled_with_what_all_of_it_would_be_filled_with() {
         let pool = Pool::new(1).unwrap();
-        let case = Case::new(&pool, "best", 1, 7, None);
+        let case = Case::new(&pool, "best", 1, 7);
         let (mut all, mut parts) = ([0; 100], [0; 100]);
         fill(&mut all, &case, 0, |number| number as u32);
         for (number, part) in parts.chunks_mut(17).enumerate() {

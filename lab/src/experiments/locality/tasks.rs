@@ -1,39 +1,32 @@
 //! How tasks are placed: the variants of LASSI's study (Weibel, "An Advanced Scheduler for
 //! Intervals", 2010, "Best and Worst Locality"), and one without places.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use locksley::{Pool, Scope, Spawn, Worker};
 
-use super::counters::{self, Counters};
-use super::{HITS, MISSES, MS, OUT_OF_PLACE, TASKS};
-use crate::experiment::Readings;
+use super::{MS, OUT_OF_PLACE, TASKS};
+use crate::experiment::{Readings, named};
 use crate::random::{Random, mix};
 
 pub(super) const BEST: &str = "best";
 pub(super) const WORST: &str = "worst";
 pub(super) const RANDOM: &str = "random";
-pub(super) const MAILBOXES: &str = "mailboxes";
 pub(super) const SHARED_DEQUES: &str = "shared-deques";
 pub(super) const IGNORANT: &str = "ignorant";
-pub(super) const BY_DATA: &str = "ignorant-by-data";
-pub(super) const IN_TURN: &str = "ignorant-in-turn";
 pub(super) const UNDIVIDED: &str = "undivided";
 
 /// The placements, each with what it is, in the order of their turns.
-pub(super) const PLACEMENTS: [(&str, &str); 9] = [
+pub(super) const PLACEMENTS: [(&str, &str); 6] = [
     (BEST, "tasks that use the same data go to the same place"),
     (WORST, "tasks that use the same data go to different places"),
     (RANDOM, "tasks go to random places"),
-    (MAILBOXES, "as best, but also in the deque of the worker that spawns (Acar et al. 2000)"),
     (SHARED_DEQUES, "as best, by a scheduler with one deque for each place (LASSI)"),
     (IGNORANT, "no place is named; tasks are spawned in a random order; workers are bound"),
-    (BY_DATA, "the same, but tasks that use the same data are spawned one after the other"),
-    (IN_TURN, "the same, but tasks are spawned by their data in turn"),
-    (UNDIVIDED, "as ignorant, in a pool of one place, whose workers are not bound"),
+    (UNDIVIDED, "as ignorant, in a pool of one place, with workers that are not bound"),
 ];
 
 /// A task that waits for no other.
@@ -45,16 +38,15 @@ type Deque<'t> = Mutex<VecDeque<Task<'t>>>;
 /// the other: by so many places behind the best one it is placed worst.
 pub(super) type Where = (usize, usize);
 
-/// A task that waits for no other, and the data that it uses.
+/// A task that waits for no other.
 pub(super) struct Placed<'t> {
     pub(super) place: Where,
-    pub(super) data: usize,
     pub(super) task: Task<'t>,
 }
 
 /// True if the placement can have tasks of this kind: those of the sort wait for others.
 pub(super) fn suits(placement: &str, kind: &str) -> bool {
-    kind != "sort" || ![SHARED_DEQUES, BY_DATA, IN_TURN].contains(&placement)
+    kind != "sort" || placement != SHARED_DEQUES
 }
 
 /// How a computation places its tasks.
@@ -63,9 +55,8 @@ pub(super) struct Case<'p> {
     pub(super) placement: &'p str,
     pub(super) places: usize,
     pub(super) seed: u64,
-    pub(super) counters: Mutex<Option<Counters>>,
     tasks: AtomicU64,
-    /// Tasks that mailboxes and shared deques had run in other places.
+    /// Tasks that shared deques had run in other places.
     elsewhere: AtomicU64,
 }
 
@@ -74,46 +65,32 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'p> Case<'p> {
-    pub(super) fn new(
-        pool: &'p Pool,
-        placement: &'p str,
-        places: usize,
-        seed: u64,
-        counters: Option<Counters>,
-    ) -> Case<'p> {
+    pub(super) fn new(pool: &'p Pool, placement: &'p str, places: usize, seed: u64) -> Case<'p> {
         let [tasks, elsewhere] = [0, 0].map(AtomicU64::new);
-        Case { pool, placement, places, seed, counters: Mutex::new(counters), tasks, elsewhere }
+        Case { pool, placement, places, seed, tasks, elsewhere }
     }
 
-    /// What `compute` returns; with its time, its tasks, those of them that were taken out of a
-    /// place, and hits and misses of caches.
+    /// What `compute` returns; with its time, its tasks, and those of them that were taken out of a
+    /// place.
     pub(super) fn time<R>(&self, compute: impl FnOnce() -> R) -> (R, Readings) {
         let now = || {
-            // Mailboxes are emptied by workers of other places, too, which is counted apart.
-            let by_pool = match self.placement {
-                MAILBOXES => 0,
-                _ => self.pool.stats().total().out_of_place,
-            };
+            let by_pool = self.pool.stats().total().out_of_place;
             let out_of_place = by_pool + self.elsewhere.load(Ordering::Relaxed);
             [self.tasks.load(Ordering::Relaxed), out_of_place]
         };
-        let counted = || lock(&self.counters).as_mut().and_then(Counters::read);
-        let ([tasks, out], counts, start) = (now(), counted(), Instant::now());
+        let ([tasks, out], start) = (now(), Instant::now());
         let result = compute();
         let ms = start.elapsed().as_secs_f64() * 1e3;
-        let counts = counters::between(counts, counted());
         let [all_tasks, all_out] = now();
         let (tasks, out) = ((all_tasks - tasks) as f64, (all_out - out) as f64);
-        let counts = counts.into_iter().flat_map(|counts| [HITS, MISSES].into_iter().zip(counts));
-        let readings = [(MS, ms), (TASKS, tasks), (OUT_OF_PLACE, out)].into_iter().chain(counts);
-        (result, readings.map(|(name, value)| (name.to_owned(), value)).collect())
+        (result, named([(MS, ms), (TASKS, tasks), (OUT_OF_PLACE, out)]))
     }
 
     /// The place that is named for a task, if any is.
     pub(super) fn place(&self, (best, turn): Where) -> Option<usize> {
         let random = || mix(self.seed ^ mix((best as u64) << 32 | turn as u64));
         match self.placement {
-            BEST | MAILBOXES | SHARED_DEQUES => Some(best),
+            BEST | SHARED_DEQUES => Some(best),
             WORST => Some((best + turn) % self.places),
             RANDOM => Some((random() % self.places as u64) as usize),
             _ => None,
@@ -123,82 +100,36 @@ impl<'p> Case<'p> {
     /// Spawns a task.
     pub(super) fn spawn<'scope>(
         &'scope self,
-        worker: &Worker,
         scope: &Scope<'scope>,
         place: Where,
-        task: impl FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
+        task: impl FnOnce() + Send + 'scope,
     ) {
         self.tasks.fetch_add(1, Ordering::Relaxed);
-        match (self.placement, self.place(place)) {
-            (MAILBOXES, Some(place)) => self.post(worker, scope, place, task),
-            (_, Some(place)) => scope.spawn_with(Spawn::Near(place), task),
-            (_, None) => scope.spawn(move |scope| on_worker(|worker| task(worker, scope))),
+        match self.place(place) {
+            Some(place) => scope.spawn_with(Spawn::Near(place), |_, _| task()),
+            None => scope.spawn(|_| task()),
         }
-    }
-
-    /// Mailboxes (Acar, Blelloch and Blumofe, "The data locality of work stealing", SPAA 2000,
-    /// "Locality-guided work stealing"): a task lies in the deque of the worker that spawns it, and
-    /// in the mailbox of its place; what comes to it first runs it. Here each place has a mailbox.
-    fn post<'scope>(
-        &'scope self,
-        worker: &Worker,
-        scope: &Scope<'scope>,
-        place: usize,
-        task: impl FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
-    ) {
-        let task = move |worker: &Worker, scope: &Scope<'scope>| {
-            self.elsewhere.fetch_add(u64::from(worker.place() != place), Ordering::Relaxed);
-            task(worker, scope);
-        };
-        if place == worker.place() {
-            return scope.spawn(move |scope| on_worker(|worker| task(worker, scope)));
-        }
-        let letter = Arc::new(Mutex::new(Some(task)));
-        let open = move |worker: &Worker, scope: &Scope<'scope>| {
-            let task = lock(&letter).take();
-            if let Some(task) = task {
-                task(worker, scope);
-            }
-        };
-        let opened = open.clone();
-        scope.spawn(move |scope| on_worker(|worker| opened(worker, scope)));
-        scope.spawn_with(Spawn::Near(place), open);
     }
 
     /// Runs tasks that wait for no other, in the placement's order, and times that.
-    pub(super) fn run(&self, worker: &Worker, mut tasks: Vec<Placed<'_>>) -> Readings {
-        self.arrange(&mut tasks);
+    pub(super) fn run(&self, mut tasks: Vec<Placed<'_>>) -> Readings {
+        if let IGNORANT | UNDIVIDED = self.placement {
+            Random::new(mix(self.seed)).shuffle(&mut tasks);
+        }
         let compute = || match self.placement {
-            SHARED_DEQUES => self.share(worker, tasks),
+            SHARED_DEQUES => self.share(tasks),
             _ => locksley::in_place_scope(|scope| {
                 for Placed { place, task, .. } in tasks {
-                    self.spawn(worker, scope, place, |_, _| task());
+                    self.spawn(scope, place, task);
                 }
             }),
         };
         self.time(compute).1
     }
 
-    /// Puts tasks for which no place is named into the order in which they are spawned.
-    fn arrange(&self, tasks: &mut Vec<Placed<'_>>) {
-        match self.placement {
-            IGNORANT | UNDIVIDED => Random::new(mix(self.seed)).shuffle(tasks),
-            BY_DATA => tasks.sort_by_key(|task| task.data),
-            IN_TURN => {
-                let mut seen = BTreeMap::new();
-                tasks.sort_by_cached_key(|task| {
-                    let round = seen.entry(task.data).or_insert(0);
-                    *round += 1;
-                    (*round, task.data)
-                });
-            }
-            _ => {}
-        }
-    }
-
     /// LASSI's scheduler ("Work-Stealing Places"): one deque for each place, which its workers
     /// share, and random victims among the other places.
-    fn share(&self, _: &Worker, tasks: Vec<Placed<'_>>) {
+    fn share(&self, tasks: Vec<Placed<'_>>) {
         self.tasks.fetch_add(tasks.len() as u64, Ordering::Relaxed);
         let deques: Vec<_> = (0..self.places).map(|_| Deque::default()).collect();
         for Placed { place: (best, _), task, .. } in tasks {
@@ -229,7 +160,7 @@ impl<'p> Case<'p> {
     /// Writes data for the first time, in parts. Memory comes from next to the processor that
     /// writes it first (Linux, "NUMA memory policy"), so each part is filled by a worker of the
     /// place that the placement names for it; by any worker if none is named, or it has none.
-    pub(super) fn touch<'t>(&self, _: &Worker, parts: impl Iterator<Item = (Where, Task<'t>)>) {
+    pub(super) fn touch<'t>(&self, parts: impl Iterator<Item = (Where, Task<'t>)>) {
         let any = self.places;
         let queues: Vec<_> = (0..=any).map(|_| Deque::default()).collect();
         for (place, fill) in parts {
@@ -249,43 +180,38 @@ impl<'p> Case<'p> {
     }
 }
 
-/// Calls `task` with the worker that the calling thread is.
-fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
-    Worker::with_current(|current| task(current.expect("tasks run on workers")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use locksley::places::Places;
 
     /// A case of two places on four processors.
-    fn with_case(placement: &str, workers: usize, test: impl FnOnce(&Worker, &Case<'_>) + Send) {
+    fn with_case(placement: &str, workers: usize, test: impl FnOnce(&Case<'_>) + Send) {
         let sets = ["0-1", "2-3"].map(|set| set.parse().unwrap());
         let places = Places::given(&(0..4).collect(), sets).unwrap();
         let pool = Pool::builder().workers(workers).places(places).build().unwrap();
-        let case = Case::new(&pool, placement, 2, 7, None);
-        pool.install(|worker| test(worker, &case));
+        let case = Case::new(&pool, placement, 2, 7);
+        pool.install(|_| test(&case));
     }
 
     #[test]
     fn the_best_stays_the_worst_goes_round_and_random_is_even() {
         let places = |placement: &str, best| -> Vec<_> {
             let mut places = Vec::new();
-            with_case(placement, 1, |_, case| {
+            with_case(placement, 1, |case| {
                 places = (0..3000).map(|turn| case.place((best, turn))).collect();
             });
             places
         };
         for best in 0..2 {
-            for placement in [BEST, MAILBOXES, SHARED_DEQUES] {
+            for placement in [BEST, SHARED_DEQUES] {
                 assert!(places(placement, best).iter().all(|&place| place == Some(best)));
             }
             assert!(places(WORST, best).windows(2).all(|two| two[0] != two[1]));
             let random = places(RANDOM, best);
             let first = random.iter().filter(|&&it| it == Some(0)).count();
             assert!((1350..1650).contains(&first), "{first}");
-            for placement in [IGNORANT, BY_DATA, IN_TURN, UNDIVIDED] {
+            for placement in [IGNORANT, UNDIVIDED] {
                 assert!(places(placement, best).iter().all(Option::is_none));
             }
         }
@@ -294,7 +220,7 @@ mod tests {
     #[test]
     fn each_part_is_filled_once_and_where_its_placement_says() {
         for (workers, placement) in [(4, BEST), (4, WORST), (4, RANDOM), (4, IGNORANT), (1, BEST)] {
-            with_case(placement, workers, |worker, case| {
+            with_case(placement, workers, |case| {
                 let filled = Mutex::new(Vec::new());
                 let parts = (0..200).map(|number| {
                     let (place, filled) = ((number % 2, number), &filled);
@@ -304,7 +230,7 @@ mod tests {
                     };
                     (place, Box::new(fill) as Task<'_>)
                 });
-                case.touch(worker, parts);
+                case.touch(parts);
                 let mut filled = filled.into_inner().unwrap();
                 filled.sort_unstable();
                 assert!(filled.iter().map(|part| part.0).eq(0..200), "{placement}");
@@ -328,22 +254,5 @@ mod tests {
             assert_eq!(shuffled, in_order);
         }
         assert!(first.iter().all(|times| (50..200).contains(times)), "{first:?}");
-    }
-
-    #[test]
-    fn tasks_come_by_their_data_or_in_turn() {
-        let given = [(1, 0), (0, 1), (1, 2), (2, 3), (0, 4), (1, 5)];
-        let arranged = |placement: &str| -> Vec<(usize, usize)> {
-            let placed = |(data, turn)| Placed { place: (0, turn), data, task: Box::new(|| ()) };
-            let mut tasks = given.map(placed).into_iter().collect();
-            with_case(placement, 1, |_, case| case.arrange(&mut tasks));
-            tasks.iter().map(|task| (task.data, task.place.1)).collect()
-        };
-        assert_eq!(arranged(BEST), given);
-        assert_eq!(arranged(BY_DATA), [(0, 1), (0, 4), (1, 0), (1, 2), (1, 5), (2, 3)]);
-        assert_eq!(arranged(IN_TURN), [(0, 1), (1, 0), (2, 3), (0, 4), (1, 2), (1, 5)]);
-        let mut shuffled = arranged(IGNORANT);
-        shuffled.sort_by_key(|task| task.1);
-        assert_eq!(shuffled, given);
     }
 }

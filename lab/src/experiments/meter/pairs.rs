@@ -1,5 +1,5 @@
-//! The computations that `meter` measures, each in turn on a pool without a profiler and on one with
-//! a profiler.
+//! The computations that `meter` measures, each in turn on a pool without a profiler and on one
+//! with a profiler.
 
 use std::hint::black_box;
 use std::ops::RangeInclusive;
@@ -13,7 +13,8 @@ use crate::experiment::estimate::median;
 use crate::experiments::calibration;
 use crate::experiments::forkjoin::local;
 use crate::fault::{Fault, Outcome};
-use crate::rounds::{Round, run_leaf};
+use crate::leaf;
+use crate::rounds::Round;
 use crate::runtimes::{self, Profiled};
 
 /// The most pairs of a process. Beyond, another process tells more than another pair.
@@ -112,7 +113,8 @@ type Computed = Result<Duration, String>;
 /// Times of pairs, in nanoseconds: without a profiler, and with one.
 type Pairs = Result<Vec<[f64; 2]>, String>;
 
-/// Pairs of computations, next to each other in time: at least two; in half of them the profiled one comes first.
+/// Pairs of computations, next to each other in time: at least two; in half of them the profiled
+/// one comes first.
 fn pairs(most: usize, time: Duration, mut compute: impl FnMut(Profiler) -> Computed) -> Pairs {
     let mut nanos = |on| compute(on).map(|time| time.as_secs_f64() * 1e9);
     // Once for the caches.
@@ -144,8 +146,8 @@ impl Pools {
         }
     }
 
-    /// Computes `task` on a worker, and checks its answer and, where there is a number of forks, that
-    /// the profiler has counted them. The time does not include the profiler's report.
+    /// Computes `task` on a worker, and checks its answer and, where there is a number of forks,
+    /// that the profiler has counted them. The time does not include the profiler's report.
     fn compute(
         &self,
         on: Profiler,
@@ -203,7 +205,7 @@ fn fibonacci(
 }
 
 fn tree_of_leaves(pools: &Pools, time: Duration, leaves: u64, nanos: u64) -> Pairs {
-    let leaf = calibration::times_within(nanos, run_leaf);
+    let leaf = calibration::times_within(nanos, leaf::run);
     let round = Round { leaf, chunks: leaves, serial: 0 };
     let expected = (round.sum(1), Some(leaves - 1));
     pairs(PAIRS, time, |on| pools.compute(on, expected, |worker| round.once_on(worker)))

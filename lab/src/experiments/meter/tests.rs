@@ -1,5 +1,6 @@
 //! Figures of a made-up record, and plans.
 
+use super::report::{kind_of, percent, rows};
 use super::*;
 use crate::experiment::record::Sample;
 use crate::random::DEFAULT_SEED;

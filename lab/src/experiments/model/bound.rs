@@ -1,5 +1,5 @@
-//! The model T = c1·T1/PA + c∞·T∞·P/PA: its constants by least squares, and the curve under which no
-//! point should lie.
+//! The model T = c1·T1/PA + c∞·T∞·P/PA: its constants by least squares, and the curve under which
+//! no point should lie.
 //!
 //! With x = P·T∞/T1, the normalized number of processes, and U = T1/(PA·T), the utilization, the
 //! model says 1 = c1·U + c∞·x·U. This is what is fitted: its errors are relative to the measured

@@ -2,12 +2,12 @@
 
 use super::bound::{self, Fit, Point, TARGET};
 use super::granted::{self, Beside};
-use super::{ALONE, CALIBRATION, PROFILED};
-use crate::experiment::estimate::Estimate;
+use super::points::{points, subjects, work_and_span};
+use super::{ALONE, CALIBRATION};
 use crate::experiment::record::Sample;
 use crate::experiment::report::{Chart, Lines};
 use crate::experiment::text::number;
-use crate::experiment::{Cell, Record, Report, Section, Table};
+use crate::experiment::{Record, Report, Section, Table};
 
 const METHOD: [&str; 4] = [
     "Rotations through everything; figures are medians. Every answer is checked. Each time is the \
@@ -37,14 +37,13 @@ pub(super) fn report(record: &Record) -> Report {
             sections.push(section(record, name, points, fit.as_ref()));
         }
     }
-    sections.push(Section {
-        title: "Work, span and constants".to_owned(),
-        about: "T1 with one worker that is alone; T∞ and the T1 of T1/T∞ by the profiler with \
-                one worker. The constants by least squares, with 95 % intervals over inputs."
-            .to_owned(),
-        tables: vec![inputs(record), constants(&points)],
-        ..Section::default()
-    });
+    sections.push(Section::new(
+        "Work, span and constants",
+        "T1 with one worker that is alone; T∞ and the T1 of T1/T∞ by the profiler with \
+         one worker. The constants by least squares, with 95 % intervals over inputs.",
+        Vec::new(),
+        vec![inputs(record), constants(&points)],
+    ));
     sections.push(comparison(record, rate));
     Report {
         title: "Hood's model".to_owned(),
@@ -54,65 +53,6 @@ pub(super) fn report(record: &Record) -> Report {
         method: METHOD.map(str::to_owned).to_vec(),
         ..Report::default()
     }
-}
-
-/// T1 and T∞ of a subject, and T1/T∞ as the profiler has both: what profiling costs is in both.
-fn work_and_span(record: &Record, subject: &str) -> Option<(f64, f64, f64)> {
-    let profiled = |metric| record.median(subject, PROFILED, 1, metric);
-    let (work, span) = (profiled("work")?, profiled("span")?);
-    Some((record.median(subject, ALONE, 1, "seconds")?, span, work / span))
-}
-
-fn subjects(record: &Record) -> Vec<&str> {
-    record.groups("span").into_iter().map(|(subject, _)| subject).collect()
-}
-
-/// The points that say something of the model: not those of one worker that is alone, whose
-/// utilization is 1 by definition; and none where a part of the span may be missing.
-fn points(record: &Record, rate: Option<f64>) -> Vec<Point> {
-    let mut points = Vec::new();
-    for subject in subjects(record) {
-        let is_partial =
-            record.values(subject, PROFILED, 1, "uncarried").iter().any(|&it| it > 0.0);
-        let Some((work, _, parallelism)) = work_and_span(record, subject) else { continue };
-        if is_partial {
-            continue;
-        }
-        let point = |beside: Option<Beside>, workers: usize, processors: f64, seconds: f64| Point {
-            subject: subject.to_owned(),
-            beside: beside.map_or_else(String::new, |beside| beside.to_string()),
-            workers,
-            processors,
-            normalized: workers as f64 / parallelism,
-            utilization: work / (processors * seconds),
-        };
-        for cell in &record.plan.cells {
-            let Cell { runtime, workers, .. } = cell;
-            if cell.subject != subject {
-                continue;
-            }
-            if let Some(beside) = Beside::of(runtime) {
-                let found = granted::shared(record, subject, runtime, *workers, rate);
-                let found =
-                    found.map(|it| point(Some(beside), *workers, it.processors, it.seconds));
-                points.extend(found);
-            } else if runtime == ALONE && *workers > 1 {
-                let seconds = alone(record, subject, *workers, work);
-                let processors = record.machine.granted(*workers);
-                points.extend(seconds.map(|seconds| point(None, *workers, processors, seconds)));
-            }
-        }
-    }
-    points
-}
-
-/// The time on so many workers, by the median of its ratios to one worker in the same rotation.
-fn alone(record: &Record, subject: &str, workers: usize, work: f64) -> Option<f64> {
-    let one: Vec<(usize, f64)> = record.repeated(subject, ALONE, 1, "seconds").collect();
-    let ratio =
-        |(repeat, seconds): (usize, f64)| Some(seconds / one.iter().find(|one| one.0 == repeat)?.1);
-    let ratios = record.repeated(subject, ALONE, workers, "seconds").filter_map(ratio).collect();
-    Some(Estimate::of_median(ratios)?.figure * work)
 }
 
 fn section(record: &Record, name: &str, points: &[&Point], fit: Option<&Fit>) -> Section {
@@ -171,14 +111,13 @@ fn section(record: &Record, name: &str, points: &[&Point], fit: Option<&Fit>) ->
             table.row(names.chain(workers.iter().map(cell)));
         }
     }
-    Section {
-        title: format!("Utilization {name}"),
-        about: "Over the normalized number of processes; no point should lie under the curve with \
-                c1 = 1.05 and c∞ = 2."
-            .to_owned(),
-        charts: vec![chart(true), chart(false)],
-        tables: vec![table],
-    }
+    Section::new(
+        format!("Utilization {name}"),
+        "Over the normalized number of processes; no point should lie under the curve with \
+         c1 = 1.05 and c∞ = 2.",
+        vec![chart(true), chart(false)],
+        vec![table],
+    )
 }
 
 fn inputs(record: &Record) -> Table {
@@ -232,12 +171,12 @@ fn comparison(record: &Record, rate: Option<f64>) -> Section {
         all.extend(both);
     }
     table.rows.extend(granted::row("all", &all));
-    Section {
-        title: "Processors granted".to_owned(),
-        about: "The papers take the machine less what the cycler counted.".to_owned(),
-        tables: vec![table],
-        ..Section::default()
-    }
+    Section::new(
+        "Processors granted",
+        "The papers take the machine less what the cycler counted.",
+        Vec::new(),
+        vec![table],
+    )
 }
 
 fn in_words(fit: &Fit) -> String {
@@ -256,8 +195,8 @@ fn envelope_in_words(points: &[Point]) -> Option<String> {
         let beside = if point.beside.is_empty() { "nothing" } else { &point.beside };
         format!(
             "({c1}, {c_inf}) is not a lower envelope: {under} of {all} points lie under its curve; \
-             one would be ({:.2}, {c_inf}), or ({c1}, {:.2}). The farthest is {} with P = {} beside \
-             {beside}: utilization {:.2} at {:.3}",
+             one would be ({:.2}, {c_inf}), or ({c1}, {:.2}). The farthest is {} with P = {} \
+             beside {beside}: utilization {:.2} at {:.3}",
             envelope.c1,
             envelope.c_inf,
             point.subject,

@@ -5,15 +5,12 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::histogram::Histogram;
-use crate::corunner::clock;
+use crate::clock;
+use crate::leaf;
 use crate::random::Random;
-use crate::rounds::run_leaf;
 
 /// How it sleeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Naps {
     /// From one deadline to the next, on average, in microseconds.
     pub period: u64,
@@ -24,13 +21,13 @@ pub struct Naps {
     pub steps: u64,
 }
 
-/// What it measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What it measured, in nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notes {
     /// How late it woke, each time.
-    pub late: Histogram,
+    pub late: Vec<u64>,
     /// How long the work took then.
-    pub work: Histogram,
+    pub work: Vec<u64>,
 }
 
 /// Wake-ups before the first one that is measured: the process's pages come in.
@@ -42,17 +39,17 @@ const WARM_UP: usize = 10;
 /// does not sleep and is late again, like a program for which events queue up.
 pub fn sleep_and_wake(naps: Naps, seed: u64, time: Duration) -> Notes {
     let mut random = Random::new(seed);
-    let mut notes = Notes { late: Histogram::default(), work: Histogram::default() };
+    let mut notes = Notes::default();
     let start = clock::now();
     for nap in 1.. {
         let deadline = start + deadline(naps, nap as u64, &mut random);
         clock::sleep_until(deadline);
         let woke = clock::now();
-        black_box(run_leaf(naps.steps));
+        black_box(leaf::run(naps.steps));
         let done = clock::now();
         if nap > WARM_UP {
-            notes.late.add(woke.saturating_sub(deadline));
-            notes.work.add(done - woke);
+            notes.late.push(woke.saturating_sub(deadline));
+            notes.work.push(done - woke);
             if done - start >= time.as_nanos() as u64 {
                 break;
             }
@@ -75,9 +72,9 @@ mod tests {
     fn each_wake_up_is_noted() {
         let naps = Naps { period: 500, jitter: 200, steps: 10 };
         let notes = sleep_and_wake(naps, 1, Duration::from_millis(20));
-        assert!((1..=40).contains(&notes.late.number()), "{notes:?}");
-        assert_eq!(notes.late.number(), notes.work.number());
-        assert!(notes.work.most() > 0.0);
+        assert!((1..=40).contains(&notes.late.len()), "{notes:?}");
+        assert_eq!(notes.late.len(), notes.work.len());
+        assert!(notes.work.iter().all(|&time| time > 0));
     }
 
     #[test]

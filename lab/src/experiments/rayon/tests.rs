@@ -1,6 +1,5 @@
 //! Figures of a made-up record, and measurements with scripts for programs.
 
-use super::beside::{balance, table};
 use super::*;
 use crate::experiment::record::Sample;
 
@@ -19,7 +18,6 @@ fn record() -> Record {
             value,
         }));
     };
-    add(LOOP, LOOP, 2, program::LOOP_RATE, [1000.0; 3]);
     // Locksley takes 0.5, 1.0 and 0.8 times as long; the machine gets faster meanwhile.
     add("life 9, alone", UPSTREAM, 2, MS, [2.5, 10.0, 10.0].map(f64::recip));
     add("life 9, alone", OURS, 2, MS, [5.0, 10.0, 12.5].map(f64::recip));
@@ -28,8 +26,6 @@ fn record() -> Record {
     // Both lose half each time; on rayon, the program loses three quarters the last time.
     for (runtime, last) in [(UPSTREAM, 2.5), (OURS, 5.0)] {
         add("life 9, beside", runtime, 2, MS, [5.0, 5.0, last].map(f64::recip));
-        add("life 9, beside", runtime, 2, program::LOOP_RATE, [500.0; 3]);
-        add("life 9, beside", runtime, 2, program::PROCESSORS, [0.5; 3]);
         add("life 9, beside", runtime, 2, OTHERS, [0.25; 3]);
     }
     record
@@ -85,36 +81,16 @@ fn means_of_ratios_are_geometric_and_one_alone_may_be_too_slow() {
 }
 
 #[test]
-fn beside_loop_both_have_slowdowns() {
-    let record = record();
-    let about = |runtime: &str, expected: [f64; 5]| {
-        let found = balance(&record, "life 9, beside", 2, runtime).unwrap();
-        assert!(found.iter().zip(expected).all(|(&a, b)| close(a, b)), "{found:?}");
-    };
-    // Alone 10 a second, beside 5; loop 1000 and 500.
-    about(OURS, [1.0, 1.0, 0.0, 0.0, 1.0]);
-    // Slowdowns of 1, 1 and 3.
-    about(UPSTREAM, [5.0 / 3.0, 1.0, 2.0 / 3.0, 2.0, (0.5 + 0.5 + 0.25) / 3.0 + 0.5]);
-    let mut targets = Table::default();
-    let table = table(&record, &subjects(&record, BESIDE), &mut targets);
-    let first = ["life 9", UPSTREAM, "167 %", "100 %", "67", "200", "0.92", "0.50", ""];
-    assert_eq!(table.rows[0], first);
-    assert_eq!(targets.rows[0], ["mean unfairness on rayon, worst run 200", "67", "", ""]);
-    assert_eq!(targets.rows[1][1..], ["0", "15.0", "reached"]);
-}
-
-#[test]
 fn one_runtime_has_times_but_no_ratios() {
     let mut record = record();
     record.samples.retain(|sample| sample.runtime != UPSTREAM);
     let report = Rayon::report(&record);
     assert_eq!(report.headline, "Programs written for rayon");
-    // The unfairness needs no other.
-    assert_eq!(targets(&record).len(), 1);
+    assert!(targets(&record).is_empty());
     assert!(crate::experiment::text::tables(&record, &report).contains("life 9"));
 }
 
-/// Measurements with shell scripts for programs, whose clocks say what they are to say.
+/// Measurements with shell scripts for programs, with clocks that say what they are to say.
 #[cfg(unix)]
 mod scripts {
     use std::io::Write;
@@ -122,6 +98,7 @@ mod scripts {
     use std::process::Stdio;
 
     use super::*;
+    use crate::experiment::Readings;
 
     /// A workload: computations of a second each, on two processors, until told to stop.
     const WORKLOAD: &str = r#"
@@ -193,20 +170,9 @@ mod scripts {
     fn only_computations_beside_loop_count_beside_loop() {
         let folder = folder(unchanged);
         let found = measured(on(folder.path())).unwrap();
-        // `loop`, and two programs in three settings.
-        assert_eq!(found.len(), 1 + 2 * 3);
-        for (Cell { subject, runtime, .. }, readings) in found {
-            let of_loop = readings.get(program::LOOP_RATE);
-            assert_eq!(
-                of_loop.is_some(),
-                runtime == LOOP || subject.ends_with(BESIDE),
-                "{subject}"
-            );
-            assert!(of_loop.is_none_or(|&rate| rate == 50.0));
-            if runtime != LOOP {
-                assert_eq!([readings[MS], readings[program::PROCESSORS]], [1e3, 2.0]);
-            }
-        }
+        // Two programs in three settings.
+        assert_eq!(found.len(), 2 * 3);
+        assert!(found.iter().all(|(_, readings)| readings[MS] == 1e3), "{found:?}");
     }
 
     #[test]
@@ -274,9 +240,9 @@ mod scripts {
         let (full, quick) = (course(false), course(true));
         let all = Rayon { workloads: Vec::new(), ..on(folder.path()) };
         let plan = all.plan(&full).unwrap();
-        // `loop` alone; two workloads in three settings on two cores, which take turns.
-        assert_eq!(plan.cells.len(), 1 + 2 * 3 * 2);
-        for pair in plan.cells[1..].chunks(2) {
+        // Two workloads in three settings on two cores, which take turns.
+        assert_eq!(plan.cells.len(), 2 * 3 * 2);
+        for pair in plan.cells.chunks(2) {
             let [theirs, ours] = pair else { panic!("pairs") };
             assert_eq!([&theirs.runtime, &ours.runtime], RUNTIMES);
             assert_eq!((&theirs.subject, theirs.workers), (&ours.subject, ours.workers));
@@ -284,13 +250,12 @@ mod scripts {
         assert!(plan.runtimes[0].version.starts_with("v1 ("), "{plan:?}");
         let plan = all.plan(&quick).unwrap();
         assert!(plan.notes[0].contains("life only") && plan.budget_seconds < 55.0);
-        // A workload that is named is measured, quick or not; slowdowns need the time alone.
+        // A workload that is named is measured, quick or not.
         let settings = vec![BESIDE.to_owned()];
         let named = Rayon { workloads: vec!["sieve".into()], settings, ..on(folder.path()) };
         let subjects = named.plan(&quick).unwrap().cells;
         let subjects: Vec<&str> = subjects.iter().map(|cell| cell.subject.as_str()).collect();
-        let [alone, beside] = ["sieve 7, alone", "sieve 7, beside"];
-        assert_eq!(subjects, [LOOP, alone, alone, beside, beside]);
+        assert_eq!(subjects, ["sieve 7, beside"; 2]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use locksley_kahn::{Receiver, Sender};
 use super::networks::Network;
 use crate::experiment::scaling::SECONDS;
 pub(super) use crate::experiment::scaling::SERIAL;
-use crate::experiment::{Cell, Readings};
+use crate::experiment::{Cell, Readings, named};
 use crate::experiments::calibration;
 use crate::fault::{Fault, Outcome};
 
@@ -90,7 +90,7 @@ pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
         return Err(Fault::run(format!("it is {answer} instead of {right}")));
     }
     let metrics = metrics.into_iter().chain([(DIVISIONS, divisions as f64)]);
-    Ok(metrics.map(|(name, value)| (name.to_owned(), value)).collect())
+    Ok(named(metrics))
 }
 
 fn on_pool(

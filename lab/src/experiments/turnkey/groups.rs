@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::corunner::processor_seconds;
-use crate::experiment::Readings;
+use crate::experiment::{Readings, named};
 use crate::fault::{Fault, Outcome};
 
 /// What the names of the groups that are made here begin with.
@@ -155,7 +155,7 @@ impl Group<'_> {
             ("stopped", after.stopped.saturating_sub(before.stopped).as_secs_f64() / wall),
             ("worked", (used - used_before).max(0.0) / wall),
         ];
-        Ok((done, readings.map(|(name, value)| (name.to_owned(), value)).into()))
+        Ok((done, named(readings)))
     }
 
     fn write(&self, file: &str, text: &str) -> Outcome<()> {

@@ -62,7 +62,12 @@ pub(super) fn of(record: &Record) -> Report {
     let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
     let of_phases = only(&|subject| subject == Subject::Phases);
     let about = "A program does rounds of 1, of 4 and of 64 tasks: workers awake and at work.";
-    sections.push(section("Phases", about, figures(record, "medians", &of_phases, &phases)));
+    sections.push(Section::new(
+        "Phases",
+        about,
+        Vec::new(),
+        vec![figures(record, "medians", &of_phases, &phases)],
+    ));
     let quotas = only(&|subject| matches!(subject, Subject::Quota(_)));
     let (mut rounds, _) = compare(record, "Rounds under quotas", &quotas);
     let all: Vec<&str> = [&[ROUNDS][..], &OF_ROUNDS, &KEPT].concat();
@@ -70,7 +75,7 @@ pub(super) fn of(record: &Record) -> Report {
     sections.push(rounds);
     let about = "A program is moved to a group with a quota of one processor, and back.";
     let moves = figures(record, "moves", &only(&|subject| subject == Subject::Moved), &MOVED);
-    sections.push(section("Moved while it works", about, moves));
+    sections.push(Section::new("Moved while it works", about, Vec::new(), vec![moves]));
     let headline = match findings.is_empty() {
         true => "Pools that choose their number of workers".to_owned(),
         false => format!(
@@ -88,11 +93,6 @@ pub(super) fn of(record: &Record) -> Report {
         method,
         ..Report::default()
     }
-}
-
-fn section(title: &str, about: &str, table: Table) -> Section {
-    let (title, about) = (title.to_owned(), about.to_owned());
-    Section { title, about, charts: Vec::new(), tables: vec![table] }
 }
 
 /// All contestants of a subject, in their order.
@@ -156,7 +156,7 @@ fn compare(record: &Record, title: &str, subjects: &[Subject<'_>]) -> (Section, 
         true => Vec::new(),
         false => vec![Chart::Bars { title: title.to_owned(), unit, bars }],
     };
-    let section = Section { title: title.to_owned(), about, charts, tables: vec![table, each] };
+    let section = Section::new(title, about, charts, vec![table, each]);
     (section, verdicts)
 }
 

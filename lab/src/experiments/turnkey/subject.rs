@@ -7,7 +7,8 @@ use locksley::Pool;
 use crate::apps;
 use crate::experiment::prepared;
 use crate::fault::{Fault, Outcome};
-use crate::runtimes::{self, Crew, MOST_WORKERS};
+use crate::machine::MOST_WORKERS;
+use crate::runtimes::{self, Crew};
 
 /// A runtime with a number of workers; with 0 it chooses the number itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +82,7 @@ pub(super) enum Setting {
 pub(super) enum Subject<'a> {
     /// An application with its size: the time of a computation.
     App(&'a str, Setting),
-    /// A program whose parallelism changes: how many workers are awake.
+    /// A program with a parallelism that changes: how many workers are awake.
     Phases,
     /// Rounds under a quota of so many hundredths of a processor, and how late a thread wakes.
     Quota(u64),

@@ -1,10 +1,12 @@
 //! Static partitioning: OS threads with one share of the work each, and a barrier.
 
+mod gate;
+
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::gate::Gate;
+pub(crate) use gate::Gate;
 
 /// Threads that work on equal shares. They are created for each computation, outside of its
 /// measured time.
@@ -15,7 +17,7 @@ pub struct Team {
 
 impl Team {
     /// A team of `workers` threads, having tried that the system gives that many.
-    pub(super) fn start(workers: usize) -> Result<Team, String> {
+    pub(crate) fn start(workers: usize) -> Result<Team, String> {
         let team = Team { workers };
         team.try_run(vec![(); workers], |_, (), _| ())?;
         Ok(team)

@@ -24,7 +24,7 @@ mod system {
     use rustix::thread::clock_nanosleep_absolute;
     use rustix::time::{ClockId, Timespec, clock_gettime};
 
-    /// The monotonic clock: nobody sets it.
+    /// The monotonic clock: it is never set.
     pub(super) fn now() -> u64 {
         let now = clock_gettime(ClockId::Monotonic);
         // It is not negative, and its nanoseconds are less than a second.

@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Counts arrivals, and on a decision lets all go on or ends them.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(crate) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -17,13 +17,13 @@ struct State {
 
 impl Gate {
     /// Says that one more has started, or ended.
-    pub(super) fn arrive(&self) {
+    pub(crate) fn arrive(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).arrived += 1;
         self.changed.notify_all();
     }
 
     /// Says that one more has started and waits for the verdict: true to go.
-    pub(super) fn arrive_and_wait(&self) -> bool {
+    pub(crate) fn arrive_and_wait(&self) -> bool {
         self.arrive();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -35,7 +35,7 @@ impl Gate {
     }
 
     /// Waits until `count` have said so.
-    pub(super) fn wait_for(&self, count: usize) {
+    pub(crate) fn wait_for(&self, count: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.arrived < count {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +43,7 @@ impl Gate {
     }
 
     /// Gives the verdict to all that wait and will wait.
-    pub(super) fn decide(&self, go: bool) {
+    pub(crate) fn decide(&self, go: bool) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).verdict = Some(go);
         self.changed.notify_all();
     }

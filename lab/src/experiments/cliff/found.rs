@@ -1,0 +1,171 @@
+//! What a record of the cliff says, sorted out once.
+
+use std::collections::BTreeMap;
+
+use super::{BESIDE, COPIES, GRANTED, METERED, ROUNDS};
+use crate::experiment::Record;
+use crate::experiment::estimate::median;
+use crate::experiment::scaling::{SECONDS, SERIAL};
+
+/// A utilization above this one is noise. Caches can make a parallel program a little faster than
+/// the serial one.
+const MOST_UTILIZATION: f64 = 1.2;
+/// Other programs are worth a warning from this share of the machine on.
+const DISTURBANCE: f64 = 0.03;
+/// What was measured of a subject on a runtime with a number of workers.
+pub(super) struct Point<'a> {
+    /// Subject, runtime, and P.
+    pub(super) of: (&'a str, &'a str, usize),
+    /// The median of TP, and the longest over the shortest.
+    pub(super) time: f64,
+    pub(super) spread: f64,
+    /// T1/TP.
+    pub(super) speedup: f64,
+    /// T1/(PA·TP).
+    pub(super) utilization: f64,
+    /// The share of its speed that a serial copy keeps beside PA − 1 others.
+    pub(super) ceiling: f64,
+}
+
+impl Point<'_> {
+    /// False if other programs must have taken processors while T1 was measured.
+    pub(super) fn is_plausible(&self) -> bool {
+        self.utilization <= MOST_UTILIZATION
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("{} at P = {}", self.of.0, self.of.2)
+    }
+}
+
+/// The readings of a repetition, by metric.
+pub(super) type Repeat<'a> = BTreeMap<&'a str, f64>;
+
+/// All that a record says, sorted out once.
+pub(super) struct Found<'a> {
+    pub(super) record: &'a Record,
+    /// Without the one beside busy threads.
+    pub(super) subjects: Vec<&'a str>,
+    pub(super) points: Vec<Point<'a>>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn of(record: &'a Record) -> Found<'a> {
+        let mut subjects: Vec<&str> = Vec::new();
+        let mut times: BTreeMap<(&str, &str, usize), Vec<f64>> = BTreeMap::new();
+        for it in record.samples.iter().filter(|it| it.metric == SECONDS && it.value > 0.0) {
+            if !it.subject.starts_with(BESIDE) && !subjects.contains(&it.subject.as_str()) {
+                subjects.push(&it.subject);
+            }
+            times.entry((&it.subject, &it.runtime, it.workers)).or_default().push(it.value);
+        }
+        let mut found = Found { record, subjects, points: Vec::new() };
+        for (&(subject, runtime, workers), all) in &times {
+            let work = times.get(&(subject, runtime, 1)).cloned();
+            let work = work.and_then(|mut work| median(&mut work));
+            let (mut times, Some(work)) = (all.clone(), work) else { continue };
+            if runtime == SERIAL || subject.starts_with(BESIDE) {
+                continue;
+            }
+            times.sort_by(f64::total_cmp);
+            let spread = times[times.len() - 1] / times[0];
+            let time = median(&mut times).expect("there is a time");
+            let speedup = work / time;
+            let utilization = speedup / record.machine.granted(workers);
+            let ceiling = found.ceiling(subject, workers);
+            let of = (subject, runtime, workers);
+            found.points.push(Point { of, time, spread, speedup, utilization, ceiling });
+        }
+        found
+    }
+
+    pub(super) fn find(&self, subject: &str, runtime: &str, workers: usize) -> Option<&Point<'a>> {
+        self.points.iter().find(|it| it.of == (subject, runtime, workers))
+    }
+
+    /// A ceiling is what can be reached, so the best of each counts: a disturbance must not lower
+    /// it.
+    pub(super) fn ceiling(&self, subject: &str, workers: usize) -> f64 {
+        let least = |workers, metric| {
+            self.record.values(subject, SERIAL, workers, metric).into_iter().reduce(f64::min)
+        };
+        let copies = self.record.machine.granted(workers).ceil() as usize;
+        let share = || Some((least(1, SECONDS)? / least(copies, COPIES)?).min(1.0));
+        share().unwrap_or(1.0)
+    }
+
+    /// True if a point is not plausible: then nothing can be concluded from the record as a whole.
+    pub(super) fn is_noisy(&self) -> bool {
+        !self.points.iter().all(Point::is_plausible)
+    }
+
+    /// The plausible points of a runtime with more workers than processors.
+    pub(super) fn crowded(&self, runtime: &str) -> Vec<&Point<'a>> {
+        let capacity = self.record.machine.capacity();
+        let is_it = |it: &&Point<'_>| it.of.1 == runtime && it.of.2 as f64 > capacity;
+        self.points.iter().filter(is_it).filter(|it| it.is_plausible()).collect()
+    }
+
+    pub(super) fn lowest(&self, runtime: &str) -> Option<&Point<'a>> {
+        let crowded = self.crowded(runtime);
+        crowded.into_iter().min_by(|a, b| a.utilization.total_cmp(&b.utilization))
+    }
+
+    /// Speed beside two busy threads over speed alone, with a worker for each processor.
+    pub(super) fn beside(&self) -> Vec<(String, f64)> {
+        let median = |subject: &str, runtime: &str| {
+            let name = self.record.samples.iter().find(|it| it.subject.starts_with(subject))?;
+            let workers = self.record.machine.processors;
+            self.record.median(&name.subject, runtime, workers, SECONDS)
+        };
+        let share = |runtime: &str| {
+            let share = median(&format!("{ROUNDS} "), runtime)? / median(BESIDE, runtime)?;
+            Some((runtime.to_owned(), share))
+        };
+        // The name with the longer beginning comes last in a record, so `rounds` is found first.
+        self.record.runtimes().into_iter().filter_map(share).collect()
+    }
+
+    /// The processors that the system had for this program while a subject was measured.
+    pub(super) fn granted(&self, subject: &str) -> Option<f64> {
+        let values = |metric: &'static str| {
+            let of_it = self.record.samples.iter().filter(move |it| it.subject == subject);
+            of_it.filter(move |it| it.metric == metric).map(|it| (it.repeat, it.value))
+        };
+        let seconds: BTreeMap<usize, f64> = values(METERED).collect();
+        let pairs = || values(GRANTED).filter_map(|it| Some((it.1, *seconds.get(&it.0)?)));
+        let all: f64 = pairs().map(|(_, seconds)| seconds).sum();
+        (all > 0.0).then(|| pairs().map(|(granted, seconds)| granted * seconds).sum::<f64>() / all)
+    }
+
+    /// What other programs took on average, if that is much; and the least and most that they left.
+    pub(super) fn others(&self) -> (Option<String>, String) {
+        let capacity = self.record.machine.capacity();
+        let mut left: Vec<f64> = self.subjects.iter().filter_map(|it| self.granted(it)).collect();
+        left.sort_by(f64::total_cmp);
+        let [Some(least), Some(most)] = [left.first(), left.last()] else {
+            return (None, "What other programs took was not metered.".to_owned());
+        };
+        let taken = capacity - left.iter().sum::<f64>() / left.len() as f64;
+        let warning = format!(
+            "Other programs took {taken:.2} processors while this was measured. All figures suffer \
+             from that; measure again while nothing else runs."
+        );
+        let method = format!(
+            "Other programs left {least:.2} to {most:.2} of {capacity} processors, by subject."
+        );
+        ((taken > DISTURBANCE * capacity).then_some(warning), method)
+    }
+
+    /// The readings of each repetition.
+    pub(super) fn repeats(&self, subject: &str, runtime: &str, workers: usize) -> Vec<Repeat<'_>> {
+        let mut repeats: BTreeMap<usize, Repeat<'_>> = BTreeMap::new();
+        for it in &self.record.samples {
+            if (it.subject.as_str(), it.runtime.as_str(), it.workers) == (subject, runtime, workers)
+            {
+                repeats.entry(it.repeat).or_default().insert(&it.metric, it.value);
+            }
+        }
+        repeats.into_values().collect()
+    }
+}

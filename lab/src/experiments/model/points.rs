@@ -1,0 +1,66 @@
+//! The points of the model, by the readings of a record.
+
+use super::bound::Point;
+use super::granted::{self, Beside};
+use super::{ALONE, PROFILED};
+use crate::experiment::estimate::Estimate;
+use crate::experiment::{Cell, Record};
+
+/// T1 and T∞ of a subject, and T1/T∞ as the profiler has both: what profiling costs is in both.
+pub(super) fn work_and_span(record: &Record, subject: &str) -> Option<(f64, f64, f64)> {
+    let profiled = |metric| record.median(subject, PROFILED, 1, metric);
+    let (work, span) = (profiled("work")?, profiled("span")?);
+    Some((record.median(subject, ALONE, 1, "seconds")?, span, work / span))
+}
+
+pub(super) fn subjects(record: &Record) -> Vec<&str> {
+    record.groups("span").into_iter().map(|(subject, _)| subject).collect()
+}
+
+/// The points that say something of the model: not those of one worker that is alone, with
+/// a utilization of 1 by definition; and none where a part of the span may be missing.
+pub(super) fn points(record: &Record, rate: Option<f64>) -> Vec<Point> {
+    let mut points = Vec::new();
+    for subject in subjects(record) {
+        let is_partial =
+            record.values(subject, PROFILED, 1, "uncarried").iter().any(|&it| it > 0.0);
+        let Some((work, _, parallelism)) = work_and_span(record, subject) else { continue };
+        if is_partial {
+            continue;
+        }
+        let point = |beside: Option<Beside>, workers: usize, processors: f64, seconds: f64| Point {
+            subject: subject.to_owned(),
+            beside: beside.map_or_else(String::new, |beside| beside.to_string()),
+            workers,
+            processors,
+            normalized: workers as f64 / parallelism,
+            utilization: work / (processors * seconds),
+        };
+        for cell in &record.plan.cells {
+            let Cell { runtime, workers, .. } = cell;
+            if cell.subject != subject {
+                continue;
+            }
+            if let Some(beside) = Beside::of(runtime) {
+                let found = granted::shared(record, subject, runtime, *workers, rate);
+                let found =
+                    found.map(|it| point(Some(beside), *workers, it.processors, it.seconds));
+                points.extend(found);
+            } else if runtime == ALONE && *workers > 1 {
+                let seconds = alone(record, subject, *workers, work);
+                let processors = record.machine.granted(*workers);
+                points.extend(seconds.map(|seconds| point(None, *workers, processors, seconds)));
+            }
+        }
+    }
+    points
+}
+
+/// The time on so many workers, by the median of its ratios to one worker in the same rotation.
+fn alone(record: &Record, subject: &str, workers: usize, work: f64) -> Option<f64> {
+    let one: Vec<(usize, f64)> = record.repeated(subject, ALONE, 1, "seconds").collect();
+    let ratio =
+        |(repeat, seconds): (usize, f64)| Some(seconds / one.iter().find(|one| one.0 == repeat)?.1);
+    let ratios = record.repeated(subject, ALONE, workers, "seconds").filter_map(ratio).collect();
+    Some(Estimate::of_median(ratios)?.figure * work)
+}

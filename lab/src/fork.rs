@@ -1,0 +1,154 @@
+//! Fork-join as Locksley and rayon both have it, so that a version is written once for the two.
+
+use locksley::Worker;
+
+/// What can compute two things in parallel.
+pub(crate) trait Fork {
+    /// Computes both and returns what they return.
+    fn join<A: Send, B: Send>(
+        &self,
+        one: impl FnOnce(&Self) -> A + Send,
+        other: impl FnOnce(&Self) -> B + Send,
+    ) -> (A, B);
+}
+
+impl Fork for Worker {
+    #[inline(always)]
+    fn join<A: Send, B: Send>(
+        &self,
+        one: impl FnOnce(&Self) -> A + Send,
+        other: impl FnOnce(&Self) -> B + Send,
+    ) -> (A, B) {
+        Worker::join(self, one, other)
+    }
+}
+
+/// A thread of a rayon pool, which finds its deque by itself.
+pub(crate) struct Rayon;
+
+impl Fork for Rayon {
+    #[inline(always)]
+    fn join<A: Send, B: Send>(
+        &self,
+        one: impl FnOnce(&Self) -> A + Send,
+        other: impl FnOnce(&Self) -> B + Send,
+    ) -> (A, B) {
+        rayon::join(|| one(&Rayon), || other(&Rayon))
+    }
+}
+
+/// Work that can be cut in two: slices, and pairs of things that are cut at the same place.
+pub(crate) trait Divisible: Sized + Send {
+    /// How many elements it has.
+    fn length(&self) -> usize;
+    /// The first so many elements, and the others.
+    fn divide(self, at: usize) -> (Self, Self);
+}
+
+impl<T: Sync> Divisible for &[T] {
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    fn divide(self, at: usize) -> (Self, Self) {
+        self.split_at(at)
+    }
+}
+
+impl<T: Send> Divisible for &mut [T] {
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    fn divide(self, at: usize) -> (Self, Self) {
+        self.split_at_mut(at)
+    }
+}
+
+impl<A: Divisible, B: Divisible> Divisible for (A, B) {
+    fn length(&self) -> usize {
+        self.0.length()
+    }
+
+    fn divide(self, at: usize) -> (Self, Self) {
+        let ((a, a_rest), (b, b_rest)) = (self.0.divide(at), self.1.divide(at));
+        ((a, b), (a_rest, b_rest))
+    }
+}
+
+/// Halves `work` down to leaves of at most so many elements, and combines what `does` makes of
+/// these, in an order that depends on the length alone.
+pub(crate) fn reduce<W: Divisible, R: Send>(
+    fork: &impl Fork,
+    work: W,
+    leaf: usize,
+    does: impl Fn(W) -> R + Copy + Send,
+    both: fn(R, R) -> R,
+) -> R {
+    let length = work.length();
+    if length <= leaf {
+        return does(work);
+    }
+    let (one, other) = work.divide(length / 2);
+    let (one, other) = fork.join(
+        move |fork| reduce(fork, one, leaf, does, both),
+        move |fork| reduce(fork, other, leaf, does, both),
+    );
+    both(one, other)
+}
+
+/// A part of something, with the number of its first element.
+pub(crate) struct Numbered<W> {
+    pub(crate) first: usize,
+    pub(crate) of: W,
+}
+
+impl<W: Divisible> Divisible for Numbered<W> {
+    fn length(&self) -> usize {
+        self.of.length()
+    }
+
+    fn divide(self, at: usize) -> (Self, Self) {
+        let (of, rest) = self.of.divide(at);
+        (Numbered { first: self.first, of }, Numbered { first: self.first + at, of: rest })
+    }
+}
+
+/// Rows of so many elements, halved down to a leaf of so many rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    pub(crate) of: usize,
+    pub(crate) leaf: usize,
+}
+
+/// A slice that is divided between two rows.
+struct InRows<'a, T> {
+    columns: usize,
+    elements: &'a mut [T],
+}
+
+impl<T: Send> Divisible for InRows<'_, T> {
+    fn length(&self) -> usize {
+        self.elements.len() / self.columns
+    }
+
+    fn divide(self, at: usize) -> (Self, Self) {
+        let columns = self.columns;
+        let (elements, rest) = self.elements.split_at_mut(at * columns);
+        (InRows { columns, elements }, InRows { columns, elements: rest })
+    }
+}
+
+impl Rows {
+    /// Does something to each leaf of `rows`, with the number of its first row.
+    pub(crate) fn halve<T: Send>(
+        self,
+        fork: &impl Fork,
+        rows: &mut [T],
+        does: impl Fn(usize, &mut [T]) + Copy + Send,
+    ) {
+        let all = Numbered { first: 0, of: InRows { columns: self.of, elements: rows } };
+        let leaf = move |part: Numbered<InRows<'_, T>>| does(part.first, part.of.elements);
+        reduce(fork, all, self.leaf, leaf, |(), ()| ());
+    }
+}
