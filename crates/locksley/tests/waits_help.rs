@@ -83,7 +83,7 @@ fn a_waiting_worker_runs_no_other_task_that_wants_its_lock() {
                         scope.spawn(move |_| {
                             on_worker(|w| {
                                 let mut total = total.lock().unwrap();
-                                // Many forks for other workers to steal, and for this one to wait for.
+                                // Many forks: other workers steal them, and this one waits.
                                 *total += fib(w, 12);
                             })
                         });

@@ -127,8 +127,8 @@ fn an_interval_that_waited_for_an_edge_or_a_lock_goes_to_its_place() {
     }
 }
 
-/// An interval that follows another becomes ready on one worker, and is sent to the other, which ran
-/// what it follows.
+/// An interval that follows another becomes ready on one worker, and is sent to the other worker,
+/// which ran the followed one.
 #[test]
 fn an_interval_that_follows_another_is_sent_to_its_worker() {
     let pool = Pool::new(2).unwrap();

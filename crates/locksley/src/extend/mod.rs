@@ -20,9 +20,9 @@
 //! | item | use |
 //! |---|---|
 //! | [`Observer`], [`Stamp`] | profilers and timelines |
-//! | [`LatestStamp`], [`stamp`], [`follow`] | libraries with objects that carry causes: channels, graphs |
+//! | [`LatestStamp`], [`stamp`], [`follow`] | objects that carry causes: channels, graphs |
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
-//! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | libraries with tasks in their own memory |
+//! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | tasks in a library's own memory |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
 mod jobs;

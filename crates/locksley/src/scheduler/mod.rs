@@ -8,7 +8,7 @@
 //! | `replacement/` | threads that take the slots of workers that block |
 //! | `allowance/` | how many workers may be awake: quotas, affinity, other programs |
 //! | `job.rs`, `latch.rs` | what deques hold, and how a task announces its end |
-//! | `slot.rs`, `division.rs`, `pending/` | a worker's slot, a pool's places, what keeps a pool open |
+//! | `slot.rs`, `division.rs`, `pending/` | the slot of a worker, places, what keeps a pool open |
 //! | `observed.rs` | the slow path of observed pools |
 //! | `config.rs`, `placement.rs` | what a pool is built with |
 

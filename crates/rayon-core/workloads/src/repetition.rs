@@ -39,8 +39,9 @@ pub(crate) fn repeat(instance: &mut dyn Instance, pool: &ThreadPool) -> Result<(
     let used = used.zip(clock::processor_seconds());
     let used = used.map_or("null".to_owned(), |(before, now)| format!("{:.9}", now - before));
     let ended = clock::now();
+    let switches = r#""voluntary":null,"involuntary":null"#;
     say(&format!(
-        r#"{{"end":{{"begun":{begun},"ended":{ended},"processor_seconds":{used},"voluntary":null,"involuntary":null}}}}"#
+        r#"{{"end":{{"begun":{begun},"ended":{ended},"processor_seconds":{used},{switches}}}}}"#
     ))?;
     while told.recv().is_ok() {}
     Ok(())

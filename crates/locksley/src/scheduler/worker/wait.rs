@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | help | run descendants on top of the waiting frame | while there are any |
 //! | spin, yield | look again for descendants | about 200 µs on an idle processor |
-//! | pinned tasks | run tasks of the pinned queue: descendants may wait for them | while there are any |
+//! | pinned tasks | run pinned tasks: descendants may wait for them | while there are any |
 //! | park | block; a replacement takes the slot | until the event, or a pinned task |
 //!
 //! At the limit of replacements a worker parks, too, unless it is the last thread of its pool that
@@ -42,9 +42,9 @@ struct Backoff {
 
 /// For how long a waiting worker spins before it yields.
 const SPIN: Duration = Duration::from_micros(20);
-/// For how long a waiting worker spins and yields before it parks. To wake a replacement and, later,
-/// this worker takes about 100 µs: a shorter wait costs less than to park. A thief on a quiet
-/// machine is as patient. If another thread gets the processor by a yield, the time is over sooner.
+/// For how long a waiting worker spins and yields before it parks. To wake a replacement and later
+/// this worker takes about 100 µs, so to park costs more than a short wait. If a yield gives the
+/// processor to another thread, the time is over after fewer attempts.
 const PATIENCE: Duration = Duration::from_micros(200);
 /// The shortest and the longest sleep of a worker that must not park.
 const SLEEPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(10)];
