@@ -208,9 +208,16 @@ fn two_pools_have_a_profiler_each() {
     assert!(with_taken(report.work, &report) >= 2 * BIT, "{report}");
     let taken = report_there.taken.unwrap_or_default();
     assert!(with_taken(report.span + taken, &report) >= 3 * BIT, "{report}");
-    // A profiler does not observe the other pool.
-    let ((), nothing) = here.measure(&other, |worker| tree(worker, 1));
-    assert!(nothing.work.is_zero() && nothing.span.is_zero(), "{nothing}");
+    // A profiler does not observe the other pool. A task of its own pool still counts for a moment
+    // after its result has arrived here.
+    let began = Instant::now();
+    let nothing = loop {
+        let ((), report) = here.measure(&other, |worker| tree(worker, 1));
+        if report.work.is_zero() && report.span.is_zero() {
+            break report;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{report}");
+    };
     assert!(nothing.advice()[0].starts_with("Nothing was measured"), "{nothing}");
 }
 

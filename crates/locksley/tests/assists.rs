@@ -148,6 +148,14 @@ mod linux {
 
     /// The scheduling policy, nice value and time slice of the calling thread.
     fn schedule() -> (u32, i32, u64) {
+        let attributes = attributes();
+        let nice = attributes[2] as u32 as i32;
+        ((attributes[0] >> 32) as u32, nice, attributes[3])
+    }
+
+    /// The `sched_attr` of the calling thread: size and policy, flags, nice value and priority,
+    /// time slice.
+    fn attributes() -> [u64; 7] {
         let mut attributes = [0_u64; 7];
         // SAFETY: the kernel writes at most the given number of bytes, for which there is room; 0
         // is the calling thread.
@@ -155,8 +163,7 @@ mod linux {
             libc::syscall(libc::SYS_sched_getattr, 0, attributes.as_mut_ptr(), 48_u32, 0)
         };
         assert_eq!(answer, 0);
-        let nice = attributes[2] as u32 as i32;
-        ((attributes[0] >> 32) as u32, nice, attributes[3])
+        attributes
     }
 
     #[test]
@@ -227,7 +234,9 @@ mod linux {
     fn a_time_slice_that_a_hook_has_set_is_kept() {
         let chosen = 5_000_000_u64;
         let builder = Pool::builder().workers(2).idle_policy(Meddler).on_start(move |_| {
-            let attributes = [48_u64, 0, 0, chosen, 0, 0];
+            // The flags are kept: an unprivileged thread cannot clear `RESET_ON_FORK`.
+            let mut attributes = attributes();
+            attributes[3] = chosen;
             // SAFETY: the kernel reads as many bytes as the attributes say they have.
             let answer =
                 unsafe { libc::syscall(libc::SYS_sched_setattr, 0, attributes.as_ptr(), 0) };

@@ -1,0 +1,152 @@
+//! Programs that stop for ever, or for long, on rayon's own core: a wait there runs unrelated tasks
+//! on top of the waiting frame. Each number is that of an issue of rayon.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, OnceLock, RwLock};
+use std::thread;
+use std::time::Duration;
+
+use rayon_core::ThreadPool;
+
+fn pool(threads: usize) -> ThreadPool {
+    rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+fn until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+/// Fails if `program` does not end within a minute.
+fn assert_ends(program: impl FnOnce() + Send + 'static) {
+    let (ended, end) = channel();
+    thread::spawn(move || {
+        program();
+        ended.send(()).unwrap();
+    });
+    end.recv_timeout(Duration::from_secs(60)).expect("it has stopped, or has panicked");
+}
+
+/// Runs a join while `hold` is on the stack. The second half, on the other thread, spawns
+/// `wants_it` into the surrounding scope and goes on for a while.
+fn join_under_a_lock(
+    hold: impl FnOnce(&dyn Fn()) + Send + 'static,
+    wants_it: impl Fn() + Send + Sync + 'static,
+) {
+    assert_ends(move || {
+        let (started, wants_it) = (AtomicBool::new(false), &wants_it);
+        pool(2).scope(|scope| {
+            let second = || {
+                started.store(true, Ordering::Release);
+                scope.spawn(move |_| wants_it());
+                thread::sleep(Duration::from_millis(100));
+            };
+            hold(&|| {
+                rayon_core::join(|| until(&started), second);
+            });
+        });
+    });
+}
+
+#[test]
+fn issue_592_a_mutex_may_be_held_across_a_join() {
+    static LOCK: Mutex<u32> = Mutex::new(0);
+    join_under_a_lock(
+        |join| {
+            let mut held = LOCK.lock().unwrap();
+            join();
+            *held += 1;
+        },
+        || *LOCK.lock().unwrap() += 1,
+    );
+    assert_eq!(*LOCK.lock().unwrap(), 2);
+}
+
+#[test]
+fn issue_592_a_read_write_lock_may_be_held_across_a_join() {
+    static LOCK: RwLock<u32> = RwLock::new(0);
+    join_under_a_lock(
+        |join| {
+            let mut held = LOCK.write().unwrap();
+            join();
+            *held += 1;
+        },
+        || assert_eq!(*LOCK.read().unwrap(), 1),
+    );
+}
+
+#[test]
+fn issue_592_a_once_lock_may_be_initialized_by_a_join() {
+    static CELL: OnceLock<u32> = OnceLock::new();
+    join_under_a_lock(
+        |join| {
+            let value = CELL.get_or_init(|| {
+                join();
+                7
+            });
+            assert_eq!(*value, 7);
+        },
+        || assert_eq!(*CELL.get_or_init(|| unreachable!("another thread initializes it")), 7),
+    );
+}
+
+/// A library with a lock and a pool of its own. On rayon's core a thread that waits for the library
+/// steals another call of it.
+#[test]
+fn issue_1174_a_lock_may_be_held_while_another_pool_works() {
+    assert_ends(|| {
+        let (driver, library) = (Mutex::new(0), pool(2));
+        let call = || {
+            let mut calls = driver.lock().unwrap();
+            library.scope(|scope| {
+                scope.spawn(|_| thread::sleep(Duration::from_millis(1)));
+            });
+            *calls += 1;
+        };
+        pool(2).scope(|scope| (0..50).for_each(|_| scope.spawn(|_| call())));
+        assert_eq!(driver.into_inner().unwrap(), 50);
+    });
+}
+
+/// A join ends when its halves have ended. On rayon's core the waiting thread would run `endless`.
+#[test]
+fn issue_1077_a_join_does_not_wait_for_an_unrelated_task() {
+    assert_ends(|| {
+        let (started, joined) = (AtomicBool::new(false), AtomicBool::new(false));
+        pool(2).scope(|scope| {
+            let endless = |_: &_| until(&joined);
+            let second = || {
+                started.store(true, Ordering::Release);
+                scope.spawn(endless);
+                thread::sleep(Duration::from_millis(100));
+            };
+            rayon_core::join(|| until(&started), second);
+            joined.store(true, Ordering::Release);
+        });
+    });
+}
+
+/// Stolen tasks do not nest on a waiting thread: each is a descendant of what the frame below waits
+/// for, so that the depth is that of the program's own recursion.
+#[test]
+fn issue_854_waits_do_not_nest_unrelated_tasks() {
+    use std::cell::Cell;
+    use std::sync::atomic::AtomicUsize;
+
+    thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
+    static DEEPEST: AtomicUsize = AtomicUsize::new(0);
+
+    /// An item of an outer loop, which waits for an inner one.
+    fn item() {
+        DEPTH.set(DEPTH.get() + 1);
+        DEEPEST.fetch_max(DEPTH.get(), Ordering::Relaxed);
+        let pause = || thread::sleep(Duration::from_micros(200));
+        rayon_core::join(pause, pause);
+        DEPTH.set(DEPTH.get() - 1);
+    }
+
+    assert_ends(|| pool(4).scope(|scope| (0..400).for_each(|_| scope.spawn(|_| item()))));
+    assert_eq!(DEEPEST.load(Ordering::Relaxed), 1);
+}
