@@ -96,7 +96,8 @@ fn is_working(name: &str) -> bool {
 /// True if a thread can be moved to the processor of another one.
 #[cfg(all(target_os = "linux", not(locksley_portable)))]
 fn can_pull() -> bool {
-    ["moves", "switch records", "run state"].into_iter().all(is_working)
+    let has_several = locksley::os::Processors::allowed().count() > 1;
+    has_several && ["moves", "switch records", "run state"].into_iter().all(is_working)
 }
 
 /// Runs tasks until thieves have made `pulls_wanted` pulls, or for three seconds; if one is needed,

@@ -412,6 +412,8 @@ impl PoolBuilder {
     fn numbers(&self) -> Result<Numbers, BuildError> {
         let at_most = |size: usize| self.max_workers.map_or(size, |most| size.min(most));
         let size = match self.workers {
+            // A source of its own sets the limit, whatever the environment says.
+            None if self.configuration.allowance.is_some() => None,
             None => default_workers()?.map(at_most),
             size => size,
         };
