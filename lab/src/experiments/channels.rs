@@ -37,7 +37,8 @@ const WANTED: [(Kind, f64); 3] = [(Kind::Stream, 10.0), (Kind::Ring, 40.0), (Kin
 /// `locksley channels`
 #[derive(Debug, Args)]
 pub struct Channels {
-    /// Only these kinds: stream, ring, idle, spawn, ping-pong, waiting [default: all]
+    /// Only these kinds: stream, ring, pipeline, fan-out, fan-in, idle, spawn, ping-pong, waiting
+    /// [default: all]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
     /// Only these runtimes [default: locksley, locksley-cur, tokio-current, tokio, and go if it is
@@ -166,14 +167,22 @@ impl Channels {
     }
 
     /// What is measured: how much of it, and with how many workers.
-    fn sizes(&self, quick: bool) -> [(Kind, String, &'static [usize]); 7] {
+    fn sizes(&self, quick: bool) -> [(Kind, String, &'static [usize]); 10] {
         let chosen = |asked: Option<u64>, [small, full]: [u64; 2]| {
             asked.unwrap_or(if quick { small } else { full }).to_string()
         };
-        let turns = self.messages.map(|all| if all > 0 { (all / 1000).max(1) } else { 0 });
+        let turns =
+            |each: u64| self.messages.map(|all| if all > 0 { (all / each).max(1) } else { 0 });
         [
             (Kind::Stream, chosen(self.messages, [1_000_000, 5_000_000]), &[1, 2]),
-            (Kind::Ring, format!("1000x{}", chosen(turns, [300, 2000])), &[1, 2]),
+            (Kind::Ring, format!("1000x{}", chosen(turns(1000), [300, 2000])), &[1, 2]),
+            (
+                Kind::Pipeline,
+                format!("10x{}", chosen(self.messages, [100_000, 1_000_000])),
+                &[1, 2],
+            ),
+            (Kind::FanOut, chosen(turns(100), [2000, 20_000]), &[1, 2]),
+            (Kind::FanIn, chosen(turns(100), [2000, 20_000]), &[1, 2]),
             (Kind::Idle, chosen(self.messages, [250_000, 1_000_000]), &[1]),
             (Kind::Spawn, chosen(self.tasks, [100_000, 1_000_000]), &[1, 2]),
             (Kind::PingPong, chosen(self.tasks, [100_000, 1_000_000]), &[1]),

@@ -19,7 +19,7 @@ fn once(subject: &str, runtime: &str, workers: &str) -> Value {
 fn channels_once_prints_its_one_line() {
     for runtime in RUNTIMES {
         let workers = if runtime == "tokio-current" { "1" } else { "2" };
-        let networks = ["stream 3", "ring 3x2"];
+        let networks = ["stream 3", "ring 3x2", "pipeline 4x3", "fan-out 2", "fan-in 2"];
         let tasks = ["spawn 20", "ping-pong 30"];
         for subject in networks.into_iter().chain(tasks) {
             let line = once(subject, runtime, workers);
@@ -51,13 +51,13 @@ fn channels_makes_a_record_and_a_page_that_can_be_made_again() {
     // It is also called wait.
     for name in ["channels", "wait"] {
         let (said, record) = measured(name, &chosen);
-        for word in ["ring 1000x1, P = 1", "ping-pong 100, P = 2", "targets", "ns a hop"] {
+        for word in ["ring 1000x1, P = 1", "fan-in 2", "targets", "ns a hop"] {
             assert!(said.contains(word), "{said}");
         }
         assert_eq!(record["experiment"], "channels");
-        // Stream, ring, spawn, ping-pong, each with one worker and with two; apart of streams and
-        // ping-pong.
-        let times = 2 * (4 + 2);
+        // Five kinds of networks, spawn, ping-pong, each with one worker and with two; apart of
+        // streams and ping-pong.
+        let times = 2 * (7 + 2);
         // The memory of processes and tasks, and of their futures.
         let memory = if cfg!(target_os = "linux") { 4 } else { 0 };
         assert_eq!(record["samples"].as_array().unwrap().len(), 2 * (times + memory));

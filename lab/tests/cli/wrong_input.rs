@@ -283,7 +283,7 @@ fn intervals() {
 fn channels() {
     let unknown = refused(&["channels", "--runtimes", "locksley,rayon"]);
     assert!(unknown.contains("tokio") && unknown.contains("go"));
-    assert!(refused(&["channels", "--kinds", "sleep"]).contains("ping-pong"));
+    assert!(refused(&["channels", "--kinds", "sleep"]).contains("fan-out"));
     let missing = ["channels", "--quick", "--runtimes", "go", "--peers", "no such folder"];
     assert!(refused(&missing).contains("peers/build"));
     for (option, value) in [

@@ -1,6 +1,7 @@
 //! Networks of processes and channels. The processes take the time themselves, after some numbers
 //! have gone through to warm up: senders begin when all of those have been received.
 
+use std::array;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::measurement::Finding;
 use super::runtime::{Networks, noting_wait};
-use super::subject::{Kind, Subject};
+use super::subject::{FAN, Kind, Subject};
 use crate::experiments::{memory, place::place};
 
 /// What a channel holds through which numbers stream.
@@ -29,14 +30,36 @@ pub(super) fn measure<R: Networks>(
     seed: u64,
 ) -> Result<Finding, String> {
     let Subject { kind, width, number } = subject;
-    let mut net = Net::new(runtime, Notes::new(subject, 1));
+    let receivers = if kind == Kind::FanOut { FAN } else { 1 };
+    let mut net = Net::new(runtime, Notes::new(subject, receivers));
     match kind {
         Kind::Idle => return idle(runtime, subject),
         Kind::Ring => net.ring(width, number, seed),
-        _ => net.stream(seed),
+        Kind::FanOut => {
+            let outlets = array::from_fn(|_| {
+                let (outlet, inlet) = net.channel(STREAM_CAPACITY);
+                net.consumer([inlet]);
+                outlet
+            });
+            net.producer::<FAN>(outlets, seed);
+        }
+        Kind::FanIn => {
+            let inlets = array::from_fn(|from| {
+                let (outlet, inlet) = net.channel(STREAM_CAPACITY);
+                net.producer([outlet], seed.wrapping_add(from as u64 * number));
+                inlet
+            });
+            net.consumer::<FAN>(inlets);
+        }
+        // A stream is a pipeline of two processes.
+        _ => {
+            let (output, first) = net.channel(STREAM_CAPACITY);
+            net.producer([output], seed);
+            let last = (2..width).fold(first, |next, _| net.adder(next, STREAM_CAPACITY, 1));
+            net.consumer([last]);
+        }
     }
-    let notes = net.complete()?;
-    notes.finding()
+    net.complete()?.finding()
 }
 
 /// What the processes of a network share.
@@ -47,7 +70,7 @@ pub(super) struct Notes {
     /// Never has a permit: it is closed when senders may begin. It depends on no runtime.
     gate: Semaphore,
     account: Mutex<Account>,
-    /// Where the sender of a stream ran, and how often the receiver ran elsewhere.
+    /// Where the sender of a single channel ran, and how often the receiver ran elsewhere.
     /// `Relaxed`: a share is made of it, so a place that is a few numbers old does no harm.
     sender: AtomicUsize,
     apart: AtomicU64,
@@ -138,16 +161,18 @@ impl<'r, R: Networks> Net<'r, R> {
         Ok(self.notes)
     }
 
-    /// Numbers from `first` on go from one process to another.
-    fn stream(&mut self, first: u64) {
-        let (outlet, inlet) = self.channel(STREAM_CAPACITY);
+    /// Adds a process that sends numbers from `first` on, through each output in turn.
+    fn producer<const N: usize>(&mut self, outlets: [R::Outlet; N], first: u64) {
         let notes = self.notes.clone();
-        let send =
-            move |[output]: [R::Output; 1], _: [R::Input; 0]| produce::<R>(notes, output, first);
-        self.runtime.process(&mut self.network, ([outlet], []), send);
+        let body = move |outputs, _: [R::Input; 0]| produce::<R, N>(notes, outputs, first);
+        self.runtime.process(&mut self.network, (outlets, []), body);
+    }
+
+    /// Adds a process that receives from each input in turn.
+    fn consumer<const N: usize>(&mut self, inlets: [R::Inlet; N]) {
         let notes = self.notes.clone();
-        let receive = move |_: [R::Output; 0], [input]: [R::Input; 1]| consume::<R>(notes, input);
-        self.runtime.process(&mut self.network, ([], [inlet]), receive);
+        let body = move |_: [R::Output; 0], inputs| consume::<R, N>(notes, inputs);
+        self.runtime.process(&mut self.network, ([], inlets), body);
     }
 
     /// Adds a process that adds something to each number and passes it on, to a new channel.
@@ -182,34 +207,56 @@ impl<'r, R: Networks> Net<'r, R> {
     }
 }
 
-async fn produce<R: Networks>(notes: Arc<Notes>, mut output: R::Output, first: u64) {
+async fn produce<R: Networks, const N: usize>(
+    notes: Arc<Notes>,
+    mut outputs: [R::Output; N],
+    first: u64,
+) {
+    let Subject { kind, number: rounds, .. } = notes.subject;
     for _ in 0..notes.subject.warm_up() {
-        R::send(&mut output, 0).await;
+        for output in &mut outputs {
+            R::send(output, 0).await;
+        }
     }
     notes.pass().await;
     notes.begin(Instant::now());
-    for index in 0..notes.subject.number {
-        if index % LOOK == 0 {
+    let mut number = first;
+    for round in 0..rounds {
+        if kind == Kind::Stream && round % LOOK == 0 {
             notes.sender.store(place(), Ordering::Relaxed);
         }
-        R::send(&mut output, first.wrapping_add(index)).await;
+        for output in &mut outputs {
+            R::send(output, number).await;
+            number = number.wrapping_add(1);
+        }
     }
 }
 
-/// Adds up what it receives until the input has ended. The order counts: each number is multiplied
-/// by its position.
-async fn consume<R: Networks>(notes: Arc<Notes>, mut input: R::Input) {
+/// Adds up what it receives until all inputs have ended. The order counts: each number is
+/// multiplied by its position.
+async fn consume<R: Networks, const N: usize>(notes: Arc<Notes>, mut inputs: [R::Input; N]) {
     for _ in 0..notes.subject.warm_up() {
-        R::receive(&mut input).await;
+        for input in &mut inputs {
+            R::receive(input).await;
+        }
     }
     notes.arrive();
-    let (mut sum, mut position) = (0u64, 0u64);
-    while let Some(number) = R::receive(&mut input).await {
-        if position % LOOK == 0 && notes.sender.load(Ordering::Relaxed) != place() {
-            notes.apart.fetch_add(1, Ordering::Relaxed);
+    let is_single = notes.subject.kind == Kind::Stream;
+    let (mut sum, mut position, mut open) = (0u64, 0u64, N);
+    while open > 0 {
+        open = N;
+        for input in &mut inputs {
+            let Some(number) = R::receive(input).await else {
+                open -= 1;
+                continue;
+            };
+            if is_single && position % LOOK == 0 && notes.sender.load(Ordering::Relaxed) != place()
+            {
+                notes.apart.fetch_add(1, Ordering::Relaxed);
+            }
+            position += 1;
+            sum = sum.wrapping_add(number.wrapping_mul(position));
         }
-        position += 1;
-        sum = sum.wrapping_add(number.wrapping_mul(position));
     }
     notes.end(Instant::now(), sum);
 }

@@ -16,12 +16,9 @@ fn kinds_are_in_the_order_of_their_names() {
     for (place, kind) in Kind::ALL.into_iter().enumerate() {
         assert_eq!(kind as usize, place);
     }
-    assert_eq!(
-        (Kind::PingPong.name(), KINDS[Kind::Waiting as usize].1),
-        ("ping-pong", "bytes a task")
-    );
+    assert_eq!((Kind::FanIn.name(), KINDS[Kind::Waiting as usize].1), ("fan-in", "bytes a task"));
     let networks = Kind::ALL.into_iter().filter(|kind| kind.is_network());
-    assert!(networks.eq(Kind::ALL[..3].iter().copied()));
+    assert!(networks.eq(Kind::ALL[..6].iter().copied()));
 }
 
 #[test]
@@ -30,6 +27,9 @@ fn sizes_are_read() {
         ("stream 7", 1, 7),
         ("ring 1x1", 1, 1),
         ("ring 1000x300", 1000, 300),
+        ("pipeline 2x9", 2, 9),
+        ("fan-out 20", 100, 20),
+        ("fan-in 20", 100, 20),
         ("idle 1000000", 1, 1_000_000),
         ("spawn 7", 1, 7),
     ] {
@@ -47,6 +47,9 @@ fn sizes_are_read() {
         "ring 5x",
         "ring 1000000000000x1000000000000",
         "ring 20000000x1",
+        "pipeline 1x5",
+        "pipeline 2x3x4",
+        "fan-out 0",
         "idle 10000001",
         "waiting 100000001",
         "sleep 1",
@@ -58,11 +61,19 @@ fn sizes_are_read() {
 #[test]
 fn answers_are_those_of_counting_on_paper() {
     let answer = |name, seed| subject(name).answer(seed);
-    // 1·5 + 2·6 + 3·7. In another order it is another sum.
-    assert_eq!(answer("stream 3", 5), 38);
+    // 1·5 + 2·6 + 3·7, and the same with one more each. In another order it is another sum.
+    assert_eq!((answer("stream 3", 5), answer("pipeline 3x3", 5)), (38, 38 + 6));
     assert_ne!(answer("stream 3", 5), 6 + 2 * 5 + 3 * 7);
     // Three turns, each of 1 + 2 + 3.
     assert_eq!((answer("ring 4x2", 5), answer("ring 1x9", 5)), (5 + 18, 5));
+    // Each gets one: 5 to 104. Then a second one, which counts twice.
+    assert_eq!(answer("fan-out 1", 5), (5..105).sum::<u64>());
+    let second: u64 = (105..205).map(|number| 2 * number).sum();
+    assert_eq!(answer("fan-out 2", 5), (5..105).sum::<u64>() + second);
+    assert_eq!(answer("fan-in 1", 0), (0..100).map(|from| from * (from + 1)).sum::<u64>());
+    // Two from each: 0, 2, 4 ... at the first positions, and 1, 3, 5 ... after those.
+    let two: u64 = (0..100).map(|from| 2 * from * (from + 1) + (2 * from + 1) * (from + 101)).sum();
+    assert_eq!(answer("fan-in 2", 0), two);
     assert_eq!((answer("idle 10", 5), answer("stream 1", u64::MAX)), (10, u64::MAX));
     let first = u64::MAX - 3;
     let sum = (0..10).fold(0u64, |sum, index| sum.wrapping_add(first.wrapping_add(index)));
@@ -98,8 +109,8 @@ fn senders_wait_for_the_last_arrival() {
 
 #[test]
 fn every_runtime_comes_to_the_answer() {
-    let mut names = vec!["stream 1", "stream 3000", "ring 1x7", "ring 30x20"];
-    names.extend(["spawn 300", "ping-pong 200"]);
+    let mut names = vec!["stream 1", "stream 3000", "ring 1x7", "ring 30x20", "pipeline 10x700"];
+    names.extend(["fan-out 9", "fan-in 9", "spawn 300", "ping-pong 200"]);
     if memory::can_be_told() {
         // More than a batch, and no whole number of them.
         names.extend(["idle 1234", "waiting 2345"]);
@@ -167,10 +178,10 @@ fn plans_have_each_kind_on_the_runtimes_that_have_it() {
         assert_eq!((plan.runtimes.len(), plan.left_out.contains_key(GO)), (4, true));
         assert!(plan.budget_seconds < if quick { 60.0 } else { 3600.0 });
         let count = |runtime| plan.cells.iter().filter(|cell| cell.runtime == runtime).count();
-        // Stream and ring, spawn and ping-pong with one worker and with two. Memory with one.
+        // Five networks, spawn and ping-pong with one worker and with two. Memory with one.
         let memory = usize::from(memory::can_be_told());
-        assert_eq!(count("locksley"), 2 * 2 + 2 * 2 + 2 * memory);
-        assert_eq!(count("tokio-current"), 2 + 2 + 2 * memory);
+        assert_eq!(count("locksley"), 2 * 5 + 2 * 2 + 2 * memory);
+        assert_eq!(count("tokio-current"), 5 + 2 + 2 * memory);
         let has = |name: &str| plan.cells.iter().any(|cell| cell.subject == name);
         assert!(has(if quick { "ring 1000x300" } else { "ring 1000x2000" }));
     }
@@ -183,7 +194,7 @@ fn plans_are_what_was_chosen() {
     (chosen.messages, chosen.tasks, chosen.repeats) = (Some(500), Some(50), Some(1));
     let plan = chosen.plan(&course(false)).unwrap();
     assert_eq!(runtimes_of(&plan), ["locksley", "tokio"]);
-    for name in ["stream 500", "ring 1000x1", "spawn 50", "ping-pong 50"] {
+    for name in ["stream 500", "ring 1000x1", "pipeline 10x500", "fan-in 5", "spawn 50"] {
         let of_it = plan.cells.iter().filter(|cell| cell.subject == name && cell.workers == 2);
         assert_eq!(of_it.count(), 2, "{name}");
     }
