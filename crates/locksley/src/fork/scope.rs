@@ -220,7 +220,7 @@ pub(super) fn scope_in<'scope, R>(
         running: CountLatch::new(current, home),
         panic: Lazy::new(),
         fifos: Lazy::new(),
-        waiter: home.own(current).map(Worker::slot_index),
+        waiter: home.own_worker(current).map(Worker::slot_index),
         floor: AtomicI64::new(i64::MAX),
         token,
         is_incomplete: AtomicBool::new(false),
@@ -317,7 +317,7 @@ impl<'scope> Scope<'scope> {
         let Some(job) = self.job(task) else { return };
         Worker::with_current(|current| {
             self.lower_floor(current);
-            match (self.home.own(current), option) {
+            match (self.home.own_worker(current), option) {
                 // SAFETY: this worker's FIFO of this scope, which waits for all tasks there.
                 (Some(worker), Spawn::Fifo) => unsafe {
                     worker.push_fifo(self.fifo(worker), job);
@@ -408,7 +408,7 @@ impl<'scope> Scope<'scope> {
     /// Lowers the floor for a push by the caller, if it is the waiter.
     fn lower_floor(&self, caller: Option<&Worker>) {
         let state = self.state();
-        if let Some(worker) = self.home.own(caller)
+        if let Some(worker) = self.home.own_worker(caller)
             && state.waiter == Some(worker.slot_index())
         {
             // Relaxed: only the waiter's thread uses it.

@@ -183,7 +183,7 @@ where
     F: FnOnce(&Worker) + Send + 'static,
 {
     let Some(job) = shared.detached(task) else { return };
-    match (shared.own(caller), option) {
+    match (shared.own_worker(caller), option) {
         (_, None) => shared.push_or_send(caller, job),
         (Some(worker), Some(Spawn::Fifo)) => {
             let fifo = &worker.slot().fifo;

@@ -20,7 +20,7 @@ use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 use crate::scheduler::allowance::{self, GROWTH, SENTINELS};
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Rules, Threads};
-use crate::scheduler::division::is_divided;
+use crate::scheduler::place_map::is_divided;
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
 

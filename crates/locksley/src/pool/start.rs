@@ -84,7 +84,7 @@ pub(super) fn start(
         // The thread that uses the pool first in a child is not the one that built it here. The
         // child keeps these places, even if it may use other processors.
         rebuilt.options.with_current_thread = false;
-        rebuilt.configuration.places = Some(Arc::clone(&shared.division.places));
+        rebuilt.configuration.places = Some(Arc::clone(&shared.place_map.places));
     }
     // From here on an early return drops the pool, which ends the workers that have started.
     let mut pool = Pool {

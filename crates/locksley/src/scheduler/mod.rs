@@ -8,17 +8,17 @@
 //! | `replacement/` | threads that take the slots of workers that block |
 //! | `allowance/` | how many workers may be awake: quotas, affinity, other programs |
 //! | `job.rs`, `latch.rs` | what deques hold, and how a task announces its end |
-//! | `slot.rs`, `division.rs`, `pending/` | the slot of a worker, places, what keeps a pool open |
+//! | `slot.rs`, `place_map.rs`, `pending/` | the slot of a worker, places, what keeps a pool open |
 //! | `observed.rs` | the slow path of observed pools |
 //! | `config.rs`, `placement.rs` | what a pool is built with |
 
 pub(crate) mod allowance;
 pub(crate) mod config;
-pub(crate) mod division;
 pub(crate) mod job;
 pub(crate) mod latch;
 pub(crate) mod observed;
 pub(crate) mod pending;
+pub(crate) mod place_map;
 pub(crate) mod placement;
 pub(crate) mod replacement;
 pub(crate) mod search;
@@ -26,7 +26,7 @@ pub(crate) mod shared;
 pub(crate) mod slot;
 pub(crate) mod worker;
 
-pub(crate) use division::PlaceState;
+pub(crate) use place_map::PlaceState;
 pub(crate) use shared::Shared;
 pub(crate) use slot::Slot;
 pub(crate) use worker::Worker;

@@ -156,7 +156,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    spawn_by(pool, future, |job| match (pool.own(current), option) {
+    spawn_by(pool, future, |job| match (pool.own_worker(current), option) {
         (Some(worker), None) => worker.push_next(job),
         (Some(worker), Some(Spawn::Near(place))) if place == worker.place() => {
             worker.push_next(job);

@@ -9,21 +9,20 @@ use crate::scheduler::job::Job;
 impl Shared {
     /// The caller, if it is a worker of this pool.
     #[inline]
-    pub(crate) fn own<'w>(&self, caller: Option<&'w Worker>) -> Option<&'w Worker> {
+    pub(crate) fn own_worker<'w>(&self, caller: Option<&'w Worker>) -> Option<&'w Worker> {
         caller.filter(|caller| ptr::eq(&**caller.shared(), self))
     }
 
-    /// Makes a job available to all workers. `caller` is the worker that the calling thread is, of
-    /// any pool.
+    /// Makes a job available to all workers. `caller` is the calling worker, of any pool.
     #[inline]
     pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        match self.own(caller) {
+        match self.own_worker(caller) {
             Some(own) => own.push(job),
             None => self.send(caller, job),
         }
     }
 
-    /// Sends a job to the pool. `caller` is the worker that the calling thread is, of any pool.
+    /// Sends a job to the pool. `caller` is the calling worker, of any pool.
     pub(crate) fn send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
         // SAFETY: whichever thread takes a word out of an inbox runs it, once; this one is about to
         // be sent.
@@ -50,8 +49,8 @@ impl Shared {
         self.unpark(worker);
     }
 
-    /// Sends a ready task to one worker. Other workers may take it. `caller` is the worker of this
-    /// pool that the calling thread is, if it is one.
+    /// Sends a ready task to one worker. Other workers may take it. `caller` is the calling
+    /// worker, if it belongs to this pool.
     pub(crate) fn send_ready(&self, caller: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: as in `send`.
         let job = unsafe { self.wrap(caller, job) };

@@ -19,8 +19,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::config::{Configuration, PanicHandler, Rules};
-use super::division::Division;
 use super::pending::Pending;
+use super::place_map::PlaceMap;
 use super::replacement::Replacements;
 use super::slot::Slot;
 use crate::deque::Inbox;
@@ -55,7 +55,7 @@ pub(crate) struct Shared {
     /// The generation of the process that built the pool.
     generation: u32,
     pub(crate) injector: Inbox<Job>,
-    pub(crate) division: Division,
+    pub(crate) place_map: PlaceMap,
     pub(crate) sleep: Sleep,
     pub(crate) idle_policy: Arc<dyn IdlePolicy>,
     /// The processors that the process was allowed to use when the pool was built.
@@ -114,7 +114,7 @@ impl Shared {
             replacements,
             generation: os::generation(),
             injector: Inbox::new(),
-            division: Division::new(configuration.places, workers, processors.ids()),
+            place_map: PlaceMap::new(configuration.places, workers, processors.ids()),
             sleep,
             idle_policy,
             processors,

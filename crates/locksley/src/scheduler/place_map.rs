@@ -1,5 +1,5 @@
-//! The places of a pool: which workers belong to each, what is sent to each, and which are near to
-//! which.
+//! The places of a pool: the workers of each place, the tasks that are sent to it, and the other
+//! places by distance.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -15,43 +15,42 @@ use crate::primitive::{AtomicBool, CachePadded, Ordering};
 use crate::scheduler::Worker;
 use crate::scheduler::job::Job;
 
-/// How the workers of a pool are divided into places.
-pub(crate) struct Division {
+/// The division of the workers of a pool into places.
+pub(crate) struct PlaceMap {
     pub(crate) places: Arc<Places>,
     /// The place of each worker.
     of_worker: Box<[usize]>,
-    /// One for each place. Empty if there is one place, so that no worker looks for tasks there.
+    /// One for each place. Empty in a pool with a single place: its workers search no place.
     place_states: Box<[CachePadded<PlaceState>]>,
     /// For each worker: true if the system has bound it to its place.
     bound: Box<[AtomicBool]>,
 }
 
-/// The workers and the inbox of one place.
+/// What workers need to know of one place.
 pub(crate) struct PlaceState {
     /// The workers of a place are consecutive.
     pub(crate) workers: Range<usize>,
-    /// Tasks for this place. Workers of other places take them, too.
+    /// The tasks that were sent to this place. Workers of other places take them, too.
     pub(crate) inbox: Inbox<Job>,
     /// The other places, the nearest first.
     pub(crate) others: Box<[usize]>,
-    /// The workers of other places: one ring for equally near places, the nearest first. No ring is
-    /// empty.
+    /// The workers of other places. Equally near places share a ring, and the nearest ring comes
+    /// first. No ring is empty.
     pub(crate) rings: Box<[Box<[usize]>]>,
 }
 
-impl Division {
-    /// Divides `workers` into the given places, or into the places of the machine that the
-    /// `allowed` processors belong to.
+impl PlaceMap {
+    /// Divides `workers` among the given places, or else among the places of the machine to which
+    /// the `allowed` processors belong.
     pub(crate) fn new(places: Option<Arc<Places>>, workers: usize, allowed: &[usize]) -> Self {
-        let places = places.unwrap_or_else(|| Arc::new(found(workers, allowed)));
+        let places = places.unwrap_or_else(|| Arc::new(detect_places(workers, allowed)));
         let of_worker = divide(&places, workers);
         let count = places.count();
-        let place_states = if count == 1 { 0 } else { count };
-        let place_state =
-            |place| CachePadded::new(place_state(machine(), &places, &of_worker, place));
-        let place_states = (0..place_states).map(place_state);
+        let states = if count == 1 { 0 } else { count };
+        let state =
+            |place| CachePadded::new(place_state(machine_topology(), &places, &of_worker, place));
         Self {
-            place_states: place_states.collect(),
+            place_states: (0..states).map(state).collect(),
             places,
             of_worker,
             bound: (0..workers).map(|_| AtomicBool::new(false)).collect(),
@@ -59,30 +58,30 @@ impl Division {
     }
 }
 
-/// True if so many workers would be in several places: the given ones, or those of the machine.
+/// True if a pool of so many workers has several places: the given ones, or those of the machine.
 pub(crate) fn is_divided(places: Option<&Places>, workers: usize, allowed: &[usize]) -> bool {
-    places.map_or_else(|| found(workers, allowed).count(), Places::count) > 1
+    places.map_or_else(|| detect_places(workers, allowed).count(), Places::count) > 1
 }
 
-/// The topology of the machine, read once in the life of the process.
-fn machine() -> &'static Topology {
+/// The topology of the machine. The process reads it once.
+fn machine_topology() -> &'static Topology {
     static MACHINE: OnceLock<Topology> = OnceLock::new();
     MACHINE.get_or_init(Topology::of_this_machine)
 }
 
-/// The places of the machine. Does not read it if there is nothing to divide.
-fn found(workers: usize, allowed: &[usize]) -> Places {
+/// The places of the machine. Does not read the topology if a single place is the answer anyway.
+fn detect_places(workers: usize, allowed: &[usize]) -> Places {
     let allowed: ProcessorSet = allowed.iter().copied().collect();
-    // The least that is found is two places of two processors each.
+    // The smallest division is two places with two processors and two workers each.
     if workers < 2 || allowed.len() < 4 {
         return Places::undivided(&allowed);
     }
-    with_several_workers(Places::found(machine(), &allowed), workers, &allowed)
+    or_undivided(Places::found(machine_topology(), &allowed), workers, &allowed)
 }
 
-/// The places if each gets at least two workers, else a single one: a worker that is alone in a
-/// place shares nothing there.
-fn with_several_workers(places: Places, workers: usize, allowed: &ProcessorSet) -> Places {
+/// Returns `places` if each place gets at least two workers, and else a single place: a worker that
+/// is alone in a place shares nothing there.
+fn or_undivided(places: Places, workers: usize, allowed: &ProcessorSet) -> Places {
     let of_worker = divide(&places, workers);
     let has_two = |place| of_worker.iter().filter(|&&it| it == place).count() >= 2;
     if (0..places.count()).all(has_two) { places } else { Places::undivided(allowed) }
@@ -91,12 +90,13 @@ fn with_several_workers(places: Places, workers: usize, allowed: &ProcessorSet) 
 /// The place of each worker. Each place gets its share of workers by its number of processors, and
 /// its workers are consecutive.
 fn divide(places: &Places, workers: usize) -> Box<[usize]> {
-    let by_processor = |(place, set): (usize, &ProcessorSet)| std::iter::repeat_n(place, set.len());
-    let by_processor: Vec<usize> =
-        places.sets().iter().enumerate().flat_map(by_processor).collect();
+    // For each processor, its place.
+    let of_processor: Vec<usize> = (places.sets().iter().enumerate())
+        .flat_map(|(place, set)| std::iter::repeat_n(place, set.len()))
+        .collect();
     let place = |worker| {
         // No place has a processor if the allowed processors are not known.
-        by_processor.get(worker * by_processor.len() / workers).copied().unwrap_or(0)
+        of_processor.get(worker * of_processor.len() / workers).copied().unwrap_or(0)
     };
     (0..workers).map(place).collect()
 }
@@ -108,35 +108,35 @@ fn place_state(
     place: usize,
 ) -> PlaceState {
     let workers_of = |places: &[usize]| -> Box<[usize]> {
-        let is_in = |(_, place): &(usize, &usize)| places.contains(place);
+        let is_in = |(_, of_worker): &(usize, &usize)| places.contains(of_worker);
         of_worker.iter().enumerate().filter(is_in).map(|(worker, _)| worker).collect()
     };
     let first = of_worker.iter().position(|&it| it == place).unwrap_or(0);
     let count = of_worker.iter().filter(|&&it| it == place).count();
-    let near = places.others_by_nearness(machine, place);
-    let rings = near.iter().map(|equally_near| workers_of(equally_near));
+    let by_distance = places.others_by_nearness(machine, place);
+    let rings = by_distance.iter().map(|equally_near| workers_of(equally_near));
     PlaceState {
         workers: first..first + count,
         inbox: Inbox::new(),
         rings: rings.filter(|ring| !ring.is_empty()).collect(),
-        others: near.into_iter().flatten().collect(),
+        others: by_distance.into_iter().flatten().collect(),
     }
 }
 
 impl Shared {
     pub(crate) fn places(&self) -> &Places {
-        &self.division.places
+        &self.place_map.places
     }
 
     /// The place of the worker in `slot`; `None` for a replacement, which changes places.
     pub(crate) fn place_of(&self, slot: usize) -> Option<usize> {
-        self.division.of_worker.get(slot).copied()
+        self.place_map.of_worker.get(slot).copied()
     }
 
     /// The workers and the inbox of each place. Empty if there is one place.
     #[inline]
     pub(crate) fn place_states(&self) -> &[CachePadded<PlaceState>] {
-        &self.division.place_states
+        &self.place_map.place_states
     }
 
     /// Panics if there is no such place.
@@ -146,19 +146,19 @@ impl Shared {
         assert!(place < count, "there is no place {place} in a pool of {count}");
     }
 
-    /// Makes a job available to all workers, and first to those of a place. `caller` is the worker
-    /// that the calling thread is, of any pool.
+    /// Makes a job available to all workers, and first to those of a place. `caller` is the calling
+    /// worker, of any pool.
     pub(crate) fn send_near(&self, caller: Option<&Worker>, place: usize, job: NonNull<Job>) {
-        let own = self.own(caller);
-        let is_elsewhere = own.is_none_or(|own| own.place() != place);
+        let own_worker = self.own_worker(caller);
+        let is_elsewhere = own_worker.is_none_or(|worker| worker.place() != place);
         let Some(there) = self.place_states().get(place).filter(|_| is_elsewhere) else {
             return self.push_or_send(caller, job);
         };
-        // SAFETY: the thread that takes a word out of an inbox runs it once; this one is about to
-        // be sent.
+        // SAFETY: the returned word is sent to an inbox. The thread that takes the word from the
+        // inbox runs it once.
         let job = unsafe { self.wrap(caller, job) };
         there.inbox.send(job);
-        let wake_token = own.map(|own| &own.wake_token);
+        let wake_token = own_worker.map(|worker| &worker.wake_token);
         match self.replacements.affinity {
             Affinity::Place => {
                 self.sleep.notify_addressed_to_bound(there.workers.clone(), wake_token)
@@ -167,29 +167,32 @@ impl Shared {
         }
     }
 
-    /// Binds the calling thread, which is that of `worker`, to its place. Returns true if it is
-    /// bound.
+    /// Binds the calling thread, which runs `worker`, to the place of the worker. Returns true on
+    /// success.
     pub(crate) fn bind(&self, worker: usize) -> bool {
         let processors = self.processors_of(worker).as_slice();
         let is_bound = os::bind_this_thread(processors);
         if !is_bound {
+            // The thread has inherited the mask of its creator, which may be bound elsewhere.
             os::move_to_process_affinity();
         }
-        // Relaxed: the thread that builds the pool waits until the workers are ready, which is
-        // later.
-        self.division.bound[worker].store(is_bound, Ordering::Relaxed);
+        // Relaxed: the loads below read nothing else with it. Unless the pool starts in the
+        // background, its builder waits until the worker is ready, which is after this store.
+        self.place_map.bound[worker].store(is_bound, Ordering::Relaxed);
         is_bound
     }
 
     /// The number of workers that are bound to their places.
     pub(crate) fn bound_workers(&self) -> usize {
-        self.division.bound.iter().filter(|bound| bound.load(Ordering::Relaxed)).count()
+        // Relaxed: see `bind`.
+        self.place_map.bound.iter().filter(|bound| bound.load(Ordering::Relaxed)).count()
     }
 
     /// Unbinds the calling thread, the only one of a forked child, if the worker in `slot` was
     /// bound to its place. Neither allocates nor locks.
     pub(crate) fn unbind_in_forked_child(&self, slot: usize) {
-        let bound = self.division.bound.get(slot);
+        let bound = self.place_map.bound.get(slot);
+        // Relaxed: written by the calling thread, in `bind`.
         if bound.is_some_and(|bound| bound.load(Ordering::Relaxed)) {
             os::unbind_this_thread(self.processor_ids());
         }
@@ -202,7 +205,7 @@ impl Shared {
         !is_bound || self.processors_of(slot).contains(processor)
     }
 
-    /// The workers in the place of `worker`. `None` if there is one place.
+    /// The workers in the place of `worker`, with `worker`. `None` if there is a single place.
     pub(crate) fn neighbours_of(&self, worker: usize) -> Option<Range<usize>> {
         let here = self.place_of(worker).and_then(|place| self.place_states().get(place));
         here.map(|here| here.workers.clone())
@@ -272,7 +275,7 @@ mod tests {
         let allowed = machine.processors();
         let places = Places::found(&machine, allowed);
         assert_eq!(places.count(), 3);
-        let count = |workers| with_several_workers(places.clone(), workers, allowed).count();
+        let count = |workers| or_undivided(places.clone(), workers, allowed).count();
         for (workers, expected) in [(1, 1), (2, 1), (4, 1), (8, 1), (9, 1), (10, 3), (20, 3)] {
             assert_eq!(count(workers), expected, "{workers}");
         }
@@ -280,10 +283,10 @@ mod tests {
 
     #[test]
     fn a_pool_on_few_processors_does_not_read_the_topology() {
-        let division = Division::new(None, 8, &[0, 3, 5]);
-        assert_eq!(division.places.sets(), ["0,3,5".parse().unwrap()]);
-        assert!(division.place_states.is_empty());
-        assert_eq!(*division.of_worker, [0; 8]);
+        let map = PlaceMap::new(None, 8, &[0, 3, 5]);
+        assert_eq!(map.places.sets(), ["0,3,5".parse().unwrap()]);
+        assert!(map.place_states.is_empty());
+        assert_eq!(*map.of_worker, [0; 8]);
     }
 
     #[test]
@@ -306,8 +309,8 @@ mod tests {
     fn each_place_knows_all_other_workers_once() {
         let sets = ["0", "1-2", "3", "4"].map(|set: &str| set.parse().unwrap());
         let places = Places::given(&(0..5).collect(), sets).unwrap();
-        let division = Division::new(Some(Arc::new(places)), 5, &[0, 1, 2, 3, 4]);
-        for (place, place_state) in division.place_states.iter().enumerate() {
+        let map = PlaceMap::new(Some(Arc::new(places)), 5, &[0, 1, 2, 3, 4]);
+        for (place, place_state) in map.place_states.iter().enumerate() {
             let mut all = place_state.rings.concat();
             all.extend(place_state.workers.clone());
             all.sort_unstable();
@@ -316,7 +319,7 @@ mod tests {
             others.push(place);
             others.sort_unstable();
             assert_eq!(others, [0, 1, 2, 3]);
-            assert!(division.of_worker[place_state.workers.clone()].iter().all(|&it| it == place));
+            assert!(map.of_worker[place_state.workers.clone()].iter().all(|&it| it == place));
         }
     }
 
