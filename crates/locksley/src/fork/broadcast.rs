@@ -80,7 +80,7 @@ where
         let job = |_| StackJob::new(task, &running);
         let jobs: Vec<_> = (0..shared.workers).map(job).collect();
         for (worker, job) in jobs.iter().enumerate() {
-            running.begin();
+            running.increment();
             shared.send_to(current, worker, job.as_job());
         }
         running.end_and_wait(|event| {

@@ -34,7 +34,7 @@ impl Worker {
         }
         let mut second = None;
         let result = &mut second;
-        let (first, _) = scope_in(self.shared(), Some(self), None, |scope| {
+        let first = scope_in(self.shared(), Some(self), |scope| {
             let job = scope.job(|worker, _| *result = Some(b(worker)));
             self.shared().send_near(Some(self), place, job.expect("the scope has no token"));
             a(self)

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::lazy::Lazy;
+use super::once_box::OnceBox;
 use super::spawn::Spawn;
 use crate::cancellation::{Cancellation, Cancelled};
 use crate::pool::Pool;
@@ -18,7 +18,7 @@ use crate::unwind::{self, Payload};
 
 /// A handle for spawning tasks, all of which end before [`scope`] returns.
 pub struct Scope<'scope> {
-    /// Alive until the scope ends. Its lifetimes are erased here, and upheld by `scope_in`.
+    /// Alive until the scope ends. Its lifetimes are erased here, and upheld by `run_scope`.
     state: NonNull<ScopeState<'static>>,
     /// The pool in which the tasks run.
     pub(crate) home: Arc<Shared>,
@@ -26,35 +26,39 @@ pub struct Scope<'scope> {
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
-/// The state that the tasks of a scope share. Its address is their group.
+/// The state that the tasks of a scope share. Its address is the identity of these tasks' group, by
+/// which the waiter knows the jobs that it may run.
 pub(crate) struct ScopeState<'w> {
     /// The pool in which the tasks run.
     pub(crate) home: &'w Arc<Shared>,
-    running: CountLatch<'w>,
-    /// The first task to panic leaves its payload here.
-    panic: Lazy<Payload>,
+    /// Counts the tasks that have not ended, and the body.
+    unfinished: CountLatch<'w>,
+    /// The payload of the first task to panic.
+    panic: OnceBox<Payload>,
     /// A FIFO for each worker, made by the first `Spawn::Fifo`.
-    fifos: Lazy<Box<[JobFifo]>>,
+    fifos: OnceBox<Box<[JobFifo]>>,
     /// The slot of the waiter, if it is a worker of the pool.
     waiter: Option<usize>,
-    /// The lowest index of a task of the scope in the waiter's deque. Only the waiter writes it.
-    floor: AtomicI64,
-    /// No task begins once it is cancelled.
+    /// The lowest index in its deque at which the waiter pushed a task of the scope. The jobs below
+    /// are older than the scope, so the waiter leaves them there. Only the waiter's thread uses the
+    /// field, which is an atomic because threads share the state.
+    deque_floor: AtomicI64,
+    /// No task begins once this token is cancelled.
     token: Option<&'w Cancellation>,
-    /// True if a task did not begin.
+    /// True if a task was dropped without running.
     is_incomplete: AtomicBool,
 }
 
 // SAFETY: the state is shared by reference only. It consists of atomics, of FIFOs that any thread
 // may use, and of a latch that any thread may set.
 unsafe impl Send for Scope<'_> {}
-// SAFETY: as above. Any thread may spawn by `&self`.
+// SAFETY: as for `Send`. `&self` gives shared references to the state, too.
 unsafe impl Sync for Scope<'_> {}
 
 /// Runs `body`, which may spawn tasks, and returns when all of them have ended. The tasks may
 /// borrow what outlives the scope.
 ///
-/// Use it for tasks that are found on the way. [`join`](crate::join()) is for two tasks, and
+/// Use it if running tasks discover more tasks. [`join`](crate::join()) is for two tasks, and
 /// [`loops::par`](crate::loops::par) for many items that are known beforehand.
 ///
 /// On a thread that is no worker, the body and the tasks run in the [global pool](Pool::global).
@@ -92,7 +96,7 @@ where
     R: Send,
 {
     Worker::with_current(|current| match current {
-        Some(worker) => scope_in(worker.shared(), Some(worker), None, body).0,
+        Some(worker) => scope_in(worker.shared(), Some(worker), body),
         None => Pool::global().install(|_| scope(body)),
     })
 }
@@ -139,8 +143,7 @@ where
     Worker::with_current(|current| match current {
         Some(worker) => {
             token.check()?;
-            let (result, is_complete) = scope_in(worker.shared(), Some(worker), Some(token), body);
-            if is_complete { Ok(result) } else { Err(Cancelled) }
+            run_scope(worker.shared(), Some(worker), Some(token), body)
         }
         None => Pool::global().install(|_| scope_until(token, body)),
     })
@@ -171,7 +174,7 @@ where
     F: FnOnce(&Scope<'scope>) -> R,
 {
     Worker::with_current(|current| match current {
-        Some(worker) => scope_in(worker.shared(), Some(worker), None, body).0,
+        Some(worker) => scope_in(worker.shared(), Some(worker), body),
         None => Pool::global().in_place_scope(body),
     })
 }
@@ -203,25 +206,34 @@ impl Pool {
     where
         F: FnOnce(&Scope<'scope>) -> R,
     {
-        Worker::with_current(|current| scope_in(self.shared(), current, None, body).0)
+        Worker::with_current(|current| scope_in(self.shared(), current, body))
     }
 }
 
-/// Runs `body` on the calling thread, which may be a worker of any pool, and waits for the tasks
-/// that it spawns into `home`. Also returns true if all of them have begun.
+/// [`run_scope`] without a token.
 pub(super) fn scope_in<'scope, R>(
+    home: &Arc<Shared>,
+    current: Option<&Worker>,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    run_scope(home, current, None, body).expect("there is no token")
+}
+
+/// Runs `body` on the calling thread, which may be a worker of any pool. Waits for the tasks that
+/// are spawned into `home`. [`Cancelled`] if one of these tasks was dropped without running.
+fn run_scope<'scope, R>(
     home: &Arc<Shared>,
     current: Option<&Worker>,
     token: Option<&Cancellation>,
     body: impl FnOnce(&Scope<'scope>) -> R,
-) -> (R, bool) {
+) -> Result<R, Cancelled> {
     let mut state = ScopeState {
         home,
-        running: CountLatch::new(current, home),
-        panic: Lazy::new(),
-        fifos: Lazy::new(),
+        unfinished: CountLatch::new(current, home),
+        panic: OnceBox::new(),
+        fifos: OnceBox::new(),
         waiter: home.own_worker(current).map(Worker::slot_index),
-        floor: AtomicI64::new(i64::MAX),
+        deque_floor: AtomicI64::new(i64::MAX),
         token,
         is_incomplete: AtomicBool::new(false),
     };
@@ -233,11 +245,11 @@ pub(super) fn scope_in<'scope, R>(
     let result = unwind::halt(|| body(&scope));
     let group = scope.state.cast();
     // The body counts as the first task.
-    state.running.end_and_wait(|event| {
-        let worker = current.expect("only a worker waits like this");
+    state.unfinished.end_and_wait(|event| {
+        let worker = current.expect("this closure is called on workers only");
         if worker.belongs_to(home) {
             // Relaxed: written by this thread.
-            let floor = || state.floor.load(Ordering::Relaxed);
+            let floor = || state.deque_floor.load(Ordering::Relaxed);
             worker.wait_for_group(event, group, floor);
         } else {
             worker.wait_for_others(event);
@@ -245,8 +257,9 @@ pub(super) fn scope_in<'scope, R>(
     });
     let panic = state.panic.take();
     match (result, panic) {
-        // Relaxed: written by tasks that were waited for.
-        (Ok(result), None) => (result, !state.is_incomplete.load(Ordering::Relaxed)),
+        // Relaxed: the wait above orders this load after the stores in `admit_task`.
+        (Ok(_), None) if state.is_incomplete.load(Ordering::Relaxed) => Err(Cancelled),
+        (Ok(result), None) => Ok(result),
         (Ok(_), Some(payload)) => unwind::resume(payload),
         (Err(payload), other) => {
             if let Some(other) = other {
@@ -316,9 +329,10 @@ impl<'scope> Scope<'scope> {
         option.assert_valid_in(&self.home);
         let Some(job) = self.job(task) else { return };
         Worker::with_current(|current| {
-            self.lower_floor(current);
+            self.lower_deque_floor(current);
             match (self.home.own_worker(current), option) {
-                // SAFETY: this worker's FIFO of this scope, which waits for all tasks there.
+                // SAFETY: the FIFO is this worker's. It is freed with the state, after all tasks of
+                // the scope have ended.
                 (Some(worker), Spawn::Fifo) => unsafe {
                     worker.push_fifo(self.fifo(worker), job);
                 },
@@ -332,9 +346,9 @@ impl<'scope> Scope<'scope> {
     /// A worker runs it when its own deque is empty, or while it waits.
     ///
     /// # Panics
-    /// If the pool is closed: on a thread that it
-    /// [borrowed](crate::PoolBuilder::with_current_thread) and that has dropped it. If the task
-    /// panics, the scope panics.
+    /// If the pool is closed. This can happen only on a thread that the pool has
+    /// [borrowed](crate::PoolBuilder::with_current_thread), after the thread has dropped the pool.
+    /// If the task panics, the scope panics.
     ///
     /// # Examples
     /// ```
@@ -365,9 +379,9 @@ impl<'scope> Scope<'scope> {
         });
     }
 
-    /// Counts one more task of this scope. Returns its group.
-    pub(crate) fn begin_task(&self) -> NonNull<()> {
-        self.state().running.begin();
+    /// Counts one more task of this scope. Returns the group of the task.
+    pub(crate) fn count_task(&self) -> NonNull<()> {
+        self.state().unfinished.increment();
         self.state.cast()
     }
 
@@ -379,19 +393,22 @@ impl<'scope> Scope<'scope> {
         if !self.state().admit_task() {
             return None;
         }
-        let group = self.begin_task();
+        let group = self.count_task();
         let scope: Self = Scope { home: Arc::clone(&self.home), ..*self };
         let run = move |worker: &Worker| {
-            let run = || match scope.state().admit_task() {
-                true => task(worker, &scope),
-                false => drop(task),
-            };
-            if let Err(payload) = unwind::halt(run) {
+            // A task that is not admitted is dropped in here: its destructor may panic.
+            let ended = unwind::halt(|| {
+                if scope.state().admit_task() {
+                    task(worker, &scope);
+                }
+            });
+            if let Err(payload) = ended {
                 scope.state().keep_panic(payload);
             }
+            // From `scope`, which is `Send`, unlike the pointer above.
             let group = scope.state.cast();
-            drop(scope);
-            // SAFETY: counted by `begin_task`, and ended once.
+            drop(scope); // before the state may be freed
+            // SAFETY: counted by `count_task`, and ended once.
             unsafe { ScopeState::end_task(group, worker) };
         };
         // SAFETY: it runs once, since the pool stays open while a scope in it waits. It runs before
@@ -399,29 +416,30 @@ impl<'scope> Scope<'scope> {
         Some(unsafe { HeapJob::into_job(Some(group), run) })
     }
 
-    /// Pushes to the caller's deque if the caller is a worker of the pool, and sends otherwise.
+    /// Pushes a job of this scope to the caller's deque if the caller is a worker of the pool.
+    /// Otherwise sends it to the pool.
     pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        self.lower_floor(caller);
+        self.lower_deque_floor(caller);
         self.home.push_or_send(caller, job);
     }
 
-    /// Lowers the floor for a push by the caller, if it is the waiter.
-    fn lower_floor(&self, caller: Option<&Worker>) {
+    /// Lowers the floor for a push by the caller, if the caller is the waiter.
+    fn lower_deque_floor(&self, caller: Option<&Worker>) {
         let state = self.state();
         if let Some(worker) = self.home.own_worker(caller)
             && state.waiter == Some(worker.slot_index())
         {
             // Relaxed: only the waiter's thread uses it.
-            let floor = state.floor.load(Ordering::Relaxed).min(worker.deque.bottom());
-            state.floor.store(floor, Ordering::Relaxed);
+            let floor = state.deque_floor.load(Ordering::Relaxed).min(worker.deque.bottom());
+            state.deque_floor.store(floor, Ordering::Relaxed);
         }
     }
 
-    /// The FIFO of the tasks that this worker has spawned in order.
+    /// The FIFO of the tasks that `worker` has spawned with [`Spawn::Fifo`].
     fn fifo(&self, worker: &Worker) -> &JobFifo {
         let fifo = |_| JobFifo::new(Some(self.state.cast()));
-        let made = || (0..self.home.workers).map(fifo).collect();
-        &self.state().fifos.get_or_make(made)[worker.index()]
+        let init = || (0..self.home.workers).map(fifo).collect();
+        &self.state().fifos.get_or_init(init)[worker.index()]
     }
 
     fn state(&self) -> &ScopeState<'_> {
@@ -432,22 +450,22 @@ impl<'scope> Scope<'scope> {
 }
 
 impl ScopeState<'_> {
-    /// The state with this address.
+    /// The state of the scope that `group` identifies.
     ///
     /// # Safety
-    /// It is the group of a scope. While the reference is used, the scope waits for a task that has
-    /// not ended.
-    pub(crate) unsafe fn of<'t>(group: NonNull<()>) -> &'t ScopeState<'t> {
+    /// `group` comes from [`Scope::count_task`]. While the reference is used, a task of the scope
+    /// has not ended.
+    pub(crate) unsafe fn from_group<'t>(group: NonNull<()>) -> &'t ScopeState<'t> {
         // SAFETY: as the caller promises.
         unsafe { group.cast::<ScopeState<'t>>().as_ref() }
     }
 
-    /// Decides if a task may begin. If it returns false, the scope is incomplete.
+    /// Returns true if a task may begin. Otherwise marks the scope as incomplete.
     #[must_use]
     fn admit_task(&self) -> bool {
         let is_admitted = self.token.is_none_or(|token| !token.is_cancelled());
         if !is_admitted {
-            // Relaxed: read after the scope has waited for all tasks, including the caller.
+            // Relaxed: `run_scope` reads it after it has waited for all tasks, and for the caller.
             self.is_incomplete.store(true, Ordering::Relaxed);
         }
         is_admitted
@@ -456,21 +474,23 @@ impl ScopeState<'_> {
     /// Counts the end of a task that ran on this worker.
     ///
     /// # Safety
-    /// The task was counted by [`Scope::begin_task`], and ends once.
+    /// The task was counted by [`Scope::count_task`], and ends once.
     pub(crate) unsafe fn end_task(group: NonNull<()>, worker: &Worker) {
-        let running = {
+        let unfinished = {
             // SAFETY: alive until all tasks have ended, of which this is one.
-            let state = unsafe { ScopeState::of(group) };
-            state.running.record_stamp(worker);
-            NonNull::from(&state.running)
+            let state = unsafe { ScopeState::from_group(group) };
+            // In an observed pool, the waiter comes after this task.
+            state.unfinished.record_stamp(worker);
+            NonNull::from(&state.unfinished)
         };
-        // SAFETY: as above.
-        unsafe { CountLatch::end(running) };
+        // SAFETY: alive when the call begins, since this task has not ended. The waiter may free
+        // the state during the call: no reference to it is left here.
+        unsafe { CountLatch::end(unfinished) };
     }
 
     /// Keeps the payload of the first panic, and discards later ones.
     pub(crate) fn keep_panic(&self, payload: Payload) {
-        if let Err(later) = self.panic.publish(payload) {
+        if let Err(later) = self.panic.set(payload) {
             unwind::discard(later);
         }
     }

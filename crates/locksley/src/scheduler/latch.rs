@@ -158,7 +158,7 @@ impl<'w> Latch<'w> {
     }
 }
 
-/// A join counter: sets a latch when all tasks that were begun have ended.
+/// A join counter: sets a latch when all tasks that were counted have ended.
 #[derive(Debug)]
 pub(crate) struct CountLatch<'w> {
     /// The number of tasks that have not ended, and 1 for the creator of the latch.
@@ -177,7 +177,7 @@ impl<'w> CountLatch<'w> {
     }
 
     /// Counts one more task. The caller is a task that has not ended.
-    pub(crate) fn begin(&self) {
+    pub(crate) fn increment(&self) {
         self.unfinished.begin();
     }
 

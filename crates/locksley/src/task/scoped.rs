@@ -19,7 +19,7 @@ impl Home for InScope {
         // SAFETY: it has not finished, so the pool's reference is there.
         let state = unsafe { task.as_ref() }.home();
         // SAFETY: the scope waits for the task.
-        let pool = Arc::as_ptr(unsafe { ScopeState::of(state) }.home);
+        let pool = Arc::as_ptr(unsafe { ScopeState::from_group(state) }.home);
         // SAFETY: as the caller promises. A pool is not closed before a scope in it has ended.
         unsafe { in_pool::make_ready(task, pool) };
     }
@@ -76,7 +76,7 @@ impl<'scope> Scope<'scope> {
     where
         F: Future<Output = ()> + Send + 'scope,
     {
-        let head = Head::new(const { &Kind::of_a_group(execute::<F>) }, self.begin_task());
+        let head = Head::new(const { &Kind::of_a_group(execute::<F>) }, self.count_task());
         let is_observed = self.home.observer().is_some();
         // The handle's reference is left to the run that finishes the task.
         let task = TaskCell::<F, InScope>::spawned(head, is_observed, future);
@@ -106,9 +106,9 @@ where
                 && let Ok(payload) = error.try_into_panic()
             {
                 // SAFETY: the scope waits for the task until its end is counted, below.
-                unsafe { ScopeState::of(state) }.keep_panic(payload);
+                unsafe { ScopeState::from_group(state) }.keep_panic(payload);
             }
-            // SAFETY: counted by `begin_task`, and ended once.
+            // SAFETY: counted by `count_task`, and ended once.
             unsafe { ScopeState::end_task(state, worker) };
         }
     }
