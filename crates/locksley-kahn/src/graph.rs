@@ -12,7 +12,8 @@ use super::single_owner::SingleOwner;
 use super::wait::Need;
 use locksley_sys::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
-/// The other end of a channel was dropped before the network has begun.
+/// Stands for a process in a [`Link`]: the end of the channel was dropped before the network began.
+/// No process has this number.
 pub(super) const NO_PROCESS: u32 = u32::MAX;
 
 /// The processes at a channel.

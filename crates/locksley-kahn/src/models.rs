@@ -12,7 +12,7 @@ use loom::thread::{self, JoinHandle};
 use super::channel::{AnyChannel, Channel, Receiver, Sender};
 use super::error::{Failure, NetworkError};
 use super::graph::{Graph, Link};
-use super::process::{Process, ProcessTask};
+use super::process::{Process, ProcessTask, WaitMode};
 use locksley_sys::primitive::Ordering;
 
 /// A thread's own waker. A wake that is lost is a deadlock, which loom reports.
@@ -333,7 +333,7 @@ fn loom_kahn_a_network_ends_while_a_process_begins() {
             product: None,
             graph: Arc::clone(&graph),
             number: 0,
-            is_blocking: false,
+            wait_mode: WaitMode::Async,
         };
         let ended = thread::spawn(move || {
             let bell = Bell::new();

@@ -1,4 +1,4 @@
-//! How networks are made.
+//! Creating a network: its channels and its processes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use super::channel::{AnyChannel, Channel};
 use super::deferred::Current;
 use super::error::{Failure, NetworkError};
 use super::graph::{Graph, Link, NO_PROCESS};
-use super::ports::{Declared, Inlet, Outlet, Owner, Ports};
-use super::process::{BoxError, Process, ProcessTask, Product};
+use super::ports::{Inlet, Outlet, Owner, PortRegistry, Ports};
+use super::process::{BoxError, Process, ProcessTask, Product, WaitMode};
 use super::report::NetworkReport;
-use super::running::{Begin, Running};
+use super::running::{Running, Starter};
 use super::wait::MOST_CHANNELS;
 use locksley::Pool;
 use locksley_sys::unwind;
@@ -55,18 +55,20 @@ use locksley_sys::unwind;
 ///
 /// # Deadlocks
 ///
-/// If processes wait for each other and one of them for room, the smallest of the full channels
-/// grows (Parks, "Bounded scheduling of process networks", 1995), as far as the
-/// [limit](Self::limit) permits. If they wait for messages only, the network ends with an error.
-/// Both are found while other processes continue (Geilen and Basten, "Requirements on the execution
-/// of Kahn process networks", 2003).
+/// If processes wait for each other, and one of them waits for room, then the smallest of the full
+/// channels grows (Parks, "Bounded scheduling of process networks", 1995), as far as the
+/// [limit](Self::limit) permits. If all of them wait for messages, the network ends with an error.
+/// Both cases are detected while other processes continue (Geilen and Basten, "Requirements on the
+/// execution of Kahn process networks", 2003).
 ///
 /// A process that waits for something else than a channel of its network, such as a timer, is no
 /// part of a deadlock.
 pub struct Network {
     names: Vec<Box<str>>,
-    begin: Vec<Begin>,
+    /// One for each process.
+    starters: Vec<Starter>,
     channels: Vec<Arc<dyn AnyChannel>>,
+    /// One for each channel.
     links: Vec<Link>,
     limit: u64,
     is_measured: bool,
@@ -85,8 +87,14 @@ impl Network {
     /// See [`Network`].
     #[must_use]
     pub fn new() -> Self {
-        let (names, begin, channels, links) = Default::default();
-        Self { names, begin, channels, links, limit: u64::MAX, is_measured: false }
+        Self {
+            names: Vec::new(),
+            starters: Vec::new(),
+            channels: Vec::new(),
+            links: Vec::new(),
+            limit: u64::MAX,
+            is_measured: false,
+        }
     }
 
     /// Limits the capacity that a channel may grow to. A channel that is larger from the start does
@@ -122,8 +130,8 @@ impl Network {
         Self { limit: messages as u64, ..self }
     }
 
-    /// Has the report say how full channels were, and how long processes ran and waited. This costs
-    /// time; otherwise only messages are counted.
+    /// Makes the report contain how full the channels were, and how long the processes ran and
+    /// waited. These measurements cost time. Without them, the network counts only messages.
     ///
     /// # Examples
     /// ```
@@ -155,8 +163,8 @@ impl Network {
     /// message, and for more when the channel grows.
     ///
     /// # Panics
-    /// If the capacity is 0, or if there would be more than 2²⁴ channels. With the first message,
-    /// if the capacity is larger than any memory.
+    /// If the capacity is 0, or if there would be more than 2²⁴ channels. The first message panics
+    /// if the address space cannot hold as many messages as the capacity.
     ///
     /// # Examples
     /// See [`Network`].
@@ -182,9 +190,10 @@ impl Network {
     /// that are left, and then `None`.
     ///
     /// The process sends and receives by itself, and not in another task, nor in the second half of
-    /// a join or a task of a scope, which another worker may run. A wait elsewhere panics. A
-    /// process that ends before one of its ends is dropped ends the network with
-    /// [`NetworkError::Kept`].
+    /// a join or a task of a scope, which another worker may run. A wait elsewhere panics.
+    ///
+    /// All ends of channels that the process was given must be dropped before the process ends.
+    /// Otherwise the network ends with [`NetworkError::Kept`].
     ///
     /// # Panics
     /// If the ends belong to another network, or if there would be 2³² processes.
@@ -202,11 +211,11 @@ impl Network {
         F: FnOnce(P::Owned) -> R + Send + 'static,
         R: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.add(name.into(), ports, body, Ok, false)
+        self.add(name.into(), ports, body, Ok, WaitMode::Async)
     }
 
     /// Adds a process that may fail. Its error ends the network, with [`NetworkError::Process`],
-    /// unless that has failed before. In all else it is like [`process`](Self::process).
+    /// unless the network has failed before. In all else it is like [`process`](Self::process).
     ///
     /// # Panics
     /// As [`process`](Self::process).
@@ -253,7 +262,7 @@ impl Network {
         T: Send + 'static,
         E: Into<BoxError> + 'static,
     {
-        self.add(name.into(), ports, body, box_error::<T, E>, false)
+        self.add(name.into(), ports, body, box_error::<T, E>, WaitMode::Async)
     }
 
     /// Adds a process that blocks its thread while it waits: ordinary code, which sends by
@@ -261,14 +270,14 @@ impl Network {
     /// [`Receiver::recv_blocking`](super::Receiver::recv_blocking), also deep inside of functions
     /// that are not `async`. It may fail, as with [`try_process`](Self::try_process).
     ///
-    /// While it waits, a replacement worker runs other tasks in the place of its worker. A pool has
-    /// only [so many](locksley::PoolBuilder::replacements) of them. When there is none left, a
-    /// process blocks all the same; a network in which more processes block than the pool has
-    /// workers and replacements may stand still, and this is not found to be a deadlock.
+    /// While it waits, a replacement worker runs other tasks instead of its worker. The number of
+    /// replacement workers is [limited](locksley::PoolBuilder::replacements). When none is left, a
+    /// process blocks all the same. So a network may hang if more processes block than the pool has
+    /// workers and replacement workers. This is not detected as a deadlock.
     ///
-    /// Its waits for channels count in [deadlocks](Self#deadlocks), and end with [`Over`] when the
-    /// network fails or its pool is dropped. A wait for anything else, such as
-    /// [`block_on`](locksley::block_on), does not end with the network; a pool that is dropped
+    /// Its waits for channels count in [deadlocks](Self#deadlocks). They return the error [`Over`]
+    /// when the network fails or its pool is dropped. A wait for anything else, such as
+    /// [`block_on`](locksley::block_on), does not end with the network. A pool that is dropped
     /// cancels its tasks, and then waits for the process to return.
     ///
     /// [`Over`]: super::Over
@@ -324,7 +333,7 @@ impl Network {
         E: Into<BoxError> + 'static,
     {
         let body = move |ends: P::Owned| async move { body(ends) };
-        self.add(name.into(), ports, body, box_error::<T, E>, true)
+        self.add(name.into(), ports, body, box_error::<T, E>, WaitMode::Blocking)
     }
 
     fn add<P, F, R, T>(
@@ -333,7 +342,7 @@ impl Network {
         ports: P,
         body: F,
         finish: fn(R::Output) -> Result<T, BoxError>,
-        is_blocking: bool,
+        wait_mode: WaitMode,
     ) -> Product<T>
     where
         P: Ports,
@@ -344,23 +353,25 @@ impl Network {
         let number = u32::try_from(self.names.len()).ok().filter(|&number| number != NO_PROCESS);
         let number = number.expect("fewer than 2^32 processes");
         let (channels, links) = (&self.channels, &mut self.links);
-        ports.declare(&mut Declared { channels, links, process: number });
+        ports.declare(&mut PortRegistry { channels, links, process: number });
         self.names.push(name.into_boxed_str());
-        let (product, own) = Product::pair();
-        self.begin.push(Box::new(move |graph, _| {
-            // The body may receive before it returns a future.
+        let (product, product_of_task) = Product::pair();
+        self.starters.push(Box::new(move |graph, _| {
+            // The body may receive before it returns a future. It has no signal: the thread of a
+            // blocking process blocks in the poll of the future, and not here.
             let current = Current { graph, process: number, signal: None };
-            let made = current.while_polled(|| {
+            let created = current.while_polled(|| {
                 unwind::halt(|| body(ports.own(&Owner { graph, process: number })))
             });
-            match made {
+            match created {
+                // Detached: the graph counts the end of the process.
                 Ok(future) => drop(locksley::task::spawn(ProcessTask {
                     future: Some(future),
                     finish,
-                    product: Some(own),
+                    product: Some(product_of_task),
                     graph: Arc::clone(graph),
                     number,
-                    is_blocking,
+                    wait_mode,
                 })),
                 Err(payload) => {
                     graph.fail(Failure::Panicked { process: number, payload });
@@ -375,7 +386,8 @@ impl Network {
     ///
     /// # Errors
     /// [`NetworkError`]: if processes wait for each other, if one fails or panics, or if an end of
-    /// a channel belongs to no process. The other processes are then dropped where they wait.
+    /// a channel was neither given to a process nor dropped. The other processes are then dropped
+    /// where they wait.
     ///
     /// # Examples
     /// See [`Network`].
@@ -386,7 +398,7 @@ impl Network {
     /// Starts the network on a pool.
     ///
     /// # Errors
-    /// [`NetworkError::Unowned`], if an end of a channel belongs to no process.
+    /// [`NetworkError::Unowned`] if an end of a channel was neither given to a process nor dropped.
     ///
     /// # Examples
     /// ```
@@ -404,6 +416,7 @@ impl Network {
     pub fn start(self, pool: &Pool) -> Result<Running, NetworkError> {
         for (channel, link) in self.channels.iter().zip(&self.links) {
             let core = channel.core();
+            // To drop an outlet closes the channel; to drop an inlet abandons it.
             let is_unowned = link.producer == NO_PROCESS && !core.is_closed()
                 || link.consumer == NO_PROCESS && !core.is_abandoned();
             if is_unowned {
@@ -413,7 +426,7 @@ impl Network {
         let processes = self.names.into_iter().map(Process::new).collect();
         let (channels, links) = (self.channels.into(), self.links.into());
         let graph = Graph::new(processes, channels, links, self.limit, self.is_measured);
-        Ok(Running::start(graph, self.begin, pool))
+        Ok(Running::start(graph, self.starters, pool))
     }
 }
 

@@ -22,13 +22,13 @@ pub trait Ports: Send + 'static {
     /// What the process gets.
     type Owned: Send;
 
-    fn declare(&self, declared: &mut Declared<'_>);
+    fn declare(&self, registry: &mut PortRegistry<'_>);
 
     fn own(self, owner: &Owner<'_>) -> Self::Owned;
 }
 
-/// The channels of a network, and the process that is given ends of some.
-pub struct Declared<'n> {
+/// Registers which process is given the ends of channels.
+pub struct PortRegistry<'n> {
     pub(super) channels: &'n [Arc<dyn AnyChannel>],
     pub(super) links: &'n mut [Link],
     pub(super) process: u32,
@@ -40,13 +40,13 @@ pub struct Owner<'g> {
     pub(super) process: u32,
 }
 
-impl Declared<'_> {
+impl PortRegistry<'_> {
     /// The link of a channel of this network.
     fn link<T: Send + 'static>(&mut self, channel: &Arc<Channel<T>>) -> &mut Link {
         let number = channel.core().number as usize;
-        let own = self.channels.get(number).map(|own| Arc::as_ptr(own).cast::<()>());
+        let registered = self.channels.get(number).map(|it| Arc::as_ptr(it).cast::<()>());
         assert!(
-            own == Some(Arc::as_ptr(channel).cast()),
+            registered == Some(Arc::as_ptr(channel).cast()),
             "channel '{}' belongs to another network",
             channel.core().name
         );
@@ -59,9 +59,9 @@ const ONCE: &str = "given away once";
 impl<T: Send + 'static> Ports for Outlet<T> {
     type Owned = Sender<T>;
 
-    fn declare(&self, declared: &mut Declared<'_>) {
-        let process = declared.process;
-        declared.link(self.0.as_ref().expect(ONCE)).producer = process;
+    fn declare(&self, registry: &mut PortRegistry<'_>) {
+        let process = registry.process;
+        registry.link(self.0.as_ref().expect(ONCE)).producer = process;
     }
 
     fn own(mut self, owner: &Owner<'_>) -> Sender<T> {
@@ -74,9 +74,9 @@ impl<T: Send + 'static> Ports for Outlet<T> {
 impl<T: Send + 'static> Ports for Inlet<T> {
     type Owned = Receiver<T>;
 
-    fn declare(&self, declared: &mut Declared<'_>) {
-        let process = declared.process;
-        declared.link(self.0.as_ref().expect(ONCE)).consumer = process;
+    fn declare(&self, registry: &mut PortRegistry<'_>) {
+        let process = registry.process;
+        registry.link(self.0.as_ref().expect(ONCE)).consumer = process;
     }
 
     fn own(mut self, owner: &Owner<'_>) -> Receiver<T> {
@@ -117,8 +117,8 @@ impl<T> fmt::Debug for Inlet<T> {
 impl<P: Ports> Ports for Vec<P> {
     type Owned = Vec<P::Owned>;
 
-    fn declare(&self, declared: &mut Declared<'_>) {
-        self.iter().for_each(|port| port.declare(declared));
+    fn declare(&self, registry: &mut PortRegistry<'_>) {
+        self.iter().for_each(|port| port.declare(registry));
     }
 
     fn own(self, owner: &Owner<'_>) -> Self::Owned {
@@ -132,8 +132,8 @@ macro_rules! tuples {
             type Owned = ($($name::Owned,)*);
 
             #[allow(unused_variables, reason = "there is an empty tuple")]
-            fn declare(&self, declared: &mut Declared<'_>) {
-                $(self.$index.declare(declared);)*
+            fn declare(&self, registry: &mut PortRegistry<'_>) {
+                $(self.$index.declare(registry);)*
             }
 
             #[allow(unused_variables, clippy::unused_unit, reason = "as above")]

@@ -17,6 +17,15 @@ use locksley_sys::unwind;
 
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
+/// How a process waits for channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitMode {
+    /// Its future is pending.
+    Async,
+    /// Its thread blocks, during the single poll of its future.
+    Blocking,
+}
+
 /// What the network knows of a process.
 pub(super) struct Process {
     pub(super) wait: WaitWord,
@@ -157,8 +166,7 @@ pub(super) struct ProcessTask<F: Future, T> {
     pub(super) product: Option<Product<T>>,
     pub(super) graph: Arc<Graph>,
     pub(super) number: u32,
-    /// The future has one poll, which may wait for channels.
-    pub(super) is_blocking: bool,
+    pub(super) wait_mode: WaitMode,
 }
 
 impl<F: Future, T> ProcessTask<F, T> {
@@ -204,7 +212,7 @@ impl<F: Future, T> Future for ProcessTask<F, T> {
         // SAFETY: of what is pinned, only the future relies on it, and it is not moved.
         let this = unsafe { self.get_unchecked_mut() };
         let process = this.graph.process(this.number);
-        let signal = this.is_blocking.then(|| {
+        let signal = (this.wait_mode == WaitMode::Blocking).then(|| {
             Worker::with_current(|current| Arc::new(Signal::of(current.expect("on a worker"))))
         });
         let is_first = match &signal {

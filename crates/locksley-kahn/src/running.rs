@@ -16,8 +16,8 @@ use locksley::task::{JoinError, JoinHandle};
 use locksley_sys::os::Assists;
 use locksley_sys::unwind;
 
-/// Makes a process a task, on a worker.
-pub(super) type Begin = Box<dyn FnOnce(&Arc<Graph>, &Worker) + Send>;
+/// Starts a process: spawns its task, on a worker.
+pub(super) type Starter = Box<dyn FnOnce(&Arc<Graph>, &Worker) + Send>;
 
 /// A network that runs: a future of its result.
 ///
@@ -33,9 +33,9 @@ pub struct Running {
 }
 
 impl Running {
-    pub(super) fn start(graph: Arc<Graph>, begin: Vec<Begin>, pool: &Pool) -> Self {
+    pub(super) fn start(graph: Arc<Graph>, starters: Vec<Starter>, pool: &Pool) -> Self {
         deferred::register_hooks();
-        let task = pool.spawn_future(conclude(Arc::clone(&graph), begin));
+        let task = pool.spawn_future(conclude(Arc::clone(&graph), starters));
         Self { graph, task }
     }
 
@@ -106,14 +106,18 @@ impl fmt::Debug for Running {
     }
 }
 
-/// Begins all processes and waits for them. Panics if a process does: then the pool's panic handler
+/// Starts all processes and waits for them. Panics if a process does: then the pool's panic handler
 /// learns of it if the result is not asked for.
-async fn conclude(graph: Arc<Graph>, begin: Vec<Begin>) -> Result<NetworkReport, NetworkError> {
+async fn conclude(
+    graph: Arc<Graph>,
+    starters: Vec<Starter>,
+) -> Result<NetworkReport, NetworkError> {
     Worker::with_current(|current| {
         let worker = current.expect("tasks run on workers");
         let has_heavy_barrier = extend::assists(worker).has(Assists::MEMBARRIER);
-        graph.begin(extend::stamp().is_some(), has_heavy_barrier);
-        begin.into_iter().for_each(|begin| begin(&graph, worker));
+        let is_observed = extend::stamp().is_some();
+        graph.begin(is_observed, has_heavy_barrier);
+        starters.into_iter().for_each(|start| start(&graph, worker));
     });
     let unfinished = Unfinished(&graph);
     graph.end().await;
