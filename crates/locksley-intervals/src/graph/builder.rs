@@ -1,4 +1,9 @@
 //! Creating intervals and adding edges.
+//!
+//! An interval has two *points*: its start and its end. A point *occurs* once, after all of its
+//! dependencies have *arrived*: edges, at an end the body and the children, at a start a guard. The
+//! *holder* of an interval is the interval that holds locks while it runs: itself or an ancestor. A
+//! *refusal* is the error for an edge or a lock that the rules in `README.md` forbid.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,28 +35,29 @@ pub struct Builder<'c, 'g, 'env: 'g> {
     followed: Option<PointRef>,
 }
 
-/// The edges into a new interval. Two lie in place, because most intervals have few.
+/// The edges into a new interval: the source of each, and the side that it leads to. Two are stored
+/// inline, because most intervals have few.
 #[derive(Debug, Default)]
 struct IncomingEdges {
     /// The number of edges to the start, and to the end.
-    into: [usize; 2],
-    first: [Option<(PointRef, Side)>; 2],
-    more: Vec<(PointRef, Side)>,
+    counts: [usize; 2],
+    inline: [Option<(PointRef, Side)>; 2],
+    overflow: Vec<(PointRef, Side)>,
 }
 
 impl IncomingEdges {
     #[inline]
     fn push(&mut self, from: PointRef, into: Side) {
-        match self.first.get_mut(self.into[0] + self.into[1]) {
+        match self.inline.get_mut(self.counts[0] + self.counts[1]) {
             Some(slot) => *slot = Some((from, into)),
-            None => self.more.push((from, into)),
+            None => self.overflow.push((from, into)),
         }
-        self.into[into as usize] += 1;
+        self.counts[into as usize] += 1;
     }
 
     #[inline]
     fn iter(&self) -> impl Iterator<Item = (PointRef, Side)> {
-        self.first.iter().flatten().chain(&self.more).copied()
+        self.inline.iter().flatten().chain(&self.overflow).copied()
     }
 }
 
@@ -152,7 +158,8 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         self.after(interval)
     }
 
-    /// Adds an edge to the end of the interval, which then waits for a point. The body does not.
+    /// Adds an edge to the end of the interval. The end then waits for a point, but the body does
+    /// not.
     ///
     /// # Examples
     /// ```
@@ -171,7 +178,8 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         self
     }
 
-    /// Names a lock that the interval holds until its end. The key is for the body.
+    /// Adds a lock, which the interval holds from before its body until its end. Returns the key to
+    /// the data, for the body, and not the builder. So it takes the builder by reference.
     ///
     /// # Examples
     /// See [`IntervalLock`].
@@ -180,10 +188,10 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
         extras.locks.get_or_insert_with(LockSet::new).add(lock)
     }
 
-    /// Creates the interval. Another worker may run the body at once.
+    /// Creates the interval. Another worker may run the body before this returns.
     ///
     /// The [handle](Handle::get) gives later intervals access to the result. If the body panics,
-    /// what depends on the interval does not run, and the root panics.
+    /// intervals that depend on this one do not run, and the root panics.
     ///
     /// # Panics
     /// If the interval is refused: see [`try_spawn`](Self::try_spawn).
@@ -213,24 +221,26 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     {
         let (parent, edges, mut extras) = (self.parent.header(), self.edges, self.extras);
         let root = parent.root();
-        let mut is_in_holder = parent.holder.is_some();
+        let mut is_under_locks = parent.holder.is_some();
         if let Some(locks) = extras.as_mut().and_then(|extras| extras.locks.as_mut()) {
             check_locks(locks, &self.name, parent)?;
-            is_in_holder = true;
+            is_under_locks = true;
         }
+        // In a root that is recorded, checked or observed: the interval comes after this task.
         if let Some(trace) = root.new_trace(|| root.current_stamp(), edges.iter()) {
             extras.get_or_insert_default().trace = Some(trace);
         }
-        let [into_start, into_end] = edges.into;
+        let [into_start, into_end] = edges.counts;
         let is_sibling = |(from, _): (PointRef, Side)| {
             // SAFETY: the interval of a point is alive, as the root is.
             unsafe { from.header() }.parent == Some(self.parent.interval)
         };
-        // Edges from siblings to the start close no cycle, and make no holder wait.
+        // An edge from a sibling to the start closes no cycle. Without locks, no rule forbids it.
         let may_be_refused =
-            into_end > 0 || (into_start > 0 && (is_in_holder || !edges.iter().all(is_sibling)));
-        // The start waits for this thread, unless its edges alone let it occur.
-        let waits_for_this = may_be_refused || into_start == 0;
+            into_end > 0 || (into_start > 0 && (is_under_locks || !edges.iter().all(is_sibling)));
+        // The guard arrives below, after all edges are accepted, or as the only dependency.
+        let has_guard = may_be_refused || into_start == 0;
+        // The end of the parent waits for the end of this interval.
         parent.end.add_dependency();
         let new = NewInterval {
             name: self.name,
@@ -238,7 +248,8 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             parent: Some(self.parent.interval),
             extras,
             followed: self.followed.map(PointRef::interval),
-            dependencies: [into_start + usize::from(waits_for_this), into_end + 1],
+            // The end also waits for the body.
+            dependencies: [into_start + usize::from(has_guard), into_end + 1],
         };
         let interval = Interval::<F, T>::create(new, body);
         // SAFETY: just created, and alive as long as the root.
@@ -252,18 +263,19 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             let linked = unsafe { link(interval, &edges, may_be_refused, worker) };
             if let Err(refusal) = linked {
                 // Other threads may still access the interval, which the root frees.
-                // SAFETY: its start does not occur, so its job is never scheduled.
+                // SAFETY: the guard does not arrive, so the start does not occur, and the job is
+                // never scheduled.
                 unsafe { interval::abandon(interval) };
-                let is_last = parent.end.arrive(Outcome::Succeeded);
-                debug_assert!(is_last.is_none(), "the body runs");
+                let occurred = parent.end.arrive(Outcome::Succeeded);
+                debug_assert!(occurred.is_none(), "the end waits for the body, which runs");
                 return Err(refusal);
             }
-            if waits_for_this {
+            if has_guard {
                 let start = PointRef::start(interval);
                 // SAFETY: the body of the parent runs, and the root waits for it.
                 unsafe { Occurrence::arrive(start, Outcome::Succeeded, worker) };
             }
-            // SAFETY: its results are of that type. It is alive as long as its root.
+            // SAFETY: the results of the interval are of type `T`. It is alive as long as its root.
             Ok(unsafe { Handle::new(interval) })
         })
     }
@@ -275,26 +287,21 @@ impl fmt::Debug for Builder<'_, '_, '_> {
     }
 }
 
-/// Checks and sorts the locks that a new interval of that name names.
+/// Sorts the locks of a new interval, or refuses them.
 fn check_locks(locks: &mut LockSet, name: &str, parent: &Header) -> Result<(), Refusal> {
     if let Some(holder) = parent.holder {
-        // SAFETY: the parent or an ancestor.
+        // SAFETY: the parent or an ancestor of the parent, alive as long as the root.
         let holder = unsafe { holder.as_ref() }.name().into();
         return Err(Refusal::LocksInside { interval: name.into(), holder });
     }
-    let is_sorted = locks.sort();
-    is_sorted.then_some(()).ok_or_else(|| Refusal::SameLock { interval: name.into() })
+    if locks.sort_distinct() { Ok(()) } else { Err(Refusal::SameLock { interval: name.into() }) }
 }
 
 /// Adds the edges into a new interval.
 ///
-/// An edge from inside of the parent closes no cycle, and is added without a search. The others are
-/// tentative until none of their sources comes after the end of the parent. (The new points come
-/// before that end, and nothing else comes after them yet.)
-///
 /// # Safety
-/// The root is alive, and the body of the parent runs. If an edge may be refused, the start waits
-/// for the caller. Otherwise the start may occur meanwhile.
+/// The root is alive, and the body of the parent runs. If an edge may be refused, the start has a
+/// guard, which has not arrived. Otherwise the start may occur during this call.
 #[inline]
 unsafe fn link(
     interval: NonNull<Header>,
@@ -316,6 +323,13 @@ unsafe fn link(
     Ok(())
 }
 
+/// Adds the edges into a new interval, or none if one of them is refused.
+///
+/// A cycle leads through the end of the parent: nothing else comes after the new points yet. So an
+/// edge from inside of the parent closes no cycle, and needs no search. Any other edge is added as
+/// tentative, and then a search checks that its source does not come after the end of the parent.
+/// Tentative edges are confirmed when all edges are accepted.
+///
 /// # Safety
 /// As for [`link`].
 #[inline(never)]
@@ -350,7 +364,7 @@ unsafe fn link_tentatively(
         // ended.
         if !is_inside && unsafe { order::reaches(PointRef::end(parent), from, Edges::All) } {
             for edge in linked {
-                // The interval is abandoned, whether its dependencies arrive or not.
+                // It does not matter if a source has occurred: the interval never starts.
                 let _ = edge.withdraw();
             }
             // SAFETY: alive, as the root is.
@@ -361,8 +375,8 @@ unsafe fn link_tentatively(
     Ok(())
 }
 
-/// Adds one edge to a point that waits for it. Returns false if its source has occurred: then it
-/// has arrived.
+/// Adds an edge to a point that has a dependency for it. If the source has occurred, adds none: the
+/// dependency arrives here, and this returns false.
 ///
 /// # Safety
 /// The edge is new, and alive as long as the root.
@@ -381,34 +395,34 @@ unsafe fn link_one(
     if let Err(outcome) = linked {
         // SAFETY: alive, as the root is.
         unsafe { pass_stamp(from, to) };
-        // SAFETY: as above. The root waits for the body that adds the edge.
+        // SAFETY: as above. The body that adds the edge keeps the root from ending.
         unsafe { Occurrence::arrive(to, outcome, worker) };
     }
     linked.is_ok()
 }
 
-/// Adds an edge between existing points.
+/// Adds an edge between existing points, from the body of the interval `running`.
 ///
 /// # Safety
-/// All are of one root, which is alive, and the body of `by` runs.
+/// All are of one root, which is alive, and the body of `running` runs.
 pub(crate) unsafe fn add_late_edge(
-    by: NonNull<Header>,
+    running: NonNull<Header>,
     from: PointRef,
     to: PointRef,
 ) -> Result<(), Refusal> {
     // SAFETY: alive, as the root is.
     let header = unsafe { to.header() };
     // SAFETY: as above.
-    let is_around = to.side() == Side::End && unsafe { order::is_within(by, to.interval()) };
-    // SAFETY: as above. The end of `by` comes after its body. Only confirmed edges keep `to` from
-    // occurring.
-    if !is_around && !unsafe { order::reaches(PointRef::end(by), to, Edges::Confirmed) } {
+    let encloses = to.side() == Side::End && unsafe { order::is_within(running, to.interval()) };
+    // SAFETY: as above. The end of `running` waits for the body. Only confirmed edges keep `to`
+    // from occurring.
+    if !encloses && !unsafe { order::reaches(PointRef::end(running), to, Edges::Confirmed) } {
         // SAFETY: as above.
-        let by = unsafe { by.as_ref() }.name().into();
+        let by = unsafe { running.as_ref() }.name().into();
         // SAFETY: as above.
         return Err(Refusal::MayHaveOccurred { by, to: unsafe { to.describe() } });
     }
-    // From here on, `to` does not occur before this returns: the running body comes before it.
+    // `to` does not occur before this returns: it waits for the running body.
     let target = header.point(to.side());
     // SAFETY: as above.
     let source = unsafe { from.state() };
@@ -419,10 +433,12 @@ pub(crate) unsafe fn add_late_edge(
         target.add_dependency();
         // SAFETY: the edge is new, and alive as long as the root. `to` waits for the body.
         if unsafe { link_one(edge, from, to, true, None) } {
+            // `withdraw` returns false if the source has occurred during the search. Then the path
+            // that was found had a tentative edge, which was withdrawn, and there is no cycle.
             // SAFETY: the root is alive, and `to` does not occur.
             if unsafe { order::reaches(to, from, Edges::All) } && edge.withdraw() {
-                let is_last = target.arrive(Outcome::Succeeded);
-                debug_assert!(is_last.is_none(), "the body comes before it");
+                let occurred = target.arrive(Outcome::Succeeded);
+                debug_assert!(occurred.is_none(), "the target waits for the body");
                 // SAFETY: as above.
                 return Err(unsafe { cycle(from, to) });
             }
@@ -441,8 +457,8 @@ pub(crate) unsafe fn add_late_edge(
     Ok(())
 }
 
-/// Refuses an edge that would make a holder of locks wait for something outside, which may need the
-/// same locks.
+/// Refuses an edge by which a holder of locks would wait for a point outside of the holder. That
+/// point may wait for the same locks.
 ///
 /// # Safety
 /// All are alive.
@@ -468,6 +484,8 @@ unsafe fn check_holder(from: PointRef, to: PointRef) -> Result<(), Refusal> {
     }
 }
 
+/// The refusal of an edge that would close a cycle.
+///
 /// # Safety
 /// Both are alive.
 unsafe fn cycle(from: PointRef, to: PointRef) -> Refusal {

@@ -166,8 +166,8 @@ impl LockSet {
         Key { lock, serial: self.serial, data: PhantomData }
     }
 
-    /// Sorts the locks. Returns false if one was added twice.
-    pub(crate) fn sort(&mut self) -> bool {
+    /// Sorts the locks. Returns true if all of them are distinct.
+    pub(crate) fn sort_distinct(&mut self) -> bool {
         self.locks.sort_unstable();
         self.locks.windows(2).all(|pair| pair[0] != pair[1])
     }
