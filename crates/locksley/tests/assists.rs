@@ -84,6 +84,11 @@ impl Thief for Meddler {
     }
 }
 
+/// A pool that uses all assists, whatever `LOCKSLEY_ASSISTS` says.
+fn meddling(workers: usize) -> PoolBuilder {
+    Pool::builder().workers(workers).idle_policy(Meddler).assists(Assists::ALL)
+}
+
 /// A test that waits for longer fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -172,7 +177,7 @@ mod linux {
         let before = allowed();
         // More workers than processors, so that some are always preempted.
         let workers = 3 * locksley::os::Processors::allowed().count();
-        let pool = Pool::builder().workers(workers).idle_policy(Meddler).build().unwrap();
+        let pool = meddling(workers).build().unwrap();
         meddle(&pool, 50, can_pull());
         let stats = pool.stats().total();
         assert!(stats.pulls > 0 || !can_pull(), "no pull was tested: {stats:?}");
@@ -196,7 +201,7 @@ mod linux {
     #[test]
     fn pinned_workers_are_not_moved() {
         let ids = locksley::os::Processors::allowed().ids().to_owned();
-        let builder = Pool::builder().workers(4).idle_policy(Meddler).on_start(move |index| {
+        let builder = meddling(4).on_start(move |index| {
             // SAFETY: a `cpu_set_t` of zeros is the empty set.
             let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
             // SAFETY: the number is below 1024 on any machine that runs this test.
@@ -218,7 +223,7 @@ mod linux {
     #[test]
     fn time_slices_and_priorities_of_other_threads_do_not_change() {
         let before = schedule();
-        let pool = Pool::builder().workers(4).idle_policy(Meddler).build().unwrap();
+        let pool = meddling(4).build().unwrap();
         meddle(&pool, 20, false);
         let (inside, child) =
             pool.install(|_| (schedule(), std::thread::spawn(schedule).join().unwrap()));
@@ -234,7 +239,7 @@ mod linux {
     #[test]
     fn a_time_slice_that_a_hook_has_set_is_kept() {
         let chosen = 5_000_000_u64;
-        let builder = Pool::builder().workers(2).idle_policy(Meddler).on_start(move |_| {
+        let builder = meddling(2).on_start(move |_| {
             // The flags are kept: an unprivileged thread cannot clear `RESET_ON_FORK`.
             let mut attributes = attributes();
             attributes[3] = chosen;
@@ -253,7 +258,7 @@ mod linux {
 #[test]
 fn a_pool_may_end_while_its_workers_meddle() {
     for _ in 0..200 {
-        let pool = Pool::builder().workers(6).idle_policy(Meddler).build().unwrap();
+        let pool = meddling(6).build().unwrap();
         pool.spawn(|w| {
             let _ = w.join(|_| 1, |_| 2);
         });
@@ -263,6 +268,6 @@ fn a_pool_may_end_while_its_workers_meddle() {
 
 #[test]
 fn tasks_run_while_workers_meddle() {
-    let pool = Pool::builder().workers(5).idle_policy(Meddler).build().unwrap();
+    let pool = meddling(5).build().unwrap();
     meddle(&pool, 10, false);
 }

@@ -64,7 +64,7 @@ fn a_wake_up_is_a_switch_to_a_thief() {
     if !is_available("switch records") {
         return eprintln!("skipped: there are no switch records");
     }
-    let pool = Pool::new(2).unwrap();
+    let pool = Pool::builder().workers(2).assists(Assists::ALL).build().unwrap();
     let sleeps = || pool.stats().total().sleeps;
     repeat_until(
         &pool,
@@ -84,7 +84,7 @@ fn a_preemption_of_a_worker_with_work_is_no_switch_to_a_thief() {
     if !is_available("switch records") {
         return eprintln!("skipped: there are no switch records");
     }
-    let pool = Pool::new(1).unwrap();
+    let pool = Pool::builder().workers(1).assists(Assists::ALL).build().unwrap();
     beside_other_threads(|| {
         let (has_begun, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
@@ -116,7 +116,8 @@ fn a_yield_of_a_lone_thief_to_other_threads_is_no_switch_to_a_thief() {
         return eprintln!("skipped: there are no switch records");
     }
     let yields = Abp { attempts: 1, lower_after: None, sleep_after: None };
-    let pool = Pool::builder().workers(1).idle_policy(yields).build().unwrap();
+    let pool = Pool::builder().workers(1).idle_policy(yields);
+    let pool = pool.assists(Assists::ALL).build().unwrap();
     beside_other_threads(|| {
         let before = switches_while_working(pool.stats().total());
         repeat_until(&pool, |stats| switches_while_working(stats) >= before + 5, thread::yield_now);

@@ -103,6 +103,5 @@ impl Thief for BwsThief {
         if end == End::Stole {
             self.pending_wakeups.add(self.worker, 2);
         }
-        self.steals = 0;
     }
 }

@@ -21,6 +21,8 @@ mod contention;
 mod context;
 mod pending_wakeups;
 mod policy;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 pub use crate::sleep::limit::Limit;
 pub use abp::Abp;

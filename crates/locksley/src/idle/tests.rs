@@ -1,0 +1,279 @@
+//! What each policy decides: tables of what a thief sees, and its moves.
+
+use std::time::{Duration, Instant};
+
+use super::{Abp, Activity, Balanced, Bws, End, IdleContext, IdlePolicy, Move, Peers, Thief};
+use crate::os::Standing;
+
+/// What a thief sees of its pool. Worker 0 is the thief, and worker 1 its victim.
+#[derive(Clone, Copy, Debug)]
+struct World {
+    workers: usize,
+    asleep: usize,
+    processors: usize,
+    victim: Activity,
+    standing: Standing,
+    is_over_limit: bool,
+    /// Runnable threads of other programs.
+    others: usize,
+}
+
+/// A pool of four workers, of which one searches and three work, beside busy programs.
+const BUSY: World = World {
+    workers: 4,
+    asleep: 0,
+    processors: 4,
+    victim: Activity::Searches,
+    standing: Standing::Runs,
+    is_over_limit: false,
+    others: 8,
+};
+
+impl Peers for World {
+    fn is_over_the_limit(&self) -> bool {
+        self.is_over_limit
+    }
+    fn activity(&self, worker: usize) -> Activity {
+        assert_eq!(worker, 1, "a thief asks about its victim");
+        self.victim
+    }
+    fn standing(&self, worker: usize, seen_from: usize) -> Standing {
+        assert_eq!((worker, seen_from), (1, 0));
+        self.standing
+    }
+    fn runnable_threads(&self) -> Option<usize> {
+        Some(self.others + self.workers - self.asleep)
+    }
+}
+
+impl World {
+    fn context(&self, failures: u64, worker: usize) -> IdleContext<'_> {
+        IdleContext {
+            failures,
+            workers: self.workers,
+            searching: 1,
+            asleep: self.asleep,
+            processors: self.processors,
+            worker,
+            victim: (failures > 0).then_some(1),
+            slot: 0,
+            peers: self,
+        }
+    }
+
+    /// The move after that many failures.
+    fn next(&self, thief: &mut dyn Thief, failures: u64) -> Move {
+        thief.next(&self.context(failures, 0))
+    }
+
+    /// The moves from the begin of a search to the first one that is no `Search`: the number of
+    /// `Search`, and that move.
+    fn until_other(&self, thief: &mut dyn Thief) -> (u64, Move) {
+        let moves = (0..).map(|failures| (failures, self.next(thief, failures)));
+        let mut others = moves.filter(|&(_, next)| next != Move::Search);
+        others.next().expect("the thief sleeps at last")
+    }
+
+    fn steal(&self, thief: &mut dyn Thief, worker: usize) {
+        thief.search_ends(&self.context(1, worker), End::Stole);
+    }
+}
+
+#[test]
+fn abp_yields_after_64_attempts_lowers_after_8_yields_and_sleeps_after_64() {
+    let expected = [
+        (0, Move::Search),
+        (1, Move::Search),
+        (63, Move::Search),
+        (64, Move::Yield),
+        (65, Move::Search),
+        (8 * 64, Move::Yield),
+        (9 * 64 - 1, Move::Search),
+        (9 * 64, Move::YieldLowered),
+        (9 * 64 + 1, Move::Search),
+        (64 * 64, Move::YieldLowered),
+        (65 * 64 - 1, Move::Search),
+        (65 * 64, Move::Sleep),
+        (65 * 64 + 1, Move::Sleep),
+    ];
+    let mut thief = Abp::default();
+    for (failures, next) in expected {
+        assert_eq!(BUSY.next(&mut thief, failures), next, "after {failures}");
+    }
+    let mut eager = Abp { attempts: 1, lower_after: None, sleep_after: None };
+    assert_eq!(BUSY.next(&mut eager, 0), Move::Search);
+    for failures in [1, 2, 9, 1000, 1_000_000] {
+        assert_eq!(BUSY.next(&mut eager, failures), Move::Yield);
+    }
+    let mut lowered = Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) };
+    assert_eq!(BUSY.until_other(&mut lowered), (1, Move::YieldLowered));
+    assert_eq!(BUSY.next(&mut lowered, 3), Move::YieldLowered);
+    assert_eq!(BUSY.next(&mut lowered, 4), Move::Sleep);
+}
+
+#[test]
+fn bws_sleeps_after_64_failed_steals() {
+    let mut thief = Bws::default().thief(0, 4);
+    assert_eq!(BUSY.until_other(&mut *thief), (65, Move::Sleep));
+    // The counter begins again.
+    assert_eq!(BUSY.until_other(&mut *thief), (65, Move::Sleep));
+    let mut short = Bws::with_threshold(3).thief(0, 4);
+    assert_eq!(BUSY.until_other(&mut *short), (4, Move::Sleep));
+    // The end of a search ends the count.
+    (0..3).for_each(|failures| _ = BUSY.next(&mut *short, failures));
+    short.search_ends(&BUSY.context(3, 0), End::Received);
+    assert_eq!(BUSY.until_other(&mut *short), (4, Move::Sleep));
+    let alone = World { workers: 1, ..BUSY };
+    assert_eq!(alone.next(&mut *Bws::default().thief(0, 1), 0), Move::Sleep);
+}
+
+#[test]
+fn bws_gives_its_processor_to_a_preempted_victim_with_work() {
+    let cases = [
+        (Activity::Works, Standing::WaitsHere, Move::HandOver(1)),
+        (Activity::Works, Standing::WaitsElsewhere, Move::HandOver(1)),
+        (Activity::Works, Standing::Runs, Move::Search),
+        (Activity::Works, Standing::Unknown, Move::Search),
+        (Activity::Searches, Standing::WaitsHere, Move::Search),
+        (Activity::Sleeps, Standing::WaitsHere, Move::Search),
+    ];
+    for (victim, standing, next) in cases {
+        let world = World { victim, standing, ..BUSY };
+        let mut thief = Bws::default().thief(0, 4);
+        assert_eq!(world.next(&mut *thief, 1), next, "{victim:?} {standing:?}");
+    }
+}
+
+/// A successful thief requests two wake-ups. A thief that meets a sleeper carries one out. One that
+/// meets a worker with work takes over one of its requests.
+#[test]
+fn bws_wakes_two_sleepers_for_a_steal() {
+    let policy = Bws::default();
+    let (mut thief, mut victim) = (policy.thief(0, 4), policy.thief(1, 4));
+    let sleeper = World { victim: Activity::Sleeps, ..BUSY };
+    let working = World { victim: Activity::Works, ..BUSY };
+    BUSY.steal(&mut *thief, 0);
+    let moves: Vec<_> = (1..=3).map(|failures| sleeper.next(&mut *thief, failures)).collect();
+    assert_eq!(moves, [Move::Wake(1), Move::Wake(1), Move::Search]);
+    BUSY.steal(&mut *victim, 1);
+    for expected in [Move::Wake(1), Move::Wake(1), Move::Search] {
+        assert_eq!(working.next(&mut *thief, 1), Move::Search);
+        assert_eq!(sleeper.next(&mut *thief, 2), expected);
+    }
+    // A search without a steal requests none.
+    thief.search_ends(&BUSY.context(1, 0), End::Received);
+    assert_eq!(sleeper.next(&mut *thief, 1), Move::Search);
+}
+
+/// A thief that is to sleep, and of which another wake-up is requested, stays awake instead.
+#[test]
+fn bws_cancels_a_sleep_against_a_wake_up() {
+    let mut thief = Bws::with_threshold(2).thief(0, 4);
+    BUSY.steal(&mut *thief, 0);
+    let moves: Vec<_> = (0..=9).map(|failures| BUSY.next(&mut *thief, failures)).collect();
+    assert_eq!(moves.iter().filter(|&&next| next == Move::Sleep).count(), 1, "{moves:?}");
+    // Two steals, then a third one that would be followed by sleep, for each of the two requests.
+    assert_eq!(moves[9], Move::Sleep);
+}
+
+#[test]
+fn balanced_sleeps_after_64_failed_steals_beside_busy_programs() {
+    let mut thief = Balanced::default().thief(0, 4);
+    assert_eq!(BUSY.until_other(&mut *thief), (64, Move::Sleep));
+    assert_eq!(BUSY.until_other(&mut *thief), (64, Move::Sleep));
+    let mut short = Balanced::with_threshold(3).thief(0, 4);
+    assert_eq!(BUSY.until_other(&mut *short), (3, Move::Sleep));
+    for world in [World { workers: 1, ..BUSY }, World { is_over_limit: true, ..BUSY }] {
+        assert_eq!(world.next(&mut *Balanced::default().thief(0, 4), 0), Move::Sleep);
+    }
+}
+
+/// A thief of a policy that has seen a quiet machine for long enough.
+fn quiet_thief() -> (World, Box<dyn Thief>) {
+    let quiet = World { others: 0, ..BUSY };
+    let mut thief = Balanced::default().thief(0, 4);
+    // More than the samples that it takes, one every two milliseconds.
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(100) {
+        (0..60).for_each(|failures| _ = quiet.next(&mut *thief, failures));
+    }
+    (quiet, thief)
+}
+
+#[test]
+fn balanced_is_four_times_as_patient_on_a_quiet_machine_and_yields() {
+    let (quiet, mut thief) = quiet_thief();
+    let moves: Vec<_> = (0..257).map(|failures| quiet.next(&mut *thief, failures)).collect();
+    let number_of = |wanted| moves.iter().filter(|&&next| next == wanted).count();
+    assert_eq!((number_of(Move::Yield), number_of(Move::Sleep)), (8, 1));
+    assert_eq!((moves[31], moves[63], moves[256]), (Move::Yield, Move::Yield, Move::Sleep));
+}
+
+#[test]
+fn balanced_helps_a_preempted_victim_as_the_machine_allows() {
+    let help = |world: World, thief: &mut dyn Thief| {
+        // It looks at its victim after every fourth attempt, and not at the first 16.
+        let moves: Vec<_> = (0..24).map(|failures| world.next(thief, failures)).collect();
+        assert!(moves[..19].iter().all(|&next| next == Move::Search), "{moves:?}");
+        assert!(moves[20..23].iter().all(|&next| next == Move::Search), "{moves:?}");
+        [moves[19], moves[23]]
+    };
+    let later = || std::thread::sleep(Duration::from_millis(5));
+    let here = World { victim: Activity::Works, standing: Standing::WaitsHere, ..BUSY };
+    let elsewhere = World { standing: Standing::WaitsElsewhere, ..here };
+    let runs = World { standing: Standing::Runs, ..here };
+    let mut thief = Balanced::default().thief(0, 4);
+    assert_eq!(help(here, &mut *thief), [Move::HandOver(1); 2]);
+    later();
+    // A pull takes long, so that there is a pause between two of them.
+    assert_eq!(help(elsewhere, &mut *thief)[0], Move::HandOver(1));
+    assert_eq!(help(runs, &mut *thief), [Move::Search; 2]);
+    let (quiet, mut thief) = quiet_thief();
+    let on_quiet = |world: World| World { others: quiet.others, ..world };
+    later();
+    assert_eq!(help(on_quiet(here), &mut *thief)[0], Move::MoveAway);
+    later();
+    assert_eq!(help(on_quiet(elsewhere), &mut *thief), [Move::Search; 2]);
+}
+
+/// Wake-ups are requested only if a sleeper has a processor to run on.
+#[test]
+fn balanced_wakes_two_sleepers_for_a_steal_if_there_is_room() {
+    let cases = [(0, 4, 0), (0, 8, 0), (2, 2, 0), (2, 3, 2), (1, 4, 2), (3, 1, 0), (3, 2, 2)];
+    for (asleep, processors, wanted) in cases {
+        let world = World { asleep, processors, victim: Activity::Sleeps, ..BUSY };
+        let mut thief = Balanced::default().thief(0, 4);
+        world.steal(&mut *thief, 0);
+        let moves = (0..64).map(|failures| world.next(&mut *thief, failures));
+        let woken = moves.filter(|&next| next == Move::Wake(1)).count();
+        assert_eq!(woken, wanted, "{asleep} asleep, {processors} processors");
+    }
+    let limit = Balanced::default().limit(3);
+    assert_eq!((limit.awake, limit.timed_park), (3, Duration::from_millis(10)));
+}
+
+/// As `bws_wakes_two_sleepers_for_a_steal`: requests pass from a worker with work to a thief.
+#[test]
+fn balanced_takes_over_the_requests_of_a_worker_with_work() {
+    let policy = Balanced::default();
+    let (mut thief, mut victim) = (policy.thief(0, 4), policy.thief(1, 4));
+    let sleeper = World { asleep: 1, victim: Activity::Sleeps, ..BUSY };
+    let working = World { victim: Activity::Works, ..sleeper };
+    sleeper.steal(&mut *victim, 1);
+    for expected in [Move::Wake(1), Move::Wake(1), Move::Search] {
+        let first = (0..20).map(|failures| working.next(&mut *thief, failures)).last();
+        assert_eq!(first, Some(Move::Search), "it has looked at its victim");
+        let second = (20..24).map(|failures| sleeper.next(&mut *thief, failures)).last();
+        assert_eq!(second, Some(expected));
+    }
+}
+
+/// As `bws_cancels_a_sleep_against_a_wake_up`.
+#[test]
+fn balanced_cancels_a_sleep_against_a_wake_up() {
+    let world = World { asleep: 2, ..BUSY };
+    let mut thief = Balanced::default().thief(0, 4);
+    world.steal(&mut *thief, 0);
+    assert_eq!(world.until_other(&mut *thief), (64 + 2 * 65, Move::Sleep));
+    assert_eq!(world.until_other(&mut *thief), (64, Move::Sleep));
+}
