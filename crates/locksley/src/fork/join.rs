@@ -230,12 +230,12 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        if self.wait_for_fork(job.as_job(), job.end(), index) {
+        if self.wait_for_fork(job.as_job(), job.latch(), index) {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
             unwind::halt(|| task(self))
         } else {
-            // SAFETY: its end is set.
+            // SAFETY: its latch is set.
             unsafe { job.take_result() }
         }
     }
