@@ -111,8 +111,8 @@ impl Graph {
         })
     }
 
-    /// Begins the network, on a thread that alone knows it so far. `has_heavy_barrier` is true if the
-    /// pool may use heavy barriers.
+    /// Begins the network, on a thread that alone knows it so far. `has_heavy_barrier` is true if
+    /// the pool may use heavy barriers.
     pub(super) fn begin(&self, is_observed: bool, has_heavy_barrier: bool) {
         self.is_observed.store(is_observed, Ordering::Relaxed);
         if has_heavy_barrier {
@@ -210,7 +210,8 @@ impl Graph {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Drops the messages that were sent after the receiver was dropped. All processes have finished.
+    /// Drops the messages that were sent after the receiver was dropped. All processes have
+    /// finished.
     pub(super) fn purge(&self) {
         for channel in &self.channels {
             if let Some(payload) = channel.purge() {
@@ -219,8 +220,9 @@ impl Graph {
         }
     }
 
-    /// Records that a process has finished, and that its future was dropped. An end of a channel that
-    /// is still open is an error: the process has kept it elsewhere, for example in its product.
+    /// Records that a process has finished, and that its future was dropped. An end of a channel
+    /// that is still open is an error: the process has kept it elsewhere, for example in its
+    /// product.
     pub(super) fn finish_process(&self, number: u32) {
         self.process(number).wake_deferred(self);
         for &channel in &self.channels_of[number as usize] {
@@ -250,8 +252,8 @@ impl Graph {
         }
     }
 
-    /// Waits until all processes have finished. Only one task may await this, since only the waker of
-    /// the first poll is kept.
+    /// Waits until all processes have finished. Only one task may await this, since only the waker
+    /// of the first poll is kept.
     pub(super) async fn wait_until_finished(&self) {
         poll_fn(|context| {
             self.waker.get_or_init(|| context.waker().clone());

@@ -186,8 +186,8 @@ impl LockSet {
     /// Takes the locks that an interval names and does not have yet. Returns true if it has all.
     ///
     /// If this returns false, the interval waits for a lock. The thread that grants the lock
-    /// schedules the job of the interval, which calls this again. That may have happened already, so
-    /// the caller must not access the interval any more.
+    /// schedules the job of the interval, which calls this again. That may have happened already,
+    /// so the caller must not access the interval any more.
     ///
     /// # Safety
     /// The interval is alive, and its progress belongs to the caller.

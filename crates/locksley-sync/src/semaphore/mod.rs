@@ -23,8 +23,8 @@ pub(crate) use queue::PermitQueue;
 ///
 /// Use it to limit how many tasks do something at a time, or as a signal: any thread may add
 /// permits ([`add_permits`](Self::add_permits)), and a permit may be released on any thread. It
-/// follows the semaphore of Hood, a non-blocking queue of threads (Blumofe and Papadopoulos, "Hood: A
-/// User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, section 2).
+/// follows the semaphore of Hood, a non-blocking queue of threads (Blumofe and Papadopoulos, "Hood:
+/// A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, section 2).
 ///
 /// - **Fair.** Tasks get permits in the order of their first polls. No task takes a permit while
 ///   another waits, even if the first in the queue needs more than there are.
@@ -318,10 +318,10 @@ impl Semaphore {
                     PermitQueue::new(permits, is_closed, WaitQueue::new())
                 }
                 Word::Single(waiter) => {
-                    // SAFETY: the word's reference goes to the queue if the exchange succeeds. If it
-                    // fails, `drop_unpublished` gives it back. The exchange may also succeed after
-                    // the node was freed, with the word's reference to a newer node at the same
-                    // address: that is the node which waits then.
+                    // SAFETY: the word's reference goes to the queue if the exchange succeeds. If
+                    // it fails, `drop_unpublished` gives it back. The exchange may also succeed
+                    // after the node was freed, with the word's reference to a newer node at the
+                    // same address: that is the node which waits then.
                     let waiters = unsafe { WaitQueue::with_first(waiter) };
                     PermitQueue::new(0, false, waiters)
                 }

@@ -176,7 +176,8 @@ impl<N: Integer> Parts for RangeInclusive<N> {
     }
 }
 
-/// The items of both kinds of ranges: a loop over a count is faster than one over an inclusive range.
+/// The items of both kinds of ranges: a loop over a count is faster than one over an inclusive
+/// range.
 fn items<N: Integer>(start: N, count: usize) -> impl Iterator<Item = N> {
     (0..count).map(move |steps| start.plus(steps))
 }

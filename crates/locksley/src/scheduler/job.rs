@@ -129,8 +129,8 @@ unsafe fn kind(job: NonNull<Job>) -> *const Kind {
 }
 
 /// The second half of a join, in the frame of its creator. Its header is also its latch. A worker
-/// that takes the word and runs the job sets the latch, even if that worker is the creator. If it is
-/// a thief, it also wakes the creator. A fork that its join takes back does not touch the latch.
+/// that takes the word and runs the job sets the latch, even if that worker is the creator. If it
+/// is a thief, it also wakes the creator. A fork that its join takes back does not touch the latch.
 #[repr(C)]
 pub(crate) struct ForkJob<F, R> {
     header: Job,

@@ -1,9 +1,9 @@
 //! The owner's side of the deque.
 //!
 //! While the deque is *closed* (its epoch is odd), thieves take nothing. The owner pops the indices
-//! from `floor` up, and pushes below `ceiling`, without a fence. While it is *open*, `floor` is above
-//! all indices and `ceiling` below, so every push and pop takes the slow path. `../README.md` has the
-//! states.
+//! from `floor` up, and pushes below `ceiling`, without a fence. While it is *open*, `floor` is
+//! above all indices and `ceiling` below, so every push and pop takes the slow path. `../README.md`
+//! has the states.
 
 use std::cell::{Cell, OnceCell};
 use std::ptr::NonNull;
@@ -16,9 +16,9 @@ use crate::deque::contract::SlowPush;
 use crate::os::{self, light_barrier};
 use crate::primitive::{Ordering, fence};
 
-/// The owner closes its deque after this many consecutive pushes without a steal. By then the fences
-/// of these pushes have cost about as much as an opening by force. So the owner pays at most about
-/// twice what the better choice costs (the ski-rental problem).
+/// The owner closes its deque after this many consecutive pushes without a steal. By then the
+/// fences of these pushes have cost about as much as an opening by force. So the owner pays at most
+/// about twice what the better choice costs (the ski-rental problem).
 const CLOSE_AFTER: u32 = if cfg!(any(loom, test)) { 2 } else { 64 };
 
 /// The owner's handle. It may be sent to another thread, and not shared.
@@ -33,7 +33,8 @@ pub(crate) struct ChaseLevOwner<T> {
     shared: Arc<Shared<T>>,
     /// A lower bound of the index of the oldest item.
     oldest_seen: Cell<i64>,
-    /// Pushes to the open deque since the last steal that the owner has seen, or since it was opened.
+    /// Pushes to the open deque since the last steal that the owner has seen, or since it was
+    /// opened.
     unstolen_pushes: Cell<u32>,
     /// True if the owner has closed the deque, and does not know that it was opened.
     closed: Cell<bool>,
@@ -98,8 +99,8 @@ impl<T> ChaseLevOwner<T> {
     /// For observed pools: from now on [`push`](Self::push) adds nothing and is never complete. The
     /// caller still has the item, tells the observer, and calls [`push_real`](Self::push_real).
     ///
-    /// Other pools pay nothing for this: pushes to the null ring fail the comparison with `ceiling`,
-    /// which each push makes anyway.
+    /// Other pools pay nothing for this: pushes to the null ring fail the comparison with
+    /// `ceiling`, which each push makes anyway.
     pub(crate) fn redirect(&self) {
         let null_ring = self.null_ring.get_or_init(NullRing::new);
         // SAFETY: in a box that is freed together with this handle.
@@ -132,8 +133,8 @@ impl<T> ChaseLevOwner<T> {
         self.words().bottom.load(Ordering::Relaxed)
     }
 
-    /// Completes a push to `index` of the real ring: opens the deque if that is requested, and makes
-    /// room for the next push.
+    /// Completes a push to `index` of the real ring: opens the deque if that is requested, and
+    /// makes room for the next push.
     pub(crate) fn after_slow_push(&self, index: i64) -> SlowPush<T> {
         let bottom = index + 1;
         if self.closed.get() {
@@ -264,7 +265,8 @@ impl<T> ChaseLevOwner<T> {
         self.may_close && self.unstolen_pushes.get() >= CLOSE_AFTER && os::heavy_barrier_works()
     }
 
-    /// Closes the deque. Returns false if a thief takes an item at the same time: then it stays open.
+    /// Closes the deque. Returns false if a thief takes an item at the same time: then it stays
+    /// open.
     ///
     /// Pushes to a closed deque wake no worker. So if this returns true, the caller makes a fence,
     /// and checks that an awake worker searches. If none does, the caller opens the deque again.

@@ -8,8 +8,8 @@
 //! | park | block; a replacement takes the slot | until the event, or a pinned task |
 //!
 //! Pinned tasks run because descendants may wait for them. At the limit of replacements a worker
-//! parks, too, unless it is the *last thread*: all other threads of its pool wait or block. The last
-//! thread runs any ready task on top of its frames, since the event may depend on any task.
+//! parks, too, unless it is the *last thread*: all other threads of its pool wait or block. The
+//! last thread runs any ready task on top of its frames, since the event may depend on any task.
 //!
 //! So what runs on a thread nests strictly, and thread-local scopes of users stay valid. Apart from
 //! pinned tasks, and except on the last thread, only descendants run on top of a waiting frame. No
@@ -114,9 +114,8 @@ impl Worker {
                 if unsafe { job::group(own.job) } == Some(group) {
                     return Some(own);
                 }
-                // It is no descendant. A fork stays here, for the frame that pushed it. Another task
-                // goes to the injector, for other workers.
-                // SAFETY: just taken.
+                // It is no descendant. A fork stays here, for the frame that pushed it. Another
+                // task goes to the injector, for other workers. SAFETY: just taken.
                 if unsafe { job::role(own.job) } == Role::Fork {
                     self.push_real(own.job);
                     break;
@@ -241,8 +240,8 @@ impl Worker {
         None
     }
 
-    /// Runs a task on top of the waiting frame. Afterwards the worker that waits for the job of that
-    /// frame may leapfrog from this one again.
+    /// Runs a task on top of the waiting frame. Afterwards the worker that waits for the job of
+    /// that frame may leapfrog from this one again.
     fn execute_nested(&self, found: Found) {
         let before = self.slot().running();
         self.execute(found);
