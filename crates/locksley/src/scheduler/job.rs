@@ -10,7 +10,7 @@ use crate::scheduler::Worker;
 use crate::scheduler::latch::{CountLatch, Flag};
 use crate::unwind::{self, Payload};
 
-/// The header: the first field of every job, which tells how to run the job. In a [`ForkJob`] it is
+/// The header: the first field of every job, which tells how to run the job. In a `ForkJob` it is
 /// also the latch.
 #[derive(Debug)]
 #[repr(C)]
@@ -20,7 +20,7 @@ pub struct Job(Flag);
 type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 
 /// How to run one kind of jobs. A header holds the address of its kind, and not that of the
-/// function: a kind is aligned, so that its address differs from [`Flag::SET`].
+/// function: a kind is aligned, so that its address differs from `Flag::SET`.
 #[derive(Debug)]
 pub struct Kind {
     execute: Execute,
