@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use crate::fault::{Fault, Outcome};
 
-/// Makes sure that a file can be written, and leaves all as it was; says whether it exists.
-pub fn try_out(path: &Path) -> Outcome<bool> {
+/// Checks that a file can be written, and leaves all as it was.
+pub fn check_writable(path: &Path) -> Outcome<()> {
     let existed = path.exists();
     OpenOptions::new()
         .append(true)
@@ -16,10 +16,10 @@ pub fn try_out(path: &Path) -> Outcome<bool> {
         .open(path)
         .map_err(|error| Fault::input(format!("cannot write {}: {error}", path.display())))?;
     if !existed {
-        // It was made to see whether it can be; an empty one has no use.
+        // The check has made it.
         let _ = fs::remove_file(path);
     }
-    Ok(existed)
+    Ok(())
 }
 
 /// Makes sure that the folder is there.

@@ -56,9 +56,9 @@ pub(super) fn wait<F: Future>(graph: &Graph, owner: u32, operation: F) -> Result
         if let Poll::Ready(output) = operation.as_mut().poll(&mut context) {
             return Ok(output);
         }
-        process.publish(graph);
+        process.wake_deferred(graph);
         // Whatever ends the network wakes all processes afterwards.
-        if graph.is_over() {
+        if graph.has_failed() {
             return Err(Over);
         }
         let since = graph.is_measured.then(Instant::now);

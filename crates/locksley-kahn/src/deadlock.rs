@@ -86,7 +86,7 @@ impl Graph {
     /// Checks whether a process has closed a cycle. The process has published that it waits, has
     /// made a barrier, and has found that it must wait.
     pub(super) fn check_new_wait(this: &Arc<Self>, process: u32) {
-        this.process(process).publish_after_barrier(this);
+        this.process(process).wake_deferred_after_barrier(this);
         if is_noted(this) {
             return; // the check of all processes sees this wait, too
         }
@@ -119,8 +119,8 @@ impl Graph {
     #[inline]
     fn awaited_by(&self, process: u32) -> Option<u32> {
         let (channel, need) = self.process(process).wait.read().target()?;
-        let giver = self.link(channel).giver(need);
-        (giver != NO_PROCESS).then_some(giver)
+        let provider = self.link(channel).provider(need);
+        (provider != NO_PROCESS).then_some(provider)
     }
 
     /// Checks the chains of all processes.
@@ -187,7 +187,7 @@ impl Graph {
             // Most often it ends here: a process was given what it waits for, and has not run yet.
             let capacity = self.core(channel).capacity_if_stuck(need)?;
             cycle.push(Stuck { process: at, channel, need, capacity, wait });
-            at = self.link(channel).giver(need);
+            at = self.link(channel).provider(need);
             if at == member {
                 break;
             }

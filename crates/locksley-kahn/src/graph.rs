@@ -12,11 +12,11 @@ use super::single_owner::SingleOwner;
 use super::wait::Need;
 use locksley_sys::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
-/// Stands for a process in a [`Link`]: the end of the channel was dropped before the network began.
-/// No process has this number.
+/// In a link: this end of the channel was dropped before the network began. In a failure: the
+/// network itself has failed, after its processes.
 pub(super) const NO_PROCESS: u32 = u32::MAX;
 
-/// The processes at a channel.
+/// The processes at the two ends of a channel, by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub(super) producer: u32,
@@ -24,16 +24,16 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// The process that can give what is needed.
+    /// The process that provides messages, or room.
     #[inline]
-    pub(super) fn giver(self, need: Need) -> u32 {
+    pub(super) fn provider(self, need: Need) -> u32 {
         match need {
             Need::Message => self.producer,
             Need::Room => self.consumer,
         }
     }
 
-    /// The process that needs it.
+    /// The process that waits if there is no message, or no room.
     #[inline]
     fn waiter(self, need: Need) -> u32 {
         match need {
@@ -43,29 +43,34 @@ impl Link {
     }
 }
 
+/// What all processes of a network share.
 pub(super) struct Graph {
     owner: SingleOwner,
     pub(super) processes: Box<[Process]>,
     channels: Box<[Arc<dyn AnyChannel>]>,
+    /// For each channel, by number.
     links: Box<[Link]>,
-    /// Of each process, the channels of which it has an end.
-    ends: Box<[Vec<u32>]>,
+    /// For each process, the channels of which it had an end when the network began.
+    channels_of: Box<[Vec<u32>]>,
     /// The largest capacity that a channel may grow to.
     pub(super) limit: u64,
+    /// True if polls and waits are timed.
     pub(super) is_measured: bool,
-    /// Set before the processes begin.
+    /// True if messages carry stamps, for the pool's observer. Set before the processes begin.
     is_observed: AtomicBool,
+    /// When this was made, just before the processes begin.
     pub(super) begun: Instant,
-    /// True when the processes are not polled any more.
-    is_over: AtomicBool,
+    /// Set by the first failure. Then the processes are not polled any more.
+    has_failed: AtomicBool,
     failure: Mutex<Option<Failure>>,
     /// The process that has ended the network by a panic.
     pub(super) panicked: OnceLock<u32>,
     /// How often a channel has grown.
     pub(super) grown: AtomicU64,
+    /// The number of processes that have not finished.
     unfinished: AtomicUsize,
-    /// Woken when all processes have ended.
-    end_waker: OnceLock<Waker>,
+    /// Woken when all processes have finished.
+    waker: OnceLock<Waker>,
 }
 
 impl Graph {
@@ -79,11 +84,11 @@ impl Graph {
         if is_measured {
             channels.iter().for_each(|channel| channel.core().measure());
         }
-        let mut ends = vec![Vec::new(); processes.len()];
+        let mut channels_of = vec![Vec::new(); processes.len()];
         for (channel, link) in links.iter().enumerate() {
             for process in [link.producer, link.consumer] {
                 if process != NO_PROCESS {
-                    ends[process as usize].push(channel as u32);
+                    channels_of[process as usize].push(channel as u32);
                 }
             }
         }
@@ -93,20 +98,21 @@ impl Graph {
             processes,
             channels,
             links,
-            ends: ends.into(),
+            channels_of: channels_of.into(),
             limit,
             is_measured,
             is_observed: AtomicBool::new(false),
             begun: Instant::now(),
-            is_over: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
             failure: Mutex::new(None),
             panicked: OnceLock::new(),
             grown: AtomicU64::new(0),
-            end_waker: OnceLock::new(),
+            waker: OnceLock::new(),
         })
     }
 
-    /// The network begins on this thread, and is not known elsewhere.
+    /// Begins the network, on a thread that alone knows it so far. `has_heavy_barrier` is true if
+    /// the pool may use heavy barriers.
     pub(super) fn begin(&self, is_observed: bool, has_heavy_barrier: bool) {
         self.is_observed.store(is_observed, Ordering::Relaxed);
         if has_heavy_barrier {
@@ -119,18 +125,19 @@ impl Graph {
         self.owner.is_shared()
     }
 
-    /// True if messages carry stamps.
     #[inline]
     pub(super) fn is_observed(&self) -> bool {
         // Relaxed: written before the processes begin.
         self.is_observed.load(Ordering::Relaxed)
     }
 
-    /// A fence among all threads that use the network. It costs nothing while that is one thread.
+    /// A fence, as seen by all threads that use the network: of two calls, the second sees what was
+    /// done before the first. It is free while only one thread uses the network.
     #[inline]
     pub(super) fn barrier(&self) {
         if self.owner.barrier().is_err() {
-            // A process that has published something that is not seen looks again.
+            // The system has refused a heavy barrier. A process may wait, and this thread may not
+            // see that yet: all processes look at their channels again.
             self.wake_all();
         }
     }
@@ -160,8 +167,8 @@ impl Graph {
         self.links[channel as usize]
     }
 
-    /// Wakes the process that waits for that at the channel, if it does. The caller has made a
-    /// barrier since it has done what the process may wait for.
+    /// Wakes the process that waits for `need` at the channel, if one does. The caller has made a
+    /// barrier after it supplied the message or the room.
     #[inline]
     pub(super) fn wake_if_waiting(&self, core: &Core, need: Need) {
         if core.take_waiting(need) {
@@ -177,12 +184,12 @@ impl Graph {
     }
 
     #[inline]
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn has_failed(&self) -> bool {
         // Acquire pairs with the release in `fail`.
-        self.is_over.load(Ordering::Acquire)
+        self.has_failed.load(Ordering::Acquire)
     }
 
-    /// Ends the network. The first failure is reported.
+    /// Ends the network by a failure. The first one is reported, and others are dropped.
     #[cold]
     pub(super) fn fail(&self, failure: Failure) {
         let mut noted = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -192,9 +199,9 @@ impl Graph {
         }
         *noted = Some(failure);
         drop(noted);
-        self.is_over.store(true, Ordering::Release);
-        // Pairs with the fence in `ProcessTask::poll`: either the process sees that the network is
-        // over, or this sees how to wake it.
+        self.has_failed.store(true, Ordering::Release);
+        // Pairs with the fence in `ProcessTask::poll`: either the process sees the failure, or this
+        // thread sees how to wake the process.
         fence(Ordering::SeqCst);
         self.wake_all();
     }
@@ -203,7 +210,8 @@ impl Graph {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Drops the messages that were sent after the receiver was dropped. All processes have ended.
+    /// Drops the messages that were sent after the receiver was dropped. All processes have
+    /// finished.
     pub(super) fn purge(&self) {
         for channel in &self.channels {
             if let Some(payload) = channel.purge() {
@@ -212,39 +220,44 @@ impl Graph {
         }
     }
 
-    /// A process has ended, and dropped what it had. If it has kept an end of a channel, that is an
-    /// error.
-    pub(super) fn end_process(&self, number: u32) {
-        self.process(number).publish(self);
-        for &channel in &self.ends[number as usize] {
+    /// Records that a process has finished, and that its future was dropped. An end of a channel
+    /// that is still open is an error: the process has kept it elsewhere, for example in its
+    /// product.
+    pub(super) fn finish_process(&self, number: u32) {
+        self.process(number).wake_deferred(self);
+        for &channel in &self.channels_of[number as usize] {
             let (core, link) = (self.core(channel), self.link(channel));
             let keeps_sender = link.producer == number && !core.is_closed();
-            if keeps_sender || link.consumer == number && !core.is_abandoned() {
+            let keeps_receiver = link.consumer == number && !core.is_abandoned();
+            if keeps_sender || keeps_receiver {
                 self.fail(Failure::Error(NetworkError::Kept {
                     process: self.process(number).name.to_string(),
                     channel: core.name.to_string(),
                 }));
             }
         }
-        self.count_end();
+        self.count_finished();
     }
 
-    /// A process has ended, or will not begin.
-    pub(super) fn count_end(&self) {
+    /// Counts a process that has finished, or will not begin.
+    pub(super) fn count_finished(&self) {
         // Release and acquire: the last one has seen what all processes have done.
         if self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Pairs with the fence in `end`: either that sees the count, or this sees the waker.
+            // Pairs with the fence in `wait_until_finished`: either that sees the count, or this
+            // sees the waker.
             fence(Ordering::SeqCst);
-            if let Some(waker) = self.end_waker.get() {
+            if let Some(waker) = self.waker.get() {
                 waker.wake_by_ref();
             }
         }
     }
 
-    /// Waits until all processes have ended. Awaited by one task.
-    pub(super) async fn end(&self) {
+    /// Waits until all processes have finished. Only one task may await this, since only the waker
+    /// of the first poll is kept.
+    pub(super) async fn wait_until_finished(&self) {
         poll_fn(|context| {
-            self.end_waker.get_or_init(|| context.waker().clone());
+            self.waker.get_or_init(|| context.waker().clone());
+            // Pairs with the fence in `count_finished`.
             fence(Ordering::SeqCst);
             match self.unfinished.load(Ordering::Acquire) {
                 0 => Poll::Ready(()),

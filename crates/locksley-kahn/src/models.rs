@@ -131,7 +131,7 @@ impl Model {
 fn block<R>(graph: &Graph, bell: &Arc<Bell>, process: impl Future<Output = R>) -> Option<R> {
     let waker = Waker::from(Arc::clone(bell));
     let mut process = pin!(process);
-    while !graph.is_over() {
+    while !graph.has_failed() {
         if let Poll::Ready(product) = process.as_mut().poll(&mut Context::from_waker(&waker)) {
             return Some(product);
         }

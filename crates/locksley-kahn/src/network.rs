@@ -375,7 +375,7 @@ impl Network {
                 })),
                 Err(payload) => {
                     graph.fail(Failure::Panicked { process: number, payload });
-                    graph.count_end();
+                    graph.count_finished();
                 }
             }
         }));

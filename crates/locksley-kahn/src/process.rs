@@ -105,22 +105,22 @@ impl Process {
 
     #[inline(never)]
     fn defer_another(&self, graph: &Graph, channel: u32) {
-        self.publish(graph);
+        self.wake_deferred(graph);
         self.deferred.store(channel + 1, Ordering::Relaxed);
     }
 
     /// Wakes the producer of the deferred channel, if there is one and it waits.
     #[inline]
-    pub(super) fn publish(&self, graph: &Graph) {
+    pub(super) fn wake_deferred(&self, graph: &Graph) {
         if self.deferred.load(Ordering::Relaxed) != 0 {
             // Pairs with the barrier in `End::begin_wait`.
             graph.barrier();
-            self.publish_after_barrier(graph);
+            self.wake_deferred_after_barrier(graph);
         }
     }
 
     /// The same, if the caller has made a barrier since the process has taken messages.
-    pub(super) fn publish_after_barrier(&self, graph: &Graph) {
+    pub(super) fn wake_deferred_after_barrier(&self, graph: &Graph) {
         let deferred = self.deferred.load(Ordering::Relaxed);
         if deferred != 0 {
             self.deferred.store(0, Ordering::Relaxed);
@@ -180,7 +180,7 @@ impl<F: Future, T> ProcessTask<F, T> {
         if let Err(payload) = unwind::halt(|| self.future = None) {
             self.fail(payload);
         }
-        self.graph.end_process(self.number);
+        self.graph.finish_process(self.number);
     }
 
     /// The process has returned.
@@ -221,10 +221,10 @@ impl<F: Future, T> Future for ProcessTask<F, T> {
         };
         if is_first {
             // Pairs with the fence in `Graph::fail`: either that wakes the process, or it sees here
-            // that the network is over.
+            // the failure.
             fence(Ordering::SeqCst);
         }
-        if this.graph.is_over() {
+        if this.graph.has_failed() {
             if this.future.is_some() {
                 this.end();
             }
@@ -241,7 +241,7 @@ impl<F: Future, T> Future for ProcessTask<F, T> {
         }
         match polled {
             Ok(Poll::Pending) => {
-                process.publish(&this.graph);
+                process.wake_deferred(&this.graph);
                 return Poll::Pending;
             }
             Ok(Poll::Ready(output)) => this.complete(output),

@@ -102,7 +102,9 @@ impl Future for Running {
 
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("is_over", &self.graph.is_over()).finish_non_exhaustive()
+        f.debug_struct("Running")
+            .field("has_failed", &self.graph.has_failed())
+            .finish_non_exhaustive()
     }
 }
 
@@ -120,7 +122,7 @@ async fn conclude(
         starters.into_iter().for_each(|start| start(&graph, worker));
     });
     let unfinished = Unfinished(&graph);
-    graph.end().await;
+    graph.wait_until_finished().await;
     std::mem::forget(unfinished);
     graph.purge();
     match graph.take_failure() {

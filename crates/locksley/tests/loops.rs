@@ -98,7 +98,7 @@ fn a_grain_of_zero_panics() {
 }
 
 #[test]
-#[should_panic(expected = "chunks of no items")]
+#[should_panic(expected = "the size of a chunk is 0")]
 fn chunks_of_zero_items_panic() {
     let _ = par(&mut [1, 2]).chunks(0);
 }

@@ -34,6 +34,7 @@ use crate::machine::MOST_WORKERS;
 use crate::output::{note, say};
 use crate::random::DEFAULT_SEED;
 pub use plan::{Cell, Plan, Runtime};
+use record::Earlier;
 pub use record::Record;
 pub use report::{Chart, Report, Section, Table};
 
@@ -136,8 +137,12 @@ impl<E: Experiment> Run<E> {
             return Err(Fault::input(format!("the record and the page would both be {path}")));
         }
         let plan = self.experiment.plan(&self.course)?;
-        let is_named = self.course.json.is_some();
-        let mut file = record::open(&json, E::NAME, plan, self.course.fresh, is_named)?;
+        let if_earlier = match &self.course {
+            Course { fresh: true, .. } => Earlier::Replace,
+            Course { json: Some(_), .. } => Earlier::ContinueOrRefuse,
+            Course { json: None, .. } => Earlier::ContinueOrMove,
+        };
+        let mut file = record::open(&json, E::NAME, plan, if_earlier)?;
         match &file.record.finished {
             Some(date) => {
                 note(&format!("measured already, on {date}; --fresh measures again"));
@@ -153,7 +158,7 @@ impl<E: Experiment> Run<E> {
 fn prepare_page(out: &Path) -> Outcome<PathBuf> {
     files::make_folder(out)?;
     let page = out.join("index.html");
-    files::try_out(&page)?;
+    files::check_writable(&page)?;
     Ok(page)
 }
 

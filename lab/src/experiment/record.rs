@@ -1,4 +1,5 @@
-//! What a run writes down: one number a line, in a format that is the same for all experiments.
+//! The record of a run: a JSON file in one format for all experiments. The first line has all but
+//! the samples; each sample has a line of its own.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub struct Record {
     pub plan: Plan,
     /// The machine that it was measured on.
     pub machine: Machine,
-    /// What was measured.
+    /// The versions that were measured.
     pub versions: Versions,
     /// When it was begun (UTC).
     pub started: String,
@@ -35,7 +36,8 @@ pub struct Record {
     /// The measurements that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
-    /// The numbers, in the order in which they were taken.
+    /// The numbers, in the order in which they were taken. [`Record::to_json`] writes them.
+    #[serde(skip_serializing)]
     pub samples: Vec<Sample>,
 }
 
@@ -69,7 +71,7 @@ pub struct Missing {
     pub why: String,
 }
 
-/// What was compared, and what built it.
+/// The versions of the runtimes, of the compiler and of this executable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Versions {
     /// Locksley's version.
@@ -78,7 +80,7 @@ pub struct Versions {
     pub rayon: String,
     /// The compiler's.
     pub rustc: String,
-    /// A digest of the executable: two builds of one version are told apart by it.
+    /// A digest of the executable, which tells two builds of one version apart.
     pub build: String,
 }
 
@@ -110,29 +112,29 @@ impl Record {
         }
     }
 
-    /// The values of a metric, in the order of repetition.
+    /// The values of a metric, in the order in which they were taken.
     pub fn values(&self, subject: &str, runtime: &str, workers: usize, metric: &str) -> Vec<f64> {
-        self.repeated(subject, runtime, workers, metric).map(|(_, value)| value).collect()
+        self.by_repetition(subject, runtime, workers, metric).map(|(_, value)| value).collect()
     }
 
-    /// The values of a metric, each with its repetition.
-    pub fn repeated<'a>(
+    /// Pairs of a repetition and the value of a metric, in the order in which they were taken.
+    pub fn by_repetition<'a>(
         &'a self,
         subject: &'a str,
         runtime: &'a str,
         workers: usize,
         metric: &'a str,
     ) -> impl Iterator<Item = (usize, f64)> + 'a {
-        let is_it = move |it: &&Sample| {
-            it.subject == subject
-                && it.runtime == runtime
-                && it.workers == workers
-                && it.metric == metric
+        let is_wanted = move |sample: &&Sample| {
+            sample.subject == subject
+                && sample.runtime == runtime
+                && sample.workers == workers
+                && sample.metric == metric
         };
-        self.samples.iter().filter(is_it).map(|it| (it.repeat, it.value))
+        self.samples.iter().filter(is_wanted).map(|sample| (sample.repeat, sample.value))
     }
 
-    /// The median of a metric and its interval; `None` if it was not measured.
+    /// The median of a metric and its confidence interval; `None` if it was not measured.
     pub fn estimate(
         &self,
         subject: &str,
@@ -154,8 +156,8 @@ impl Record {
         self.estimate(subject, runtime, workers, metric).map(|estimate| estimate.figure)
     }
 
-    /// A metric on `runtime` over the same on `base`, repetition by repetition: the two were taken
-    /// one after the other.
+    /// Paired ratios: for each repetition that has both, the value on `runtime` over that on
+    /// `base`. The two were taken shortly after each other, so disturbances change both.
     pub fn ratios(
         &self,
         subject: &str,
@@ -164,14 +166,15 @@ impl Record {
         metric: &str,
     ) -> Vec<f64> {
         let ratio = |(repeat, value): (usize, f64)| {
-            let mut all = self.repeated(subject, base, workers, metric);
+            let mut all = self.by_repetition(subject, base, workers, metric);
             let (_, base) = all.find(|found| found.0 == repeat)?;
             Some(value / base)
         };
-        self.repeated(subject, runtime, workers, metric).filter_map(ratio).collect()
+        self.by_repetition(subject, runtime, workers, metric).filter_map(ratio).collect()
     }
 
-    /// The subjects and numbers of workers for which a metric was measured, in that order.
+    /// The subjects and numbers of workers for which a metric was measured, each once, in the order
+    /// of their first samples.
     pub fn groups(&self, metric: &str) -> Vec<(&str, usize)> {
         let mut groups = Vec::new();
         for sample in self.samples.iter().filter(|sample| sample.metric == metric) {
@@ -204,10 +207,13 @@ impl Record {
             && self.versions == other.versions
     }
 
-    fn text(&self) -> Outcome<String> {
-        let text = serde_json::to_string(self).map_err(|error| Fault::run(error.to_string()))?;
-        // A line for each sample. Inside of a string, the quotation marks would be escaped.
-        Ok(text.replace("{\"experiment\":", "\n{\"experiment\":") + "\n")
+    fn to_json(&self) -> Outcome<String> {
+        let fault = |error: serde_json::Error| Fault::run(error.to_string());
+        let samples = self.samples.iter().map(serde_json::to_string);
+        let samples = samples.collect::<Result<Vec<_>, _>>().map_err(fault)?.join(",\n");
+        let rest = serde_json::to_string(self).map_err(fault)?;
+        let rest = rest.strip_suffix('}').expect("a struct is an object");
+        Ok(format!("{rest},\"samples\":[\n{samples}]}}\n"))
     }
 }
 
@@ -222,38 +228,46 @@ pub(super) struct RecordFile {
 impl RecordFile {
     /// Writes the record.
     pub(super) fn save(&self) -> Outcome<()> {
-        files::replace(&self.path, &self.record.text()?)
+        files::replace(&self.path, &self.record.to_json()?)
     }
 }
 
-/// Opens the record at `path` for a run of `plan`. The run that the file holds is continued if it
-/// is the same. Another one is replaced if the run is to be `fresh`; else, where the user has named
-/// the file, that is an error, and in the default place the other record gets a name with its date.
+/// What becomes of an earlier record in the file of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Earlier {
+    /// It is replaced.
+    Replace,
+    /// If it is of the same run, that is continued. Otherwise the new run is refused.
+    ContinueOrRefuse,
+    /// If it is of the same run, that is continued. Otherwise it gets a name with its date.
+    ContinueOrMove,
+}
+
+/// Opens the file at `path` for the record of a run of `plan`. A file that is not a record is never
+/// overwritten.
 pub(super) fn open(
     path: &Path,
     experiment: &str,
     plan: Plan,
-    fresh: bool,
-    is_named: bool,
+    if_earlier: Earlier,
 ) -> Outcome<RecordFile> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         files::make_folder(folder)?;
     }
-    files::try_out(path)?;
+    files::check_writable(path)?;
     let lock = files::lock(path)?;
     let mut record = Record::new(experiment, plan);
     // A terminal or a null device is written to, not read.
     let has_content = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
     if has_content {
-        let refused = |fault: Fault| {
-            Fault::input(format!("{fault}; it would be overwritten, so please name another file"))
-        };
-        let earlier = read(path).map_err(refused)?;
-        if fresh {
+        let earlier = read(path).map_err(|fault| {
+            Fault::input(format!("{fault}. It is not overwritten: name another file"))
+        })?;
+        if if_earlier == Earlier::Replace {
             note(&format!("replacing the record of {}", earlier.started));
         } else if earlier.is_of_the_same_run(&record) {
             record = earlier;
-        } else if is_named {
+        } else if if_earlier == Earlier::ContinueOrRefuse {
             return Err(Fault::input(format!(
                 "{} holds another run, of {} begun on {}: name another file, or replace it with \
                  --fresh",
@@ -374,7 +388,7 @@ mod tests {
         spoilt(|record| record.samples[2].experiment = "other".into());
         fs::write(folder.path().join("record.json"), "text").unwrap();
         let path = folder.path().join("record.json");
-        let Err(Fault::Input(why)) = open(&path, "e", plan(1), true, true).map(drop) else {
+        let Err(Fault::Input(why)) = open(&path, "e", plan(1), Earlier::Replace).map(drop) else {
             panic!("a text is not a record")
         };
         assert!(why.contains("name another file"), "{why}");
@@ -385,15 +399,16 @@ mod tests {
     fn the_same_run_goes_on_and_another_is_refused_or_moved_aside() {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &record());
-        let opened = open(&path, "e", plan(1), false, true).unwrap();
+        let opened = open(&path, "e", plan(1), Earlier::ContinueOrRefuse).unwrap();
         assert_eq!(opened.record, record());
         drop(opened);
-        let Err(Fault::Input(why)) = open(&path, "e", plan(2), false, true).map(drop) else {
+        let Err(Fault::Input(why)) = open(&path, "e", plan(2), Earlier::ContinueOrRefuse).map(drop)
+        else {
             panic!("the file holds another run")
         };
         assert!(why.contains("--fresh"), "{why}");
         assert_eq!(read(&path).unwrap(), record());
-        let aside = open(&path, "e", plan(2), false, false).unwrap();
+        let aside = open(&path, "e", plan(2), Earlier::ContinueOrMove).unwrap();
         assert!(aside.record.samples.is_empty() && !path.exists());
         let others = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
         let kept = others.filter(|file| file.extension().is_some_and(|it| it == "json"));
@@ -404,7 +419,7 @@ mod tests {
     fn a_fresh_run_replaces_what_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &record());
-        let fresh = open(&path, "e", plan(1), true, true).unwrap();
+        let fresh = open(&path, "e", plan(1), Earlier::Replace).unwrap();
         assert!(fresh.record.samples.is_empty());
     }
 
@@ -413,12 +428,13 @@ mod tests {
     fn a_second_run_into_the_same_file_is_refused_while_the_first_goes_on() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.json");
-        let first = open(&path, "e", plan(1), false, true).unwrap();
-        let Err(Fault::Input(why)) = open(&path, "e", plan(1), false, true).map(drop) else {
+        let first = open(&path, "e", plan(1), Earlier::ContinueOrRefuse).unwrap();
+        let Err(Fault::Input(why)) = open(&path, "e", plan(1), Earlier::ContinueOrRefuse).map(drop)
+        else {
             panic!("two runs write one file")
         };
         assert!(why.contains("another run is writing"), "{why}");
         drop(first);
-        open(&path, "e", plan(1), false, true).unwrap();
+        open(&path, "e", plan(1), Earlier::ContinueOrRefuse).unwrap();
     }
 }

@@ -111,7 +111,7 @@ fn add(file: &mut RecordFile, cell: &Cell, repeat: usize, readings: Readings) {
 #[cfg(test)]
 mod tests {
     use super::super::Measured;
-    use super::super::record::{self, Record};
+    use super::super::record::{self, Earlier, Record};
     use super::super::{Course, Plan, Report};
     use super::*;
 
@@ -163,7 +163,8 @@ mod tests {
     }
 
     fn run(experiment: &mut Told, plan: Plan, folder: &std::path::Path) -> Outcome<Record> {
-        let mut file = record::open(&folder.join("r.json"), "told", plan, false, true)?;
+        let mut file =
+            record::open(&folder.join("r.json"), "told", plan, Earlier::ContinueOrRefuse)?;
         measure(experiment, &mut file).map(|()| file.record)
     }
 

@@ -221,7 +221,7 @@ fn with_bytes_beyond(record: &Record) -> Record {
     let mut derived = record.clone();
     for bytes in record.samples.iter().filter(|sample| sample.metric == BYTES) {
         let Sample { subject, runtime, workers, repeat, .. } = bytes;
-        let mut futures = record.repeated(subject, runtime, *workers, FUTURE);
+        let mut futures = record.by_repetition(subject, runtime, *workers, FUTURE);
         if let Some((_, future)) = futures.find(|(of, _)| of == repeat) {
             let held =
                 if is_of(Kind::Idle.name(), subject) { size_of::<u64>() as f64 } else { 0.0 };

@@ -159,10 +159,10 @@ impl Figures<'_> {
         of: impl Fn(&dyn Fn(&str) -> Option<f64>) -> Option<f64>,
     ) -> Option<f64> {
         let subject = network.to_string();
-        let all = self.record.repeated(&subject, runtime, workers, SECONDS);
+        let all = self.record.by_repetition(&subject, runtime, workers, SECONDS);
         let values = all.filter_map(|(repeat, _)| {
             of(&|metric| {
-                let mut found = self.record.repeated(&subject, runtime, workers, metric);
+                let mut found = self.record.by_repetition(&subject, runtime, workers, metric);
                 Some(found.find(|found| found.0 == repeat)?.1)
             })
         });

@@ -60,7 +60,7 @@ const WRITER: u32 = u32::MAX;
 /// An access, as a checked root remembers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
-    /// The serial number of its root. Only accesses of that root dereference the interval.
+    /// The id of its root. Only accesses of that root dereference the interval.
     root: u64,
     by: NonNull<Header>,
     /// The number of children that the interval had when the access ended.
@@ -152,7 +152,7 @@ impl<T: ?Sized> Guarded<T> {
         let mut guard = ReadGuard { guarded: self, weight, access: None };
         let root = cx.header().root();
         if root.is_checked {
-            let access = Access { root: root.serial, by: cx.interval, children: 0, is_write };
+            let access = Access { root: root.id, by: cx.interval, children: 0, is_write };
             let mut history = lock(&self.history);
             let conflicts = history.iter().filter(|earlier| is_write || earlier.is_write);
             conflicts.for_each(|earlier| access.assert_after(*earlier));
@@ -194,7 +194,7 @@ impl Access {
     fn has_common_lock(self, earlier: Self) -> bool {
         match self.headers(earlier).map(Header::held_locks) {
             // Inside of one holder, both are under the lock at the same time.
-            [Some(own), Some(other)] => !ptr::eq(own, other) && own.is_overlapping(other),
+            [Some(own), Some(other)] => !ptr::eq(own, other) && own.intersects(other),
             _ => false,
         }
     }

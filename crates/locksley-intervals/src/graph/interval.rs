@@ -6,7 +6,7 @@ use std::ptr::{self, NonNull};
 use std::sync::MutexGuard;
 
 use locksley::Worker;
-use locksley::extend::{Head, Job, Kind};
+use locksley::extend::{GroupHeader, Job, Kind};
 use locksley_sys::primitive::{AtomicUsize, Ordering, UnsafeCell};
 use locksley_sys::unwind;
 
@@ -24,7 +24,7 @@ use crate::graph::trace::{Log, Trace};
 #[repr(C)]
 pub(crate) struct Header {
     /// The job. Its group is the [`RootState`].
-    head: Head,
+    head: GroupHeader,
     start: PointState,
     pub(crate) end: PointState,
     pub(crate) parent: Option<NonNull<Header>>,
@@ -211,7 +211,7 @@ impl<F, T> Interval<F, T> {
             mem::needs_drop::<T>() || new.extras.is_some() || matches!(new.name, Cow::Owned(_));
         let [start, end] = new.dependencies.map(PointState::new);
         let header = Header {
-            head: Head::new(kind, new.root.cast()),
+            head: GroupHeader::new(kind, new.root.cast()),
             start,
             end,
             parent: new.parent,
@@ -237,7 +237,7 @@ impl<F, T> Interval<F, T> {
 impl Interval<(), ()> {
     /// Creates the root interval. Its body runs in the frame that waits for it.
     pub(crate) fn create_root(new: NewInterval) -> NonNull<Header> {
-        Self::place(const { &Kind::of_a_group(never) }, new, Body::Nothing)
+        Self::place(const { &Kind::of_group(never) }, new, Body::Nothing)
     }
 }
 
@@ -252,7 +252,7 @@ impl<F, T> Interval<F, T> {
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
-        Self::place(const { &Kind::of_a_group(Self::execute) }, new, Body::Closure(body))
+        Self::place(const { &Kind::of_group(Self::execute) }, new, Body::Closure(body))
     }
 
     /// # Safety

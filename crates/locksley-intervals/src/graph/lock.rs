@@ -1,4 +1,4 @@
-//! Locks that intervals hold from start to end.
+//! Locks that an interval takes after its start, and holds until its end.
 
 use std::cell;
 use std::fmt;
@@ -10,28 +10,27 @@ use std::sync::atomic;
 use std::task::{self, Poll, Wake, Waker};
 
 use locksley::Worker;
-use locksley_sync::{Acquire, Semaphore, TryAcquireError};
+use locksley_sync::{Acquire, Permit, Semaphore, TryAcquireError};
 use locksley_sys::primitive::{AtomicU32, Ordering, UnsafeCell};
 
 use crate::graph::context::Context;
 use crate::graph::interval::Header;
 use crate::graph::occurrence;
 
-/// A lock around data, which an interval holds from its start to its end.
+/// A lock around data. An interval takes it after its start, and holds it until its end.
 ///
 /// Use it for intervals that exclude each other in no particular order. An interval names its locks
 /// in its [builder](crate::Builder::lock), which returns a [`Key`] for each. It takes them after
 /// its start has occurred and before its body begins, in a fixed order, first come, first served.
-/// It holds them until its end, so while its children run too. An interval that waits for a lock
-/// occupies no worker.
+/// It also holds them while its children run. An interval that waits for a lock occupies no worker.
 ///
-/// Graphs with locks always end, because a holder waits for nothing outside: an interval inside of
-/// a holder names no locks, and an edge from outside leads to the holder's start. Others are
-/// [refused](crate::Refusal).
+/// Within one root, locks cause no deadlock, because an interval that holds locks waits for nothing
+/// outside of it. Intervals inside of it name no locks, and edges from outside lead only to its
+/// start. Others are [refused](crate::Refusal).
 ///
-/// This holds inside of one root. A body of a holder may wait in other ways, for example by
-/// [`join`](locksley::join), a scope, or a root of its own. A root that runs inside must not name a
-/// lock that is named outside too while holders of it wait like that: it would never end.
+/// A deadlock is possible if a body runs another root, also below a [`join`](locksley::join) or a
+/// scope, and waits for it. The inner root must not name a lock that a body which waits like this
+/// may hold: such a root would never end.
 ///
 /// # Examples
 /// ```
@@ -83,11 +82,11 @@ impl<T: ?Sized> fmt::Debug for IntervalLock<T> {
     }
 }
 
-/// The access to an [`IntervalLock`] for the interval that has named it.
+/// The right to access the data of an [`IntervalLock`], for the interval that names the lock.
 ///
-/// The key works in the body of that interval only. It does not work in its children, although the
-/// lock is held while they run: nothing orders them. The body may divide the data and process the
-/// parts in parallel, by [`join`](locksley::join) for example.
+/// The key works only in the body of that interval. It does not work in its children, although the
+/// lock is held while they run, because children may run at the same time. The body may divide the
+/// data, and process the parts in parallel, by [`join`](locksley::join) for example.
 ///
 /// # Examples
 /// ```should_panic
@@ -104,7 +103,9 @@ impl<T: ?Sized> fmt::Debug for IntervalLock<T> {
 /// ```
 pub struct Key<'g, T: ?Sized> {
     lock: &'g IntervalLock<T>,
-    serial: u64,
+    /// The [`LockSet`] of the interval that names the lock.
+    id: u64,
+    /// The key is shared and sent as the reference that it gives.
     data: PhantomData<&'g mut T>,
 }
 
@@ -112,13 +113,13 @@ impl<'g, T: ?Sized> Key<'g, T> {
     /// Returns the data.
     ///
     /// # Panics
-    /// If the calling interval is not the one that has named the lock.
+    /// If `cx` is not of the interval that names the lock.
     ///
     /// # Examples
     /// See [`IntervalLock`].
     pub fn get_mut<'k>(&'k mut self, cx: &'k Context<'g, '_>) -> &'k mut T {
-        let is_holder = cx.header().own_locks().is_some_and(|own| own.serial == self.serial);
-        assert!(is_holder, "`{}` has no right to this key's lock", cx.header().name());
+        let is_holder = cx.header().own_locks().is_some_and(|own| own.id == self.id);
+        assert!(is_holder, "`{}` does not name the lock of this key", cx.header().name());
         // SAFETY: the interval holds the lock, and its body runs while `cx` is borrowed. This is
         // the only key, and it is borrowed mutably.
         unsafe { &mut *self.lock.data.get() }
@@ -132,7 +133,7 @@ impl<T: ?Sized> fmt::Debug for Key<'_, T> {
 }
 
 /// Returns a number that no other lock set and no other root has.
-pub(crate) fn new_serial() -> u64 {
+pub(crate) fn new_id() -> u64 {
     static NEXT: atomic::AtomicU64 = atomic::AtomicU64::new(1);
     NEXT.fetch_add(1, atomic::Ordering::Relaxed)
 }
@@ -140,8 +141,8 @@ pub(crate) fn new_serial() -> u64 {
 /// The locks of one interval.
 #[derive(Debug)]
 pub(crate) struct LockSet {
-    /// Identifies the interval to its keys.
-    serial: u64,
+    /// The keys of the interval have the same.
+    id: u64,
     /// In the order in which all intervals take them: by address.
     locks: Vec<NonNull<Semaphore>>,
     /// Belongs to the thread that may take the next lock: first the one that starts the interval,
@@ -158,12 +159,12 @@ struct Progress {
 impl LockSet {
     pub(crate) fn new() -> Self {
         let progress = UnsafeCell::new(Progress::default());
-        Self { serial: new_serial(), locks: Vec::new(), progress }
+        Self { id: new_id(), locks: Vec::new(), progress }
     }
 
     pub(crate) fn add<'g, T: ?Sized>(&mut self, lock: &'g IntervalLock<T>) -> Key<'g, T> {
         self.locks.push(NonNull::from(&lock.semaphore));
-        Key { lock, serial: self.serial, data: PhantomData }
+        Key { lock, id: self.id, data: PhantomData }
     }
 
     /// Sorts the locks. Returns true if all of them are distinct.
@@ -178,16 +179,18 @@ impl LockSet {
     }
 
     /// Returns true if both name the same lock.
-    pub(crate) fn is_overlapping(&self, other: &Self) -> bool {
+    pub(crate) fn intersects(&self, other: &Self) -> bool {
         self.locks.iter().any(|lock| other.locks.binary_search(lock).is_ok())
     }
 
-    /// Takes the missing locks of an interval, if it names any. Returns false if it waits for one.
-    /// Then its job is scheduled when the lock is granted, and continues from there. The interval
-    /// may have ended when this returns.
+    /// Takes the locks that an interval names and does not have yet. Returns true if it has all.
+    ///
+    /// If this returns false, the interval waits for a lock. The thread that grants the lock
+    /// schedules the job of the interval, which calls this again. That may have happened already,
+    /// so the caller must not access the interval any more.
     ///
     /// # Safety
-    /// The interval is alive, and the caller has the right to take its next lock.
+    /// The interval is alive, and its progress belongs to the caller.
     pub(crate) unsafe fn take(interval: NonNull<Header>) -> bool {
         loop {
             // SAFETY: alive until the request is parked, as the caller promises.
@@ -196,7 +199,7 @@ impl LockSet {
             match set.progress.with_mut(|own| unsafe { &mut *own }.advance(&set.locks, interval)) {
                 None => return true,
                 Some(request) if request.park() => return false,
-                Some(_) => {}
+                Some(_granted_meanwhile) => {}
             }
         }
     }
@@ -213,21 +216,20 @@ impl LockSet {
 }
 
 impl Progress {
-    /// Takes locks until one is not free, and returns the request for that one.
+    /// Takes locks. If one is not free, returns the request for that lock.
     fn advance(
         &mut self,
         locks: &[NonNull<Semaphore>],
         interval: NonNull<Header>,
     ) -> Option<Arc<LockRequest>> {
         while let Some(lock) = locks.get(self.taken) {
-            // SAFETY: locks outlive the root, and the end of the interval, before which this
-            // reference is dropped.
+            // SAFETY: not `'static`, but the lock outlives the root, and so the interval. Only
+            // `request` keeps the reference, and there is no request after the last lock is taken.
             let lock: &'static Semaphore = unsafe { lock.as_ref() };
             if self.request.is_none() {
                 match lock.try_acquire() {
                     Ok(permit) => {
-                        permit.forget();
-                        self.taken += 1;
+                        self.keep(permit);
                         continue;
                     }
                     Err(TryAcquireError::NoPermits) => {}
@@ -241,13 +243,18 @@ impl Progress {
             match Pin::new(acquire).poll(&mut task::Context::from_waker(&waker)) {
                 Poll::Pending => return Some(Arc::clone(request)),
                 Poll::Ready(permit) => {
-                    permit.expect("no lock is closed").forget();
+                    self.keep(permit.expect("no lock is closed"));
                     self.request = None;
-                    self.taken += 1;
                 }
             }
         }
         None
+    }
+
+    /// Keeps the permit of the next lock until [`LockSet::release`].
+    fn keep(&mut self, permit: Permit<'_>) {
+        permit.forget();
+        self.taken += 1;
     }
 }
 
@@ -266,7 +273,7 @@ unsafe impl Send for LockRequest {}
 // SAFETY: as above.
 unsafe impl Sync for LockRequest {}
 
-/// A thread is about to poll the semaphore.
+/// The thread to which the progress belongs polls, or is about to. No grant since the poll began.
 const POLLING: u32 = 0;
 /// The lock may have been granted, and the polling thread will see that.
 const GRANTED: u32 = 1;

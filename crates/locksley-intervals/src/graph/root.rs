@@ -40,7 +40,7 @@ pub(crate) struct RootState<'w> {
     pub(crate) arena: Arena,
     pub(crate) began: Instant,
     /// Differs from that of all other roots.
-    pub(crate) serial: u64,
+    pub(crate) id: u64,
 }
 
 impl RootState<'_> {
@@ -292,7 +292,7 @@ impl<'r> Root<'r> {
             newest_owner: AtomicPtr::new(ptr::null_mut()),
             arena: Arena::new(),
             began: Instant::now(),
-            serial: lock::new_serial(),
+            id: lock::new_id(),
         };
         let trace = state.new_trace(|| stamp.unwrap_or_default(), std::iter::empty());
         let extras = trace.map(|trace| Extras { trace: Some(trace), ..Extras::default() });

@@ -181,5 +181,5 @@ fn a_holders_child_has_no_right_to_the_key() {
             });
         })
     }));
-    assert_eq!(message(&*end.unwrap_err()), "`child` has no right to this key's lock");
+    assert_eq!(message(&*end.unwrap_err()), "`child` does not name the lock of this key");
 }

@@ -147,7 +147,7 @@ pub(super) trait Side {
             return Poll::Pending;
         }
         end.end_wait();
-        if found == Look::Gone && end.graph.is_over() {
+        if found == Look::Gone && end.graph.has_failed() {
             // The end of the network may be why. All processes are woken after it, and dropped.
             return Poll::Pending;
         }

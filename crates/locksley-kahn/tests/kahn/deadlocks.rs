@@ -242,7 +242,7 @@ fn closures_without_end_do_not_put_off_deadlock_checks() {
             network.start(&pool).unwrap()
         });
         let patience = std::time::Instant::now() + Duration::from_secs(20);
-        let is_found = || format!("{running:?}").contains("is_over: true");
+        let is_found = || format!("{running:?}").contains("has_failed: true");
         while !is_found() && std::time::Instant::now() < patience {
             std::thread::yield_now();
         }

@@ -74,7 +74,7 @@ impl Pool {
     /// it.
     fn spend(&mut self, worker: usize, node: usize) {
         let time = self.below(1000);
-        let taken = if self.below(8) == 0 { LONG + 1 + self.below(5000) as i64 } else { 0 };
+        let taken = if self.below(8) == 0 { ASK_AFTER + 1 + self.below(5000) as i64 } else { 0 };
         self.workers[worker].now += time as i64 + taken;
         self.workers[worker].delay += Duration::from_nanos(taken as u64);
         self.nodes[node].time += time;
@@ -83,7 +83,8 @@ impl Pool {
 
     /// Lets time pass without a task, in which the worker may wait for a processor.
     fn idle(&mut self, worker: usize) {
-        let (time, waits) = (1 + LONG_IDLE + self.below(10 * LONG as u64) as i64, self.below(3));
+        let (time, waits) =
+            (1 + ASK_AFTER_IDLE + self.below(10 * ASK_AFTER as u64) as i64, self.below(3));
         self.workers[worker].now += time;
         self.workers[worker].delay += Duration::from_nanos(time as u64 / 3 * waits);
     }
@@ -320,13 +321,16 @@ fn preemption_in_a_long_interval_is_subtracted() {
     let mut alone = Alone::new();
     alone.after(0, 0, |it| it.begin(0, Stamp::default(), false));
     // Too short for the worker to ask.
-    alone.after(100, LONG - 100, |it| assert_eq!(it.stamp(0).0[0], LONG as u64));
+    alone.after(100, ASK_AFTER - 100, |it| assert_eq!(it.stamp(0).0[0], ASK_AFTER as u64));
     // At most the whole interval.
-    let path = alone.after(10, LONG, |it| it.stamp(0));
-    assert_eq!(path, Stamp([LONG as u64, (LONG + BURDEN) as u64]));
-    assert_eq!(alone.totals(), Totals { work: LONG, tasks: 1, taken: Some(LONG + 10) });
-    alone.after(2 * LONG, 500, |it| assert_eq!(it.stamp(0).0[0], 3 * LONG as u64));
-    assert_eq!(alone.totals(), Totals { work: 3 * LONG, tasks: 1, taken: Some(LONG + 510) });
+    let path = alone.after(10, ASK_AFTER, |it| it.stamp(0));
+    assert_eq!(path, Stamp([ASK_AFTER as u64, (ASK_AFTER + BURDEN) as u64]));
+    assert_eq!(alone.totals(), Totals { work: ASK_AFTER, tasks: 1, taken: Some(ASK_AFTER + 10) });
+    alone.after(2 * ASK_AFTER, 500, |it| assert_eq!(it.stamp(0).0[0], 3 * ASK_AFTER as u64));
+    assert_eq!(
+        alone.totals(),
+        Totals { work: 3 * ASK_AFTER, tasks: 1, taken: Some(ASK_AFTER + 510) }
+    );
 }
 
 /// Before a task begins, and while it waits, preemption does not count.
@@ -334,27 +338,27 @@ fn preemption_in_a_long_interval_is_subtracted() {
 fn waits_without_a_task_are_not_subtracted() {
     let mut alone = Alone::new();
     alone.after(0, 9000, |it| it.begin(0, Stamp::default(), false));
-    let paused = alone.after(3 * LONG, 0, |it| it.pause(0));
-    alone.after(0, 9 * LONG, |it| it.resume(0, paused));
-    alone.after(3 * LONG, 0, |it| it.end(0, NO_TASK));
-    alone.after(0, 5 * LONG, |it| it.begin(0, Stamp::default(), false));
-    alone.after(2 * LONG, 0, |it| it.end(0, NO_TASK));
-    assert_eq!(alone.totals(), Totals { work: 8 * LONG, tasks: 2, taken: Some(0) });
+    let paused = alone.after(3 * ASK_AFTER, 0, |it| it.pause(0));
+    alone.after(0, 9 * ASK_AFTER, |it| it.resume(0, paused));
+    alone.after(3 * ASK_AFTER, 0, |it| it.end(0, NO_TASK));
+    alone.after(0, 5 * ASK_AFTER, |it| it.begin(0, Stamp::default(), false));
+    alone.after(2 * ASK_AFTER, 0, |it| it.end(0, NO_TASK));
+    assert_eq!(alone.totals(), Totals { work: 8 * ASK_AFTER, tasks: 2, taken: Some(0) });
 }
 
 #[test]
 fn an_unknown_delay_is_reported_as_unknown() {
     let mut alone = Alone { delay: None, ..Alone::new() };
     alone.after(1, 0, |it| it.begin(0, Stamp::default(), false));
-    alone.after(2 * LONG, 0, |it| it.end(0, NO_TASK));
-    assert_eq!(alone.totals(), Totals { work: 2 * LONG, tasks: 1, taken: None });
+    alone.after(2 * ASK_AFTER, 0, |it| it.end(0, NO_TASK));
+    assert_eq!(alone.totals(), Totals { work: 2 * ASK_AFTER, tasks: 1, taken: None });
 }
 
 /// Slots are allocated in groups.
 #[test]
 fn any_slot_can_be_used() {
     let mut alone = Alone::new();
-    for slot in [0, GROUP - 1, GROUP, MAX_SLOTS - 1] {
+    for slot in [0, BLOCK - 1, BLOCK, MAX_SLOTS - 1] {
         alone.after(1, 0, |it| it.begin(slot, Stamp::default(), false));
         alone.after(10, 0, |it| it.end(slot, NO_TASK));
     }

@@ -49,7 +49,7 @@ impl<'s> Acquire<'s> {
             if self.permits == 1 && matches!(semaphore.word(), Word::Free { .. }) {
                 let shared = ticket.share();
                 let single = Word::Single(shared.as_ptr());
-                if semaphore.change(Word::EMPTY.to_raw(), single).is_ok() {
+                if semaphore.compare_exchange(Word::EMPTY.to_raw(), single).is_ok() {
                     let _ = shared.into_raw(); // the word's reference
                     self.stage = Stage::Waiting(ticket);
                     return Poll::Pending;
@@ -58,7 +58,7 @@ impl<'s> Acquire<'s> {
                 unused = Some(ticket);
                 continue;
             }
-            let queue = semaphore.queue();
+            let queue = semaphore.get_or_make_queue();
             queue.waiters.enqueue(&ticket);
             // Stored first: if a waker panics, the destructor of this future cancels the wait.
             self.stage = Stage::Waiting(ticket);
@@ -90,7 +90,7 @@ impl<'s> Acquire<'s> {
         let single = Word::Single(ticket.as_ptr()).to_raw();
         let mut word = self.semaphore.load();
         if word == single {
-            match self.semaphore.change(word, Word::EMPTY) {
+            match self.semaphore.compare_exchange(word, Word::EMPTY) {
                 Ok(()) => {
                     // SAFETY: the word's reference, which this step took out of the word.
                     drop(unsafe { WaiterRef::from_raw(ticket.as_ptr()) });
@@ -102,7 +102,7 @@ impl<'s> Acquire<'s> {
         // If the word is free, a thread has taken the node out of it to grant a permit. It finds
         // the wait cancelled, and releases the permit again.
         if let Word::Queue(queue) = Word::from_raw(word) {
-            self.semaphore.get(queue).serve_after_cancel(ticket);
+            self.semaphore.queue_at(queue).serve_after_cancel(ticket);
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ pub(crate) mod permit;
 mod queue;
 mod word;
 
+use std::convert::Infallible;
 use std::fmt;
-use std::ops::ControlFlow::{self, Break, Continue};
 use std::ptr::NonNull;
 
 use crate::wait_queue::{Outcome, WaitQueue, WaiterRef};
@@ -23,8 +23,8 @@ pub(crate) use queue::PermitQueue;
 ///
 /// Use it to limit how many tasks do something at a time, or as a signal: any thread may add
 /// permits ([`add_permits`](Self::add_permits)), and a permit may be released on any thread. It
-/// follows the semaphore of Hood (Blumofe and Papadopoulos 1998, section 2), a non-blocking queue
-/// of threads.
+/// follows the semaphore of Hood, a non-blocking queue of threads (Blumofe and Papadopoulos, "Hood:
+/// A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, section 2).
 ///
 /// - **Fair.** Tasks get permits in the order of their first polls. No task takes a permit while
 ///   another waits, even if the first in the queue needs more than there are.
@@ -33,7 +33,8 @@ pub(crate) use queue::PermitQueue;
 /// - **Cancellable.** A dropped wait leaves the queue, and the permits that it was granted go to
 ///   the next.
 ///
-/// It is one word in size. When a second task waits, it allocates a queue, and keeps it.
+/// It is one word in size. It allocates a queue, and keeps it, when a second task waits, or when a
+/// task waits for several permits.
 ///
 /// # Examples
 /// At most two at a time:
@@ -54,8 +55,8 @@ pub(crate) use queue::PermitQueue;
 /// # Ok::<(), locksley_sync::Closed>(())
 /// ```
 pub struct Semaphore {
-    /// A [`Word`]. All changes are read-modify-writes, so a thread that reads it sees what was done
-    /// before each earlier change.
+    /// A [`Word`]. All changes are read-modify-writes with release, so an acquire load synchronizes
+    /// with all earlier changes, not only with the last one.
     word: AtomicPtr<()>,
 }
 
@@ -78,12 +79,12 @@ impl Semaphore {
         /// ```
         #[must_use]
         pub fn new(permits: usize) -> Self {
-            assert!(permits <= Self::MAX_PERMITS, "more permits than there may be");
+            assert!(permits <= Self::MAX_PERMITS, "more permits than `Semaphore::MAX_PERMITS`");
             Self { word: AtomicPtr::new(Word::Free { permits, is_closed: false }.to_raw()) }
         }
     }
 
-    /// Waits for a permit.
+    /// Waits for a permit. Tasks that come later wait behind this one.
     ///
     /// # Errors
     /// [`Closed`], if the semaphore is closed before the permit is granted.
@@ -95,9 +96,9 @@ impl Semaphore {
     }
 
     /// Waits for `permits` permits, and takes them all at once. Tasks that come later wait behind
-    /// it.
+    /// this one, even if they need fewer.
     ///
-    /// If there are never as many, it waits until the semaphore is closed.
+    /// If there are never as many, this waits until the semaphore is closed.
     ///
     /// # Errors
     /// [`Closed`], if the semaphore is closed before the permits are granted.
@@ -127,7 +128,8 @@ impl Semaphore {
     /// Takes a permit, if there is one and no task waits.
     ///
     /// # Errors
-    /// [`TryAcquireError`] tells why not.
+    /// [`TryAcquireError::NoPermits`] also if another task waits first, and
+    /// [`TryAcquireError::Closed`].
     ///
     /// # Examples
     /// ```
@@ -148,7 +150,8 @@ impl Semaphore {
     /// Takes `permits` permits, if there are as many and no task waits.
     ///
     /// # Errors
-    /// [`TryAcquireError`] tells why not.
+    /// [`TryAcquireError::NoPermits`] also if another task waits first, and
+    /// [`TryAcquireError::Closed`].
     ///
     /// # Panics
     /// If `permits` is larger than [`MAX_PERMITS`](Self::MAX_PERMITS).
@@ -162,21 +165,18 @@ impl Semaphore {
     /// ```
     pub fn try_acquire_many(&self, permits: usize) -> Result<Permit<'_>, TryAcquireError> {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
-        let changed = self.update(|word| match word {
-            Word::Free { is_closed: true, .. } => Break(Err(TryAcquireError::Closed)),
+        self.update(|word| match word {
+            Word::Free { is_closed: true, .. } => Err(TryAcquireError::Closed),
             Word::Free { permits: free, .. } if permits <= free => {
-                Continue(Word::Free { permits: free - permits, is_closed: false })
+                Ok(Word::Free { permits: free - permits, is_closed: false })
             }
-            Word::Free { .. } | Word::Single(_) => Break(Err(TryAcquireError::NoPermits)),
-            Word::Queue(queue) => Break(self.get(queue).try_acquire(permits)),
-        });
-        if let Break(result) = changed {
-            result?;
-        }
+            Word::Free { .. } | Word::Single(_) => Err(TryAcquireError::NoPermits),
+            Word::Queue(queue) => self.queue_at(queue).try_acquire(permits).map(|()| word),
+        })?;
         Ok(Permit { semaphore: self, permits })
     }
 
-    /// Adds permits, which need not have been acquired before.
+    /// Adds permits, which need not have been acquired before. Tasks that wait get them first.
     ///
     /// # Panics
     /// If there would be more than [`MAX_PERMITS`](Self::MAX_PERMITS). The destructor of a
@@ -193,22 +193,23 @@ impl Semaphore {
         if permits == 0 {
             return;
         }
-        let changed = self.update(|word| match word {
+        let Ok(previous) = self.update::<Infallible>(|word| match word {
             Word::Free { permits: free, is_closed } => {
                 assert!(permits <= Self::MAX_PERMITS - free, "{TOO_MANY}");
-                Continue(Word::Free { permits: free + permits, is_closed })
+                Ok(Word::Free { permits: free + permits, is_closed })
             }
-            Word::Single(_) => Continue(Word::Free { permits: permits - 1, is_closed: false }),
+            // The task waits for exactly one permit.
+            Word::Single(_) => Ok(Word::Free { permits: permits - 1, is_closed: false }),
             Word::Queue(queue) => {
-                assert!(self.get(queue).release(permits), "{TOO_MANY}");
-                Break(())
+                assert!(self.queue_at(queue).release(permits), "{TOO_MANY}");
+                Ok(word)
             }
         });
-        if let Continue(Word::Single(waiter)) = changed {
+        if let Word::Single(waiter) = previous {
             // SAFETY: the word's reference, which the update took out of the word.
             let waiter = unsafe { WaiterRef::from_raw(waiter) };
             if !waiter.complete_and_wake(Outcome::Granted) {
-                // The wait is cancelled. Its permit is left.
+                // The wait was cancelled, so its permit is for other tasks.
                 self.add_permits(1);
             }
         }
@@ -223,7 +224,7 @@ impl Semaphore {
         match self.word() {
             Word::Free { permits, .. } => permits,
             Word::Single(_) => 0,
-            Word::Queue(queue) => self.get(queue).available_permits(),
+            Word::Queue(queue) => self.queue_at(queue).available_permits(),
         }
     }
 
@@ -241,16 +242,15 @@ impl Semaphore {
     /// assert!(semaphore.is_closed());
     /// ```
     pub fn close(&self) {
-        let changed = self.update(|word| match word {
-            Word::Free { is_closed: true, .. } => Break(()),
-            Word::Free { permits, .. } => Continue(Word::Free { permits, is_closed: true }),
-            Word::Single(_) => Continue(Word::Free { permits: 0, is_closed: true }),
+        let Ok(previous) = self.update::<Infallible>(|word| match word {
+            Word::Free { permits, .. } => Ok(Word::Free { permits, is_closed: true }),
+            Word::Single(_) => Ok(Word::Free { permits: 0, is_closed: true }),
             Word::Queue(queue) => {
-                self.get(queue).close();
-                Break(())
+                self.queue_at(queue).close();
+                Ok(word)
             }
         });
-        if let Continue(Word::Single(waiter)) = changed {
+        if let Word::Single(waiter) = previous {
             // SAFETY: the word's reference, which the update took out of the word.
             unsafe { WaiterRef::from_raw(waiter) }.complete_and_wake(Outcome::Dismissed);
         }
@@ -264,7 +264,7 @@ impl Semaphore {
         match self.word() {
             Word::Free { is_closed, .. } => is_closed,
             Word::Single(_) => false,
-            Word::Queue(queue) => self.get(queue).is_closed(),
+            Word::Queue(queue) => self.queue_at(queue).is_closed(),
         }
     }
 
@@ -277,57 +277,63 @@ impl Semaphore {
         Word::from_raw(self.load())
     }
 
-    fn change(&self, now: *mut (), then: Word) -> Result<(), *mut ()> {
+    fn compare_exchange(&self, current: *mut (), new: Word) -> Result<(), *mut ()> {
         // Release: what was done under a permit is visible to the next holder, and a new node or
         // queue to the threads that find it. Acquire pairs with that, in case of failure, too.
-        let changed =
-            self.word.compare_exchange(now, then.to_raw(), Ordering::AcqRel, Ordering::Acquire);
-        changed.map(drop)
+        let exchanged =
+            self.word.compare_exchange(current, new.to_raw(), Ordering::AcqRel, Ordering::Acquire);
+        exchanged.map(drop)
     }
 
-    /// Changes the word as `new` says, unless that breaks. Returns the state before.
-    fn update<B>(&self, new: impl Fn(Word) -> ControlFlow<B, Word>) -> ControlFlow<B, Word> {
-        let mut now = self.load();
+    /// Changes the word to what `change` returns. If the word is a queue, or if `change` returns an
+    /// error, the word stays. Returns the word before.
+    fn update<E>(&self, change: impl Fn(Word) -> Result<Word, E>) -> Result<Word, E> {
+        let mut current = self.load();
         loop {
-            let word = Word::from_raw(now);
-            match self.change(now, new(word)?) {
-                Ok(()) => return Continue(word),
-                Err(newer) => now = newer,
+            let word = Word::from_raw(current);
+            let new = change(word)?;
+            if matches!(word, Word::Queue(_)) {
+                return Ok(word);
+            }
+            match self.compare_exchange(current, new) {
+                Ok(()) => return Ok(word),
+                Err(newer) => current = newer,
             }
         }
     }
 
-    fn get(&self, queue: NonNull<PermitQueue>) -> &PermitQueue {
+    fn queue_at(&self, queue: NonNull<PermitQueue>) -> &PermitQueue {
         // SAFETY: found in the word, so it lives as long as the semaphore.
         unsafe { &*queue.as_ptr() }
     }
 
     /// Returns the queue, and makes it if there is none.
     #[cold]
-    fn queue(&self) -> &PermitQueue {
-        let mut now = self.load();
+    fn get_or_make_queue(&self) -> &PermitQueue {
+        let mut current = self.load();
         loop {
-            let queue = match Word::from_raw(now) {
-                Word::Queue(queue) => return self.get(queue),
+            let queue = match Word::from_raw(current) {
+                Word::Queue(queue) => return self.queue_at(queue),
                 Word::Free { permits, is_closed } => {
                     PermitQueue::new(permits, is_closed, WaitQueue::new())
                 }
                 Word::Single(waiter) => {
-                    // SAFETY: the word's reference goes to the queue if the change succeeds. If it
-                    // fails, `forget_first` takes it back. If the address belongs to a newer node
-                    // by then, that is the node which waits now.
+                    // SAFETY: the word's reference goes to the queue if the exchange succeeds. If
+                    // it fails, `drop_unpublished` gives it back. The exchange may also succeed
+                    // after the node was freed, with the word's reference to a newer node at the
+                    // same address: that is the node which waits then.
                     let waiters = unsafe { WaitQueue::with_first(waiter) };
                     PermitQueue::new(0, false, waiters)
                 }
             };
             let queue = NonNull::from(Box::leak(Box::new(queue)));
-            match self.change(now, Word::Queue(queue)) {
-                Ok(()) => return self.get(queue),
+            match self.compare_exchange(current, Word::Queue(queue)) {
+                Ok(()) => return self.queue_at(queue),
                 Err(newer) => {
                     // SAFETY: leaked above, and known to no other thread.
                     let queue = unsafe { Box::from_raw(queue.as_ptr()) };
-                    queue.waiters.forget_first();
-                    now = newer;
+                    queue.waiters.drop_unpublished();
+                    current = newer;
                 }
             }
         }
@@ -340,19 +346,20 @@ impl Semaphore {
     #[cfg(all(test, not(loom)))]
     pub(super) unsafe fn node_count(&self) -> usize {
         // SAFETY: as the caller promises.
-        unsafe { self.queue().waiters.node_count() }
+        unsafe { self.get_or_make_queue().waiters.node_count() }
     }
 }
 
-const TOO_MANY: &str = "more permits than there may be";
+const TOO_MANY: &str = "more permits than `Semaphore::MAX_PERMITS`";
 
 impl Drop for Semaphore {
     fn drop(&mut self) {
         match self.word() {
             Word::Free { .. } => {}
-            // SAFETY: a wait was forgotten. The word's reference is not used again.
+            // SAFETY: the word's reference, which is not used again. The future that waits was
+            // leaked, for example by `mem::forget`: its destructor would have cleared the word.
             Word::Single(waiter) => drop(unsafe { WaiterRef::from_raw(waiter) }),
-            // SAFETY: leaked by `queue`, and not used again.
+            // SAFETY: leaked by `get_or_make_queue`, and not used again.
             Word::Queue(queue) => drop(unsafe { Box::from_raw(queue.as_ptr()) }),
         }
     }

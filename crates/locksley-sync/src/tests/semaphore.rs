@@ -209,7 +209,7 @@ fn more_is_taken_without_waiting_than_a_node_can_count() {
 }
 
 #[test]
-#[should_panic(expected = "more permits than there may be")]
+#[should_panic(expected = "more permits than `Semaphore::MAX_PERMITS`")]
 fn more_permits_than_there_may_be() {
     let semaphore = Semaphore::new(1);
     semaphore.add_permits(Semaphore::MAX_PERMITS);

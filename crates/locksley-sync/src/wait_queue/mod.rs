@@ -138,7 +138,7 @@ impl WaitQueue {
     ///
     /// # Safety
     /// The caller owns a reference to the waiter, which is in no queue, and hands that reference
-    /// over, unless it takes it back by [`forget_first`](Self::forget_first).
+    /// over, unless it takes it back by [`drop_unpublished`](Self::drop_unpublished).
     pub(crate) unsafe fn with_first(waiter: NonNull<Waiter>) -> Self {
         let queue = Self::new();
         // Relaxed: the queue itself is published by release.
@@ -149,7 +149,7 @@ impl WaitQueue {
 
     /// Drops a queue that no other thread knows. The caller owns the reference to the first waiter
     /// again.
-    pub(crate) fn forget_first(self) {
+    pub(crate) fn drop_unpublished(self) {
         self.sentinel.next.store(Next::End { taken: 0 }.to_word(), Ordering::Relaxed);
         self.tail.store(ptr::null_mut(), Ordering::Relaxed);
     }

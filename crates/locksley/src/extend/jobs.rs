@@ -7,7 +7,7 @@ use crate::scheduler::latch::Latch;
 use crate::scheduler::{Shared, Worker};
 
 #[cfg(doc)]
-use crate::scheduler::job::Head;
+use crate::scheduler::job::GroupHeader;
 use crate::scheduler::job::Job;
 
 /// The pool that runs a library's jobs. A clone is the same pool.
@@ -96,7 +96,7 @@ impl<'w> GroupEnd<'w> {
     }
 
     /// Waits for the end. Meanwhile the waiter, for which this was made, runs jobs with a
-    /// [head](Head) that names the group.
+    /// [header](GroupHeader) that names the group.
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
         self.latch.wait_with(|event| waiter.wait_for_group(event, group, || self.start));
     }

@@ -32,7 +32,7 @@ pub use jobs::{GroupEnd, Home, push, push_at_home};
 pub use crate::block_on::Signal;
 pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
-pub use crate::scheduler::job::{Head, Job, Kind};
+pub use crate::scheduler::job::{GroupHeader, Job, Kind};
 pub use crate::scheduler::observed::{follow, stamp};
 
 /// The most slots of a pool, for workers and their replacements. Slot numbers are less.

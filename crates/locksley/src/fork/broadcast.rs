@@ -74,7 +74,7 @@ where
     R: Send,
 {
     shared.assert_open();
-    shared.abort_if_forked();
+    shared.abort_if_in_forked_child();
     let results = Worker::with_current(|current| {
         let running = CountLatch::new(current, shared);
         let job = |_| StackJob::new(task, &running);

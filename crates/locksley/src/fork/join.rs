@@ -86,11 +86,11 @@ impl Worker {
         RB: Send,
     {
         let second = ForkJob::new(b);
-        let (index, is_done) = self.deque.push(second.as_job());
-        if !is_done {
-            return self.join_slowly(a, &second, index);
+        let pushed = self.deque.push(second.as_job());
+        if !pushed.is_complete {
+            return self.join_slowly(a, &second, pushed.index);
         }
-        self.run_both(a, &second, index)
+        self.run_both(a, &second, pushed.index)
     }
 
     /// A join after an incomplete push: the deque must grow or open, or the pool is observed.
@@ -167,7 +167,7 @@ impl Worker {
                         (first, task(self))
                     }
                     TakeBack::Buried => self.finish(first, second, index),
-                    TakeBack::Lowered => self.finish_lowered(first, second, index),
+                    TakeBack::Contended => self.finish_contended(first, second, index),
                 }
             }
             Err(payload) => self.first_panicked(payload, second, index),
@@ -177,7 +177,12 @@ impl Worker {
     /// The first task has ended, and thieves may compete for the second.
     #[cold]
     #[inline(never)]
-    fn finish_lowered<B, RA, RB>(&self, first: RA, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
+    fn finish_contended<B, RA, RB>(
+        &self,
+        first: RA,
+        second: &ForkJob<B, RB>,
+        index: i64,
+    ) -> (RA, RB)
     where
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
@@ -230,12 +235,12 @@ impl Worker {
         B: FnOnce(&Worker) -> RB + Send,
         RB: Send,
     {
-        if self.wait_for_fork(job.as_job(), job.end(), index) {
+        if self.wait_for_fork(job.as_job(), job.latch(), index) {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
             unwind::halt(|| task(self))
         } else {
-            // SAFETY: its end is set.
+            // SAFETY: its latch is set.
             unsafe { job.take_result() }
         }
     }

@@ -13,7 +13,7 @@ use super::outcome::{Outcome, UnseenPanic};
 use super::state::State;
 use super::waker;
 use crate::scheduler::Shared;
-use crate::scheduler::job::Head;
+use crate::scheduler::job::GroupHeader;
 use crate::unwind::{self, Payload};
 
 /// The owner of a task: a pool, a scope, or a loom model.
@@ -76,14 +76,14 @@ where
     ///
     /// The group of `head` is the address that `H` expects. The task is finished before what `F`
     /// borrows ends.
-    pub(crate) fn spawned(head: Head, is_observed: bool, future: F) -> NonNull<Header> {
+    pub(crate) fn spawned(head: GroupHeader, is_observed: bool, future: F) -> NonNull<Header> {
         let stage = Stage { future: ManuallyDrop::new(future) };
         Self::allocated(Header::new(head, State::spawned(), Self::TABLE, is_observed), stage)
     }
 
     /// A task that a closed pool has refused: it is cancelled. The caller has the only reference,
     /// the handle's.
-    pub(crate) fn refused(head: Head) -> NonNull<Header> {
+    pub(crate) fn refused(head: GroupHeader) -> NonNull<Header> {
         let stage = Stage { outcome: ManuallyDrop::new(Outcome::Cancelled) };
         Self::allocated(Header::new(head, State::refused(), Self::TABLE, false), stage)
     }

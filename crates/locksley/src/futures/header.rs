@@ -10,7 +10,7 @@ use super::state::{State, Woken};
 use crate::observe::LatestStamp;
 use crate::os;
 use crate::primitive::{AtomicU32, Ordering};
-use crate::scheduler::job::Head;
+use crate::scheduler::job::GroupHeader;
 use crate::scheduler::observed::{follow, stamp};
 
 /// The first part of a task's allocation. It begins with a job, so the task's address is the word
@@ -19,7 +19,7 @@ use crate::scheduler::observed::{follow, stamp};
 pub(crate) struct Header {
     /// Its group is the address of the task's [`Home`](super::cell::Home), which is valid until the
     /// task has finished.
-    head: Head,
+    head: GroupHeader,
     pub(super) state: State,
     table: &'static Table,
     /// The worker that ran it last.
@@ -47,7 +47,12 @@ pub(crate) struct Table {
 }
 
 impl Header {
-    pub(super) fn new(head: Head, state: State, table: &'static Table, is_observed: bool) -> Self {
+    pub(super) fn new(
+        head: GroupHeader,
+        state: State,
+        table: &'static Table,
+        is_observed: bool,
+    ) -> Self {
         Self {
             head,
             state,

@@ -7,7 +7,7 @@ use super::cell::{Home, Ran, Runner, TaskCell};
 use super::handle::JoinHandle;
 use super::header::Header;
 use super::owned::OwnedTasks;
-use crate::scheduler::job::{Head, Job, Kind};
+use crate::scheduler::job::{GroupHeader, Job, Kind};
 use crate::scheduler::placement::Placement;
 use crate::scheduler::{Shared, Worker};
 
@@ -66,7 +66,7 @@ where
     F::Output: Send + 'static,
 {
     let address = NonNull::new(Arc::as_ptr(pool).cast_mut()).expect("the address of a pool");
-    let head = Head::new(const { &Kind::new(execute::<F>) }, address.cast());
+    let head = GroupHeader::new(const { &Kind::new(execute::<F>) }, address.cast());
     let task = if pool.begin_task() {
         let is_observed = pool.observer().is_some();
         let task = TaskCell::<F, InPool>::spawned(head, is_observed, future);

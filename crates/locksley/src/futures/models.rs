@@ -19,7 +19,7 @@ use super::header::{self, Header};
 use super::owned::OwnedTasks;
 use super::waker;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
-use crate::scheduler::job::{Head, Job, Kind};
+use crate::scheduler::job::{GroupHeader, Job, Kind};
 use crate::scheduler::shared::CancelAll as _;
 use crate::scheduler::{Shared, Worker};
 
@@ -111,7 +111,7 @@ impl Model {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let head = Head::new(const { &Kind::new(never) }, NonNull::from(self).cast());
+        let head = GroupHeader::new(const { &Kind::new(never) }, NonNull::from(self).cast());
         let task = TaskCell::<F, Self>::spawned(head, false, future);
         // SAFETY: about to be scheduled.
         unsafe { <Self as Home>::schedule(task) };

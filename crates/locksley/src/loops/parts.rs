@@ -114,7 +114,7 @@ impl<'a, T: Send> Parts for &'a mut [T] {
     }
 }
 
-/// The integer types. Private, so that no other type implements it.
+/// The integer types. The trait cannot be named outside of this crate, so no other type has it.
 #[diagnostic::on_unimplemented(message = "`par` cannot divide a range of `{Self}`")]
 pub trait Integer: Copy + PartialOrd + Send {
     /// The number of steps to `end`, which is not smaller.
@@ -142,7 +142,7 @@ integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 const TOO_LONG: &str = "a range with more integers than a usize can count";
 
 /// # Panics
-/// A loop over a range with more integers than a `usize` can count panics.
+/// A loop panics if a `usize` cannot count the integers of its range.
 impl<N: Integer> Parts for Range<N> {
     type Item = N;
     fn len(&self) -> usize {
@@ -158,7 +158,7 @@ impl<N: Integer> Parts for Range<N> {
 }
 
 /// # Panics
-/// A loop over a range with more integers than a `usize` can count panics.
+/// A loop panics if a `usize` cannot count the integers of its range.
 impl<N: Integer> Parts for RangeInclusive<N> {
     type Item = N;
     fn len(&self) -> usize {
@@ -176,7 +176,8 @@ impl<N: Integer> Parts for RangeInclusive<N> {
     }
 }
 
-/// A counted loop is faster than an inclusive range.
+/// The items of both kinds of ranges: a loop over a count is faster than one over an inclusive
+/// range.
 fn items<N: Integer>(start: N, count: usize) -> impl Iterator<Item = N> {
     (0..count).map(move |steps| start.plus(steps))
 }
@@ -192,7 +193,7 @@ pub(super) struct Chunks<P> {
 impl<P: Parts> Chunks<P> {
     #[track_caller]
     pub(super) fn new(parts: P, size: usize) -> Self {
-        assert!(size > 0, "chunks of no items");
+        assert!(size > 0, "the size of a chunk is 0");
         Self { parts, size }
     }
 }

@@ -15,11 +15,11 @@ use crate::os;
 use crate::scheduler::Shared;
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Threads};
 use crate::scheduler::replacement::Replacements;
-use crate::scheduler::worker::{OwnEnds, Worker};
+use crate::scheduler::worker::{OwnerHandles, Worker};
 use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
 
-/// The default limit of replacement workers, unless there are more workers.
+/// The default limit of replacement workers. In a pool with more workers, their number.
 const REPLACEMENTS: usize = 256;
 
 /// What a pool is built from, and, in a forked child, built from again.
@@ -29,7 +29,8 @@ pub(super) struct Plan {
     pub(super) options: StartOptions,
     pub(super) hooks: Arc<Hooks>,
     pub(super) configuration: Configuration,
-    /// How the pool creates threads; `None` if only the program does.
+    /// How the pool creates threads. `None` if the program creates those of the workers, and there
+    /// are no replacements.
     pub(super) threads: Option<Threads>,
 }
 
@@ -43,77 +44,94 @@ pub(super) struct StartOptions {
     pub(super) with_current_thread: bool,
     /// The limit of replacement workers, if the program sets one.
     pub(super) replacements: Option<usize>,
-    /// True if the pool is built again in a forked child.
+    /// True if a forked child that uses the pool may build it again from its plan.
     pub(super) can_rebuild: bool,
 }
 
 /// Starts a pool. `spawn` gives each worker a thread. The handle that it returns is joined when the
 /// pool is dropped.
 ///
-/// Returns when all workers are ready, or have ended again after an error; or at once, if they
-/// start in the background.
+/// If the workers start in the background, returns at once. Otherwise returns when all workers are
+/// ready, or, after an error, when all have ended again.
 pub(super) fn start(
     plan: Plan,
-    mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
+    spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<Pool, BuildError> {
-    let mut rebuilt = (plan.options.can_rebuild).then(|| plan.clone());
-    let Plan { workers, options, hooks, configuration, threads } = plan;
+    let (workers, options) = (plan.workers, plan.options);
     if options.with_current_thread {
-        ensure_no_worker()?;
+        ensure_not_on_worker()?;
     }
+    // In a forked child, a thread that was a worker is none any more.
     os::watch_for_forks(Worker::forget_current);
+    let plan_for_child = options.can_rebuild.then(|| plan.clone());
+    let (handles, shared) = new_shared(plan);
+    // From here on an early return drops the pool, which ends the workers that have started.
+    let mut pool = Pool {
+        shared: Arc::clone(&shared),
+        threads: Vec::with_capacity(workers),
+        is_detached: false,
+        rebuild: Rebuild::new(plan_for_child.map(|plan| adapt_to_child(plan, &shared))),
+    };
+    let mut handles = handles.into_iter().enumerate();
+    let borrowed = if options.with_current_thread { handles.next() } else { None };
+    start_threads(&mut pool, handles, options.in_background, spawn)?;
+    // The last step, so that nothing can fail after the thread has become a worker.
+    if let Some((index, handles)) = borrowed {
+        adopt_current_thread(index, handles, &shared)?;
+    }
+    Ok(pool)
+}
+
+/// Makes what the workers share. Also returns the owner's handles of each worker.
+fn new_shared(plan: Plan) -> (Vec<OwnerHandles>, Arc<Shared>) {
+    let Plan { workers, options, hooks, configuration, threads } = plan;
     let replacements = match threads {
         Some(_) => {
             options.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(MAX_WORKERS - workers)
         }
         None => 0,
     };
-    let (mut ends, slots): (Vec<_>, Vec<_>) =
+    let (mut handles, slots): (Vec<_>, Vec<_>) =
         (0..workers + replacements).map(|_| configuration.new_slot()).unzip();
-    let borrowed_threads = usize::from(options.with_current_thread);
-    let replacements = Replacements::new(
-        ends.drain(workers..),
-        threads,
-        hooks,
-        options.affinity,
-        workers - borrowed_threads,
-    );
+    let borrowed = usize::from(options.with_current_thread);
+    let of_replacements = handles.drain(workers..);
+    let replacements =
+        Replacements::new(of_replacements, threads, hooks, options.affinity, workers - borrowed);
     let tasks = Box::new(OwnedTasks::new(slots.len()));
-    let shared = Shared::new(slots, workers, borrowed_threads, replacements, tasks, configuration);
-    if let Some(rebuilt) = &mut rebuilt {
-        // The thread that uses the pool first in a child is not the one that built it here. The
-        // child keeps these places, even if it may use other processors.
-        rebuilt.options.with_current_thread = false;
-        rebuilt.configuration.places = Some(Arc::clone(&shared.place_map.places));
-    }
-    // From here on an early return drops the pool, which ends the workers that have started.
-    let mut pool = Pool {
-        shared: Arc::clone(&shared),
-        threads: Vec::with_capacity(workers),
-        is_detached: false,
-        rebuild: Rebuild::new(rebuilt),
-    };
-    let mut ends = ends.into_iter().enumerate();
-    let borrowed_thread = if options.with_current_thread { ends.next() } else { None };
-    let (ready, all_ready) = channel();
-    for (index, ends) in ends {
-        let ready = (!options.in_background).then(|| ready.clone());
-        let worker = Starting { index, ends, shared: Arc::clone(&shared), ready };
-        let worker = WorkerThread(Some(worker));
+    (handles, Shared::new(slots, workers, borrowed, replacements, tasks, configuration))
+}
+
+fn adapt_to_child(mut plan: Plan, shared: &Shared) -> Plan {
+    // The thread that uses the pool first in a child is not the one that built it here.
+    plan.options.with_current_thread = false;
+    // The child keeps these places, even if it may use other processors.
+    plan.configuration.places = Some(Arc::clone(&shared.place_map.places));
+    plan
+}
+
+/// Gives each worker a thread. Unless they start in the background, waits until they are ready.
+fn start_threads(
+    pool: &mut Pool,
+    handles: impl Iterator<Item = (usize, OwnerHandles)>,
+    in_background: bool,
+    mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
+) -> Result<(), BuildError> {
+    let (ready, results) = channel();
+    for (index, handles) in handles {
+        let ready = (!in_background).then(|| ready.clone());
+        let starting = Starting { index, handles, shared: Arc::clone(&pool.shared), ready };
+        let worker = WorkerThread(Some(starting));
+        // As a hook, `spawn` is code of the program.
         let thread = global::run_hook(|| spawn(worker));
         pool.threads.extend(thread.map_err(|source| BuildError::Thread { worker: index, source })?);
     }
     drop(ready);
-    // Ends when all workers are ready or have failed. The first error counts.
-    all_ready.into_iter().fold(Ok(()), Result::and)?;
-    // The last step, so that nothing can fail after the thread has become a worker.
-    if let Some((index, ends)) = borrowed_thread {
-        adopt_current_thread(index, ends, &shared)?;
-    }
-    Ok(pool)
+    // The results end when no worker has a sender any more: all are ready or have failed. The first
+    // error counts, but `collect` would not wait for the results behind it.
+    results.into_iter().fold(Ok(()), Result::and)
 }
 
-fn ensure_no_worker() -> Result<(), BuildError> {
+fn ensure_not_on_worker() -> Result<(), BuildError> {
     Worker::with_current(|current| match current {
         Some(_) => Err(BuildError::AlreadyAWorker),
         None => Ok(()),
@@ -123,15 +141,16 @@ fn ensure_no_worker() -> Result<(), BuildError> {
 /// Makes the calling thread a worker.
 fn adopt_current_thread(
     index: usize,
-    ends: OwnEnds,
+    handles: OwnerHandles,
     shared: &Arc<Shared>,
 ) -> Result<(), BuildError> {
-    ensure_no_worker()?; // `spawn` has run here since the first check
+    ensure_not_on_worker()?; // again: `spawn` has run on this thread since the first check
     let data = || shared.replacements.hooks.make_data(index);
-    let make = || Worker::new(index, index, ends, Arc::clone(shared), data());
+    let make = || Worker::new(index, index, handles, Arc::clone(shared), data());
     match unwind::halt(|| global::run_hook(make)) {
         Ok(worker) => {
-            // Other workers do not watch this thread: it does not say when it ends.
+            // Not `attach_thread`: other workers would watch the thread, and it may end without
+            // `detach_thread`.
             shared.slot(index).start_clock();
             shared.slot(index).charge_time_to(None);
             worker.set_current_forever();
@@ -145,7 +164,7 @@ fn adopt_current_thread(
 pub(super) fn hook_error(worker: usize, payload: Payload) -> BuildError {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    let message = text.unwrap_or("(not a text)").to_owned();
+    let message = text.unwrap_or("(the panic has no message)").to_owned();
     unwind::discard(payload);
     BuildError::Hook { worker, message }
 }
@@ -155,7 +174,7 @@ pub(super) fn spawn_worker(worker: WorkerThread) -> io::Result<Option<JoinHandle
     let threads = &worker.starting().shared.replacements.threads;
     let threads = threads.clone().expect("the pool creates its threads");
     let spawned = threads.spawn(threads.names[worker.index()].clone(), move || {
-        // Before the hooks, which may choose another one.
+        // Before the hooks, so that a hook can set another time slice.
         worker.starting().shared.set_time_slice();
         worker.run();
     });

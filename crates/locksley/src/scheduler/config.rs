@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use super::allowance::OpenSource;
 use super::placement::Placement;
 use super::slot::Slot;
-use super::worker::OwnEnds;
+use super::worker::OwnerHandles;
 use crate::deque::{DequeChoice, pinned_queue};
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
@@ -99,12 +99,12 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// Makes a slot, and the ends of its queues that only its worker has.
-    pub(crate) fn new_slot(&self) -> (OwnEnds, Slot) {
+    /// Makes a slot, and the owner's handles of its queues.
+    pub(crate) fn new_slot(&self) -> (OwnerHandles, Slot) {
         let (pinned_queue, pinned_tasks) = pinned_queue();
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         let (deque, shared) = self.deque.deque(heavy_barriers);
-        (OwnEnds { deque, pinned_tasks }, Slot::new(shared, pinned_queue))
+        (OwnerHandles { deque, pinned_tasks }, Slot::new(shared, pinned_queue))
     }
 }
 

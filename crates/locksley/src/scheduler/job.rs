@@ -1,5 +1,5 @@
-//! Jobs: what deques and inboxes hold. A job is one word, which points to a header that tells how
-//! to run it.
+//! Jobs: tasks in memory, in a frame or on the heap. A job begins with its header, a [`Job`]. Its
+//! *word*, a `NonNull<Job>`, is the address of the header. Deques and inboxes hold words.
 
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
@@ -10,19 +10,18 @@ use crate::scheduler::Worker;
 use crate::scheduler::latch::{CountLatch, Flag};
 use crate::unwind::{self, Payload};
 
-/// The first field of every job. It tells how to run the job. In a job without another latch, it is
-/// set when the job has run.
+/// The header: the first field of every job, which tells how to run the job. In a `ForkJob` it is
+/// also the latch.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Job(Flag);
 
-/// Runs a job on a worker. The last argument is the slot that it was taken from.
+/// Runs a job on a worker. The last argument is `from`, as for [`execute`].
 type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 
 /// How to run one kind of jobs. A header holds the address of its kind, and not that of the
-/// function, which may be odd: the lowest bit of a `Flag`'s word has another use.
+/// function: a kind is aligned, so that its address differs from `Flag::SET`.
 #[derive(Debug)]
-#[repr(align(4))]
 pub struct Kind {
     execute: Execute,
     role: Role,
@@ -33,13 +32,20 @@ pub struct Kind {
 pub(crate) enum Role {
     /// The second half of a join.
     Fork,
-    /// A job that is awaited with others, such as a task of a scope. It begins with a [`Head`].
+    /// A job that is awaited with others, such as a task of a scope. It begins with a
+    /// [`GroupHeader`].
     OfGroup,
     Other,
 }
 
-/// The kinds of a job without and with a group.
-pub(crate) type Kinds = [Kind; 2];
+const _: () = assert!(align_of::<Kind>() > 1);
+
+/// The kinds of jobs of one type, each of which may belong to a group.
+#[derive(Debug)]
+pub(crate) struct Kinds {
+    without_group: Kind,
+    of_group: Kind,
+}
 
 impl Kind {
     /// The kind of jobs that belong to no group.
@@ -47,20 +53,22 @@ impl Kind {
         Self { execute, role: Role::Other }
     }
 
-    /// The kind of jobs that belong to a group. They begin with a [`Head`].
+    /// The kind of jobs that belong to a group. They begin with a [`GroupHeader`].
     #[must_use]
-    pub const fn of_a_group(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
+    pub const fn of_group(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
         Self { execute, role: Role::OfGroup }
     }
 
-    /// The kinds of jobs that begin with a [`Head`], and may belong to a group.
-    pub(crate) const fn with_and_without_group(execute: Execute) -> Kinds {
-        [Self::new(execute), Self::of_a_group(execute)]
-    }
-
     /// The kind of second halves of joins.
-    const fn for_forks(execute: Execute) -> Self {
+    const fn of_fork(execute: Execute) -> Self {
         Self { execute, role: Role::Fork }
+    }
+}
+
+impl Kinds {
+    /// For jobs that begin with a [`GroupHeader`].
+    pub(crate) const fn new(execute: Execute) -> Self {
+        Self { without_group: Kind::new(execute), of_group: Kind::of_group(execute) }
     }
 }
 
@@ -74,8 +82,8 @@ impl Job {
 /// Runs a job.
 ///
 /// # Safety
-/// The job is alive, only the caller has taken it from its queue, and it is run once. If it was
-/// pushed, it was pushed by the worker in slot `from`.
+/// The job is alive, only the caller has taken its word from a queue, and it is run once. If the
+/// queue was a deque, `from` is the slot of the deque's owner; else it is the slot of `worker`.
 #[inline]
 pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: as the caller promises.
@@ -104,8 +112,8 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
 pub(crate) unsafe fn group(job: NonNull<Job>) -> Option<NonNull<()>> {
     // SAFETY: as the caller promises.
     let is_of_group = unsafe { role(job) } == Role::OfGroup;
-    // SAFETY: alive; and with this role it begins with a head.
-    is_of_group.then(|| unsafe { job.cast::<Head>().as_ref() }.group)
+    // SAFETY: alive; and with this role it begins with a group header.
+    is_of_group.then(|| unsafe { job.cast::<GroupHeader>().as_ref() }.group)
 }
 
 /// The kind of a job: the pointer in its header.
@@ -116,13 +124,13 @@ pub(crate) unsafe fn group(job: NonNull<Job>) -> Option<NonNull<()>> {
 unsafe fn kind(job: NonNull<Job>) -> *const Kind {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { job.as_ref() };
-    // SAFETY: only the thread that has taken the job's word sets its header.
+    // SAFETY: only the thread that has taken the job's word may set the flag, and that is this one.
     unsafe { header.0.pointer() }.cast()
 }
 
-/// The second half of a join, in the frame of its creator. Its header is its latch: the thief sets
-/// it, and wakes the worker that it stole from. So a fork that is not stolen writes nothing for
-/// that.
+/// The second half of a join, in the frame of its creator. Its header is also its latch. A worker
+/// that takes the word and runs the job sets the latch, even if that worker is the creator. If it
+/// is a thief, it also wakes the creator. A fork that its join takes back does not touch the latch.
 #[repr(C)]
 pub(crate) struct ForkJob<F, R> {
     header: Job,
@@ -139,7 +147,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind::for_forks(Self::execute);
+    const KIND: &'static Kind = &Kind::of_fork(Self::execute);
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {
@@ -147,23 +155,24 @@ where
         Self { header: Job::of(Self::KIND), body }
     }
 
-    /// The word that the creator pushes to its own deque. The creator does not leave the frame
-    /// before the job has [ended](Self::end), or before it has taken the word back.
+    /// The word that the creator pushes to its own deque. The creator leaves the frame only after
+    /// the [latch](Self::latch) is set, or after it has taken the word back.
     #[inline]
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
     }
 
-    /// True if the word may still lie where it was pushed. If false, the creator has run the job,
-    /// or the job has ended elsewhere. A thief may have it in either case.
+    /// False if the job has run: then its index in the deque may belong to a newer job. If the
+    /// creator itself has run the job, this is always false. If a thief has taken the job, this may
+    /// be true, and the deque tells that the job is gone.
     #[inline]
     pub(crate) fn can_be_in_deque(&self) -> bool {
         self.header.0.is_unset_relaxed()
     }
 
-    /// The flag that is set when the job has run.
+    /// Set when the job has run.
     #[inline]
-    pub(crate) fn end(&self) -> &Flag {
+    pub(crate) fn latch(&self) -> &Flag {
         &self.header.0
     }
 
@@ -182,7 +191,7 @@ where
     /// What the task returned, or its panic.
     ///
     /// # Safety
-    /// The caller has seen that the [end](Self::end) is set. This is called once.
+    /// The caller has seen that the [latch](Self::latch) is set. This is called once.
     pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
         // SAFETY: the thread that ran the job has published the result, and does not touch it any
         // more.
@@ -194,7 +203,7 @@ where
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
         {
             // SAFETY: the header is the first field of a `Self`, which its creator keeps alive
-            // until its end is set.
+            // until the latch is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
             if from != worker.slot_index() {
                 worker.begin_stolen(job);
@@ -202,10 +211,11 @@ where
             // SAFETY: only this worker has taken the word.
             let task = unsafe { this.take_back() };
             let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
-            // SAFETY: as above; the creator reads it only after the end is set.
+            // SAFETY: as above; the creator reads it only after the latch is set.
             unsafe { *this.body.get() = Body { result } };
+            // Before the latch is set: after that, another job may get this address.
             worker.slot().set_running(std::ptr::null_mut());
-            this.end().set();
+            this.latch().set();
         }
         // The frame may be gone. The pool is alive: this is one of its workers.
         if from != worker.slot_index() {
@@ -214,7 +224,7 @@ where
     }
 }
 
-/// A job in the frame of its sender, which waits for the latch before it leaves the frame.
+/// A job in the frame of its creator, which waits for the latch before it leaves the frame.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct StackJob<'l, F, R> {
@@ -237,7 +247,7 @@ where
         Self { header: Job::of(Self::KIND), latch, task, result }
     }
 
-    /// The word to send. The sender does not leave the job's frame before the latch is set.
+    /// The word to send. The creator does not leave the job's frame before the latch is set.
     pub(crate) fn as_job(&self) -> NonNull<Job> {
         NonNull::from(self).cast()
     }
@@ -255,15 +265,15 @@ where
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
         let latch = {
-            // SAFETY: the header is the first field of a `Self`, which its sender keeps alive until
-            // the latch is set.
+            // SAFETY: the header is the first field of a `Self`, which its creator keeps alive
+            // until the latch is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
             // SAFETY: only this worker has taken the word.
             let task = unsafe { &mut *this.task.get() }.take().expect("a job is run once");
             let result = unwind::halt(|| task(worker));
             // SAFETY: as above; the creator reads it only after the latch is set.
             *unsafe { &mut *this.result.get() } = Some(result);
-            this.latch.record_stamp(worker);
+            this.latch.record_stamp(worker); // for observers
             NonNull::from(this.latch)
         };
         // SAFETY: alive until all jobs that it counts have ended, of which this is one.
@@ -275,7 +285,7 @@ where
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct HeapJob<F> {
-    head: Head,
+    header: GroupHeader,
     task: F,
 }
 
@@ -283,7 +293,7 @@ impl<F> HeapJob<F>
 where
     F: FnOnce(&Worker) + Send,
 {
-    const KINDS: &'static Kinds = &Kind::with_and_without_group(Self::execute);
+    const KINDS: &'static Kinds = &Kinds::new(Self::execute);
 
     /// The word to push or send. `group` is an address that no other group has until the job has
     /// run.
@@ -291,8 +301,8 @@ where
     /// # Safety
     /// The job is run once, before anything that `F` borrows ends. `F` does not unwind.
     pub(crate) unsafe fn into_job(group: Option<NonNull<()>>, task: F) -> NonNull<Job> {
-        let head = Head::of(Self::KINDS, group);
-        NonNull::from(Box::leak(Box::new(Self { head, task }))).cast()
+        let header = GroupHeader::of(Self::KINDS, group);
+        NonNull::from(Box::leak(Box::new(Self { header, task }))).cast()
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, _from: usize) {
@@ -302,21 +312,21 @@ where
     }
 }
 
-/// The beginning of a job that is awaited together with others, such as the tasks of a scope.
+/// The header of a job that is awaited together with others, such as the tasks of a scope.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Head {
+pub struct GroupHeader {
     header: Job,
     /// The group of the job.
     pub group: NonNull<()>,
 }
 
 // SAFETY: the address of the group is only compared here, or given back to the code that chose it.
-unsafe impl Send for Head {}
+unsafe impl Send for GroupHeader {}
 // SAFETY: as above.
-unsafe impl Sync for Head {}
+unsafe impl Sync for GroupHeader {}
 
-impl Head {
+impl GroupHeader {
     /// For a job of `group`, an address that no other group has until the job has run.
     #[inline]
     #[must_use]
@@ -326,7 +336,10 @@ impl Head {
 
     /// For a job that may belong to a group.
     pub(crate) fn of(kinds: &'static Kinds, group: Option<NonNull<()>>) -> Self {
-        Self::new(&kinds[usize::from(group.is_some())], group.unwrap_or(NonNull::dangling()))
+        match group {
+            Some(group) => Self::new(&kinds.of_group, group),
+            None => Self::new(&kinds.without_group, NonNull::dangling()),
+        }
     }
 }
 
@@ -338,16 +351,16 @@ impl Head {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct JobFifo {
-    head: Head,
+    header: GroupHeader,
     jobs: Inbox<Job>,
 }
 
 impl JobFifo {
-    const KINDS: &'static Kinds = &Kind::with_and_without_group(Self::execute);
+    const KINDS: &'static Kinds = &Kinds::new(Self::execute);
 
     /// A queue of jobs, all of which belong to `group`.
     pub(crate) fn new(group: Option<NonNull<()>>) -> Self {
-        Self { head: Head::of(Self::KINDS, group), jobs: Inbox::new() }
+        Self { header: GroupHeader::of(Self::KINDS, group), jobs: Inbox::new() }
     }
 
     /// Adds a job, and returns the word to push for it.
@@ -360,7 +373,7 @@ impl JobFifo {
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
-        // SAFETY: the head is the first field of a `Self`, which is alive until the job that is
+        // SAFETY: the header is the first field of a `Self`, which is alive until the job that is
         // taken here has begun.
         let jobs = unsafe { &job.cast::<Self>().as_ref().jobs };
         let first = jobs.take().expect("there are as many jobs as words");

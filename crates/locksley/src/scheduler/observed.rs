@@ -5,18 +5,18 @@ use std::ptr::NonNull;
 use crate::observe::{Observer, Stamp};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
-use crate::scheduler::job::{self, Head, Job, Kind, Kinds};
+use crate::scheduler::job::{self, GroupHeader, Job, Kinds};
 
 /// A job with the stamp of what made it ready. It has the role and the group of the job inside.
 #[repr(C)]
 struct Wrapped {
-    head: Head,
+    header: GroupHeader,
     job: NonNull<Job>,
     cause: Stamp,
 }
 
 impl Wrapped {
-    const KINDS: &'static Kinds = &Kind::with_and_without_group(Self::execute);
+    const KINDS: &'static Kinds = &Kinds::new(Self::execute);
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
         // SAFETY: made by `wrap` and run once, as the caller promises.
@@ -37,8 +37,8 @@ impl Wrapped {
 pub(crate) unsafe fn wrap(job: NonNull<Job>, cause: Stamp) -> NonNull<Job> {
     // SAFETY: as the caller promises, the job has not run.
     let group = unsafe { job::group(job) };
-    let head = Head::of(Wrapped::KINDS, group);
-    NonNull::from(Box::leak(Box::new(Wrapped { head, job, cause }))).cast()
+    let header = GroupHeader::of(Wrapped::KINDS, group);
+    NonNull::from(Box::leak(Box::new(Wrapped { header, job, cause }))).cast()
 }
 
 impl Shared {

@@ -225,8 +225,8 @@ fn loom_sleep_the_last_thief_to_leave_wakes_another() {
 const ITEM: NonNull<u64> = NonNull::dangling();
 
 fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
-    let (index, done) = deque.push(ITEM);
-    if !done && matches!(deque.after_slow_push(index), SlowPush::Open) {
+    let pushed = deque.push(ITEM);
+    if !pushed.is_complete && matches!(deque.after_slow_push(pushed.index), SlowPush::Open) {
         sleep.notify_pushed_or_close(deque, wake_token);
     }
 }

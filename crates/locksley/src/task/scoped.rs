@@ -7,7 +7,7 @@ use crate::fork::{Scope, ScopeState};
 use crate::futures::cell::{Home, Ran, Runner, TaskCell};
 use crate::futures::header::{self, Header};
 use crate::futures::{JoinHandle, in_pool};
-use crate::scheduler::job::{Head, Job, Kind};
+use crate::scheduler::job::{GroupHeader, Job, Kind};
 use crate::scheduler::{Shared, Worker};
 
 /// A scope as the home of tasks: the address is that of its [`ScopeState`], which lives until all
@@ -76,7 +76,7 @@ impl<'scope> Scope<'scope> {
     where
         F: Future<Output = ()> + Send + 'scope,
     {
-        let head = Head::new(const { &Kind::of_a_group(execute::<F>) }, self.count_task());
+        let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, self.count_task());
         let is_observed = self.home.observer().is_some();
         // The handle's reference is left to the run that finishes the task.
         let task = TaskCell::<F, InScope>::spawned(head, is_observed, future);

@@ -111,7 +111,7 @@ fn balance(record: &Record, pair: &Pair, runtime: &str) -> Option<Balance> {
     let Pair { name, programs, .. } = pair;
     let of = |metric: &str, place| -> Vec<(usize, f64)> {
         let metric = numbered(metric, place);
-        record.repeated(name, runtime, programs[0].workers, &metric).collect()
+        record.by_repetition(name, runtime, programs[0].workers, &metric).collect()
     };
     let at = |all: &[(usize, f64)], repeat| all.iter().find(|it| it.0 == repeat).map(|it| it.1);
     let rates: Vec<_> = (0..programs.len()).map(|place| of(RATE, place)).collect();

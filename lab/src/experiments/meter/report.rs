@@ -142,7 +142,7 @@ pub(super) fn percent(ratio: f64) -> f64 {
 fn mean(record: &Record, kind: &'static Kind, apps: &[&str], workers: usize) -> Option<Row> {
     let mut logarithms: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for app in apps {
-        for (repeat, ratio) in record.repeated(app, LOCKSLEY, workers, "ratio") {
+        for (repeat, ratio) in record.by_repetition(app, LOCKSLEY, workers, "ratio") {
             logarithms.entry(repeat).or_default().push(ratio.ln());
         }
     }

@@ -58,9 +58,10 @@ pub(super) fn points(record: &Record, rate: Option<f64>) -> Vec<Point> {
 
 /// The time on so many workers, by the median of its ratios to one worker in the same rotation.
 fn alone(record: &Record, subject: &str, workers: usize, work: f64) -> Option<f64> {
-    let one: Vec<(usize, f64)> = record.repeated(subject, ALONE, 1, "seconds").collect();
+    let one: Vec<(usize, f64)> = record.by_repetition(subject, ALONE, 1, "seconds").collect();
     let ratio =
         |(repeat, seconds): (usize, f64)| Some(seconds / one.iter().find(|one| one.0 == repeat)?.1);
-    let ratios = record.repeated(subject, ALONE, workers, "seconds").filter_map(ratio).collect();
+    let ratios =
+        record.by_repetition(subject, ALONE, workers, "seconds").filter_map(ratio).collect();
     Some(Estimate::of_median(ratios)?.figure * work)
 }

@@ -33,7 +33,7 @@ pub(super) struct Best {
 
 /// What a contestant takes for a subject, in each rotation: a computation, or a round.
 pub(super) fn times(record: &Record, subject: &str, of: Contestant<'_>) -> Ratios {
-    let all = |metric| record.repeated(subject, of.runtime, of.workers, metric);
+    let all = |metric| record.by_repetition(subject, of.runtime, of.workers, metric);
     let of_rounds = all(ROUNDS).map(|(rotation, rate)| (rotation, rate.recip()));
     all(SECONDS).chain(of_rounds).collect()
 }

@@ -97,9 +97,10 @@ impl OwnerWords {
         }
     }
 
-    /// Requests that the owner open the deque: its next push or pop takes the slow path.
-    fn request_open(&self) {
-        // Relaxed, all four: the owner may see the request late, and a thief that cannot wait makes
+    /// Sets the bounds of an open deque. In a closed one this is a request: the next push or pop of
+    /// the owner takes the slow path, and opens the deque.
+    fn set_open_bounds(&self) {
+        // Relaxed, all four: the owner may see a request late, and a thief that cannot wait makes
         // a heavy barrier. Read first, because most requests find an earlier one.
         if self.floor.load(Ordering::Relaxed) != OPEN_FLOOR {
             self.floor.store(OPEN_FLOOR, Ordering::Relaxed);

@@ -1,4 +1,9 @@
-//! The owner's side of the deque: open or closed.
+//! The owner's side of the deque.
+//!
+//! While the deque is *closed* (its epoch is odd), thieves take nothing. The owner pops the indices
+//! from `floor` up, and pushes below `ceiling`, without a fence. While it is *open*, `floor` is
+//! above all indices and `ceiling` below, so every push and pop takes the slow path. `../README.md`
+//! has the states.
 
 use std::cell::{Cell, OnceCell};
 use std::ptr::NonNull;
@@ -11,22 +16,25 @@ use crate::deque::contract::SlowPush;
 use crate::os::{self, light_barrier};
 use crate::primitive::{Ordering, fence};
 
-/// The owner closes its deque after this many consecutive pushes without a steal. Their fences cost
-/// about as much as one opening by force, so neither side can lose much (the ski-rental rule).
+/// The owner closes its deque after this many consecutive pushes without a steal. By then the
+/// fences of these pushes have cost about as much as an opening by force. So the owner pays at most
+/// about twice what the better choice costs (the ski-rental problem).
 const CLOSE_AFTER: u32 = if cfg!(any(loom, test)) { 2 } else { 64 };
 
 /// The owner's handle. It may be sent to another thread, and not shared.
 #[derive(Debug)]
 #[repr(C)] // hot fields first: shorter instructions
 pub(crate) struct ChaseLevOwner<T> {
-    /// The target of pushes: the real ring, or the [null ring](Self::redirect).
+    /// Where [`push`](Self::push) writes: the real ring, or the null ring after
+    /// [`redirect`](Self::redirect).
     target: RingHandle<T>,
     /// The ring that holds the items.
     real: RingHandle<T>,
     shared: Arc<Shared<T>>,
-    /// An earlier index of the oldest item: never above the present one.
+    /// A lower bound of the index of the oldest item.
     oldest_seen: Cell<i64>,
-    /// Pushes since the last steal, or since the deque was opened on request.
+    /// Pushes to the open deque since the last steal that the owner has seen, or since it was
+    /// opened.
     unstolen_pushes: Cell<u32>,
     /// True if the owner has closed the deque, and does not know that it was opened.
     closed: Cell<bool>,
@@ -38,6 +46,15 @@ pub(crate) struct ChaseLevOwner<T> {
 // SAFETY: the pointers lead to parts of the deque, which `shared` keeps alive and which is `Send`.
 unsafe impl<T> Send for ChaseLevOwner<T> {}
 
+/// The result of a push.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub(crate) struct Pushed {
+    pub(crate) index: i64,
+    /// If false, the caller has to do the slow part of the push.
+    pub(crate) is_complete: bool,
+}
+
 /// The result of an attempt to take an item back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -46,8 +63,9 @@ pub(crate) enum TakeBack {
     Taken,
     /// Newer items lie above it, or a thief took it.
     Buried,
-    /// Thieves may compete for it: [`pop_lowered`](ChaseLevOwner::pop_lowered) decides.
-    Lowered,
+    /// The item has left the deque or a thief may compete for it. The caller calls
+    /// [`pop_lowered`](ChaseLevOwner::pop_lowered), which decides.
+    Contended,
 }
 
 impl<T> ChaseLevOwner<T> {
@@ -55,8 +73,16 @@ impl<T> ChaseLevOwner<T> {
         // SAFETY: `shared` keeps the words and all rings alive.
         let handle = || unsafe { RingHandle::new(&shared.words, &shared.buffer().slots) };
         let (target, real) = (handle(), handle());
-        let (oldest_seen, unstolen_pushes, closed, null_ring) = Default::default();
-        Self { target, real, shared, oldest_seen, unstolen_pushes, closed, may_close, null_ring }
+        Self {
+            target,
+            real,
+            shared,
+            oldest_seen: Cell::new(0),
+            unstolen_pushes: Cell::new(0),
+            closed: Cell::new(false),
+            may_close,
+            null_ring: OnceCell::new(),
+        }
     }
 
     #[inline]
@@ -70,21 +96,21 @@ impl<T> ChaseLevOwner<T> {
         NonNull::new(self.real.slot(index).load(Ordering::Relaxed))
     }
 
-    /// From now on [`push`](Self::push) adds nothing, and is never complete. The caller, which
-    /// still has the item, adds it by [`push_real`](Self::push_real). All other operations stay the
-    /// same.
+    /// For observed pools: from now on [`push`](Self::push) adds nothing and is never complete. The
+    /// caller still has the item, tells the observer, and calls [`push_real`](Self::push_real).
     ///
-    /// Other deques pay nothing for this: the test is the one comparison that each push makes
-    /// anyway.
+    /// Other pools pay nothing for this: pushes to the null ring fail the comparison with
+    /// `ceiling`, which each push makes anyway.
     pub(crate) fn redirect(&self) {
         let null_ring = self.null_ring.get_or_init(NullRing::new);
         // SAFETY: in a box that is freed together with this handle.
         self.target.copy_from(&unsafe { null_ring.handle() });
     }
 
-    /// [`push`](Self::push), which is never redirected.
+    /// [`push`](Self::push) to the real ring, even if pushes are redirected. If it is not complete,
+    /// the caller calls [`after_slow_push`](Self::after_slow_push) next.
     #[inline]
-    pub(crate) fn push_real(&self, item: NonNull<T>) -> (i64, bool) {
+    pub(crate) fn push_real(&self, item: NonNull<T>) -> Pushed {
         self.real.push(item)
     }
 
@@ -93,10 +119,11 @@ impl<T> ChaseLevOwner<T> {
         self.words().bottom.load(Ordering::Relaxed) - self.oldest_seen.get() <= 1
     }
 
-    /// Adds an item that is newer than all others. Returns its index, and true if the push is
-    /// complete. If it is not, the caller calls [`after_slow_push`](Self::after_slow_push) next.
+    /// Adds an item that is newer than all others. If it is not complete, the caller calls
+    /// [`push_real`](Self::push_real) next if pushes are redirected, and otherwise
+    /// [`after_slow_push`](Self::after_slow_push).
     #[inline]
-    pub(crate) fn push(&self, item: NonNull<T>) -> (i64, bool) {
+    pub(crate) fn push(&self, item: NonNull<T>) -> Pushed {
         self.target.push(item)
     }
 
@@ -106,7 +133,8 @@ impl<T> ChaseLevOwner<T> {
         self.words().bottom.load(Ordering::Relaxed)
     }
 
-    /// Completes a push to `index`: opens the deque on request, and makes room for the next push.
+    /// Completes a push to `index` of the real ring: opens the deque if that is requested, and
+    /// makes room for the next push.
     pub(crate) fn after_slow_push(&self, index: i64) -> SlowPush<T> {
         let bottom = index + 1;
         if self.closed.get() {
@@ -162,8 +190,8 @@ impl<T> ChaseLevOwner<T> {
         2 * capacity
     }
 
-    /// Takes the item at `index` back, if it is the newest. The caller knows that the index is that
-    /// of its item, if the item was not stolen.
+    /// Takes back the item that the caller pushed to `index`, if it is the newest. If a newer item
+    /// may have the same index, the caller must not call this.
     #[inline]
     pub(crate) fn take_back(&self, index: i64) -> TakeBack {
         let words = self.words();
@@ -174,7 +202,7 @@ impl<T> ChaseLevOwner<T> {
         if index >= words.floor.load(Ordering::Relaxed) {
             TakeBack::Taken
         } else {
-            TakeBack::Lowered
+            TakeBack::Contended
         }
     }
 
@@ -183,8 +211,8 @@ impl<T> ChaseLevOwner<T> {
     fn lower(&self, bottom: i64) {
         // Release, as in `push`: a thief that reads this value sees the slots of the older items.
         self.words().bottom.store(bottom, Ordering::Release);
-        // Pairs with the heavy barrier between `request_open` and `open`: either this thread sees
-        // the request, or thieves see that the item is gone.
+        // Pairs with the heavy barrier between the thief's `request_open` and `open`: either this
+        // thread sees the request, or thieves see that the item is gone.
         light_barrier();
     }
 
@@ -219,7 +247,7 @@ impl<T> ChaseLevOwner<T> {
         won.then(|| self.item(newest)).flatten()
     }
 
-    /// Takes the newest item back from a deque that thieves never see.
+    /// Undoes the push that was just made. Thieves must not have access to the deque.
     pub(crate) fn retract(&self) -> Option<NonNull<T>> {
         let newest = self.words().bottom.load(Ordering::Relaxed) - 1;
         self.words().bottom.store(newest, Ordering::Relaxed);
@@ -237,9 +265,11 @@ impl<T> ChaseLevOwner<T> {
         self.may_close && self.unstolen_pushes.get() >= CLOSE_AFTER && os::heavy_barrier_works()
     }
 
-    /// Closes the deque: from now on the owner pushes and pops without fences. Returns false if a
-    /// thief takes an item at the same time. If it returns true, the caller makes a fence, and then
-    /// checks if a sleeping worker relies on the deque being open.
+    /// Closes the deque. Returns false if a thief takes an item at the same time: then it stays
+    /// open.
+    ///
+    /// Pushes to a closed deque wake no worker. So if this returns true, the caller makes a fence,
+    /// and checks that an awake worker searches. If none does, the caller opens the deque again.
     pub(crate) fn close(&self) -> bool {
         debug_assert!(!self.closed.get(), "already closed");
         let shared = &*self.shared;
@@ -252,12 +282,12 @@ impl<T> ChaseLevOwner<T> {
         // Before the deque is closed: a thread that sees it closed makes its request after this.
         self.words().floor.store(oldest, Ordering::Relaxed);
         self.words().ceiling.store(oldest + capacity, Ordering::Relaxed);
-        // A thief that read the age before this fails.
+        // The next epoch is odd: closed. A thief that read the age before this fails.
         if shared.exchange_age(age, age.with_next_epoch()) {
             self.closed.set(true);
         } else {
             self.unstolen_pushes.set(0);
-            self.words().request_open();
+            self.words().set_open_bounds();
         }
         self.closed.get()
     }
@@ -267,12 +297,11 @@ impl<T> ChaseLevOwner<T> {
         if self.closed.replace(false) {
             self.unstolen_pushes.set(0);
             let age = self.shared.age();
-            // If it fails, another thread has opened the deque.
             if age.is_closed() {
+                // The next epoch is even: open. If it fails, another thread has opened the deque.
                 self.shared.exchange_age(age, age.with_next_epoch());
             }
-            // In any case: the floor and the ceiling must be those of an open deque.
-            self.words().request_open();
+            self.words().set_open_bounds();
         }
     }
 
@@ -282,7 +311,7 @@ impl<T> ChaseLevOwner<T> {
         let words = self.words();
         let bottom = words.bottom.load(Ordering::Relaxed);
         if bottom <= self.oldest_seen.get() {
-            return None; // exact, since the oldest index only grows, and needs no fence
+            return None; // `oldest_seen` is a lower bound, so the deque is empty
         }
         let newest = bottom - 1;
         self.lower(newest);

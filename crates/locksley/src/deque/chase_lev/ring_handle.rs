@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 
 use super::OwnerWords;
+use super::owner::Pushed;
 use crate::os::light_barrier;
 use crate::primitive::{AtomicPtr, Ordering};
 
@@ -50,7 +51,7 @@ impl<T> RingHandle<T> {
 
     /// See [`ChaseLevOwner::push`](super::ChaseLevOwner::push).
     #[inline]
-    pub(super) fn push(&self, item: NonNull<T>) -> (i64, bool) {
+    pub(super) fn push(&self, item: NonNull<T>) -> Pushed {
         let words = self.words();
         let bottom = words.bottom.load(Ordering::Relaxed);
         // The slot is free: each push makes room for the next one.
@@ -59,10 +60,11 @@ impl<T> RingHandle<T> {
         // Release pairs with the acquire of `bottom` in `steal_oldest_if`: a thief that sees the
         // index sees the slot, and what the item points to.
         words.bottom.store(bottom + 1, Ordering::Release);
-        // Pairs with the heavy barrier between `request_open` and `open`: either this thread sees
-        // the request, or the thread that opens the deque sees the item.
+        // Pairs with the heavy barrier between the thief's `request_open` and `open`: either this
+        // thread sees the request, or the thread that opens the deque sees the item.
         light_barrier();
-        (bottom, bottom + 1 < words.ceiling.load(Ordering::Relaxed))
+        let is_complete = bottom + 1 < words.ceiling.load(Ordering::Relaxed);
+        Pushed { index: bottom, is_complete }
     }
 
     /// Points to what `other` points to. The promise of its maker holds for both.
@@ -109,12 +111,10 @@ mod tests {
     #[test]
     fn redirected_pushes_add_nothing() {
         let (owner, thief) = chase_lev(false);
-        let (index, _) = owner.push(item(0));
-        let _ = owner.after_slow_push(index);
+        let _ = owner.after_slow_push(owner.push(item(0)).index);
         owner.redirect();
         for number in 1..100 {
-            let (_, is_done) = owner.push(item(number));
-            assert!(!is_done, "no push is complete");
+            assert!(!owner.push(item(number)).is_complete, "no push is complete");
         }
         assert_eq!(thief.steal_oldest(), Steal::Taken(item(0)));
         assert_eq!(thief.steal_oldest(), Steal::Empty);
@@ -129,18 +129,18 @@ mod tests {
         let mut indices = Vec::new();
         for number in 0..100 {
             let _ = owner.push(item(1000));
-            let (index, is_done) = owner.push_real(item(number));
-            if !is_done {
-                let _ = owner.after_slow_push(index);
+            let pushed = owner.push_real(item(number));
+            if !pushed.is_complete {
+                let _ = owner.after_slow_push(pushed.index);
             }
-            indices.push(index);
+            indices.push(pushed.index);
         }
         assert_eq!(thief.steal_oldest(), Steal::Taken(item(0)));
         for number in (1..100).rev() {
             let taken = match owner.take_back(indices[number]) {
                 TakeBack::Taken => true,
                 TakeBack::Buried => false,
-                TakeBack::Lowered => owner.pop_lowered(indices[number]).is_some(),
+                TakeBack::Contended => owner.pop_lowered(indices[number]).is_some(),
             };
             assert!(taken);
         }

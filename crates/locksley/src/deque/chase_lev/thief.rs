@@ -36,7 +36,7 @@ impl<T> ChaseLevThief<T> {
         // In this order: a thread that saw the deque closed does not undo an earlier request.
         let age = self.shared.age();
         age.is_closed().then(|| {
-            self.shared.words.request_open();
+            self.shared.words.set_open_bounds();
             OpenRequest(age)
         })
     }
@@ -65,7 +65,7 @@ impl<T> ChaseLevThief<T> {
             if age.items_below(shared.words.bottom.load(Ordering::Relaxed)) <= 0 {
                 return Steal::Empty;
             }
-            shared.words.request_open();
+            shared.words.set_open_bounds();
             return Steal::Closed;
         }
         // Pairs with the fence in `pop_lowered`: either this thief sees that `bottom` was lowered,

@@ -41,9 +41,9 @@ pub(super) trait Kind {
 
 impl<T> Owner<T> for ChaseLevOwner<T> {
     fn push_new(&self, item: NonNull<T>) {
-        let (index, done) = self.push(item);
-        if !done {
-            let _ = self.after_slow_push(index);
+        let pushed = self.push(item);
+        if !pushed.is_complete {
+            let _ = self.after_slow_push(pushed.index);
         }
     }
 
@@ -95,8 +95,10 @@ pub(super) struct Closing<T>(ChaseLevOwner<T>);
 
 impl<T> Owner<T> for Closing<T> {
     fn push_new(&self, item: NonNull<T>) {
-        let (index, done) = self.0.push(item);
-        if !done && matches!(self.0.after_slow_push(index), SlowPush::Open) && self.0.should_close()
+        let pushed = self.0.push(item);
+        if !pushed.is_complete
+            && matches!(self.0.after_slow_push(pushed.index), SlowPush::Open)
+            && self.0.should_close()
         {
             self.0.close();
         }

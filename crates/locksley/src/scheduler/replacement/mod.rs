@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use super::config::{Affinity, Hooks, Threads};
 use super::shared::Shared;
 use crate::primitive::{AtomicUsize, CachePadded, Ordering};
-use crate::scheduler::worker::OwnEnds;
+use crate::scheduler::worker::OwnerHandles;
 
 use assignment::{Assigned, Assignment};
 
@@ -32,25 +32,25 @@ pub(crate) struct Replacements {
 struct Replacement {
     assignment: Assignment,
     /// Taken by the thread when it starts.
-    ends: Mutex<Option<OwnEnds>>,
+    handles: Mutex<Option<OwnerHandles>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Replacements {
-    /// One replacement for each of `ends`. Without `threads`, none of them ever starts.
+    /// One replacement for each of `handles`. Without `threads`, none of them ever starts.
     pub(crate) fn new(
-        ends: impl Iterator<Item = OwnEnds>,
+        handles: impl Iterator<Item = OwnerHandles>,
         threads: Option<Threads>,
         hooks: Arc<Hooks>,
         affinity: Affinity,
         workers: usize,
     ) -> Self {
-        let replacement = |ends| {
-            let (ends, thread) = (Mutex::new(Some(ends)), Mutex::new(None));
-            CachePadded::new(Replacement { assignment: Assignment::new(), ends, thread })
+        let replacement = |handles| {
+            let (handles, thread) = (Mutex::new(Some(handles)), Mutex::new(None));
+            CachePadded::new(Replacement { assignment: Assignment::new(), handles, thread })
         };
         let active_threads = AtomicUsize::new(workers);
-        Self { all: ends.map(replacement).collect(), threads, hooks, affinity, active_threads }
+        Self { all: handles.map(replacement).collect(), threads, hooks, affinity, active_threads }
     }
 
     /// Subtracts threads, 0 or 1, that are about to wait or block. True if none is left. If several

@@ -124,7 +124,7 @@ impl Searcher {
     fn begin(&mut self, worker: &Worker) {
         let shared = worker.shared();
         // In a forked child all work that could come belongs to the parent.
-        shared.abort_if_forked();
+        shared.abort_if_in_forked_child();
         let _ = shared.poll_allowance(PollBudget::BeforeSearch);
         shared.sleep.begin_search();
         worker.slot().begin_search();

@@ -137,7 +137,7 @@ impl Shared {
         self.generation != os::generation()
     }
 
-    pub(crate) fn abort_if_forked(&self) {
+    pub(crate) fn abort_if_in_forked_child(&self) {
         if self.is_in_forked_child() {
             self.abort_in_forked_child();
         }

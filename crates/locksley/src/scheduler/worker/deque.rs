@@ -13,12 +13,12 @@ use crate::unwind::AbortOnUnwind;
 impl Worker {
     /// Makes a job available to all workers.
     pub(crate) fn push(&self, job: NonNull<Job>) {
-        let (index, is_done) = self.deque.push(job);
-        if is_done {
+        let pushed = self.deque.push(job);
+        if pushed.is_complete {
             return;
         }
         match self.stamp() {
-            None => self.after_slow_push(index),
+            None => self.after_slow_push(pushed.index),
             // SAFETY: pushes of an observed worker are redirected, so no thread has seen the word;
             // the thread that takes the new word runs it once.
             Some(stamp) => drop(self.push_real(unsafe { observed::wrap(job, stamp) })),
@@ -29,11 +29,11 @@ impl Worker {
     /// stamp. Returns the index.
     #[inline]
     pub(crate) fn push_real(&self, job: NonNull<Job>) -> i64 {
-        let (index, is_done) = self.deque.push_real(job);
-        if !is_done {
-            self.after_slow_push(index);
+        let pushed = self.deque.push_real(job);
+        if !pushed.is_complete {
+            self.after_slow_push(pushed.index);
         }
-        index
+        pushed.index
     }
 
     /// As [`push`](Self::push), for a task that the running one made ready, and that comes next

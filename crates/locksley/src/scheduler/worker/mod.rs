@@ -88,8 +88,8 @@ pub struct Worker {
     data: Box<dyn Any>,
 }
 
-/// The ends of a deque and a pinned queue that only their worker has.
-pub(crate) struct OwnEnds {
+/// The owner's handles of a deque and a pinned queue, which only one worker has.
+pub(crate) struct OwnerHandles {
     pub(crate) deque: OwnDeque<Job>,
     pub(crate) pinned_tasks: Reader<Job>,
 }
@@ -99,7 +99,7 @@ impl Worker {
     pub(crate) fn new(
         index: usize,
         slot_index: usize,
-        ends: OwnEnds,
+        handles: OwnerHandles,
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
@@ -108,15 +108,15 @@ impl Worker {
         let neighbours = shared.neighbours_of(index);
         let wake_token = neighbours.map_or_else(WakeToken::default, WakeToken::with_neighbours);
         if shared.observer().is_some() {
-            ends.deque.redirect();
+            handles.deque.redirect();
         }
         Self {
-            deque: ends.deque,
+            deque: handles.deque,
             slot_index,
             shared,
             wake_token,
             search,
-            pinned_tasks: ends.pinned_tasks,
+            pinned_tasks: handles.pinned_tasks,
             polls: Cell::new(0),
             runs_pinned_next: Cell::new(false),
             index: Cell::new(index),

@@ -13,8 +13,8 @@ pub(crate) struct Replaced<'w> {
     replacement: Option<(usize, usize)>,
     /// True if the worker was replaced already. Then this value has no effect.
     is_nested: bool,
-    /// True if no thread of the pool is left that looks for tasks: all wait or block.
-    pub(crate) leaves_no_thread: bool,
+    /// True if all threads of the pool now wait or block, and none took the slot.
+    pub(crate) is_last_thread: bool,
     /// True if the time of the worker was charged to code that is not the pool's.
     was_elsewhere: bool,
 }
@@ -28,14 +28,14 @@ impl Worker {
         self.deque.open();
         let was_elsewhere = self.slot().is_elsewhere();
         let is_nested = self.is_away.replace(true);
-        let (mut replacement, mut leaves_no_thread) = (None, false);
+        let (mut replacement, mut is_last_thread) = (None, false);
         if !is_nested {
             self.set_activity(Activity::Sleeps, was_elsewhere);
             let index = self.index();
             replacement = self.shared.assign_replacement(index).map(|slot| (slot, index));
-            leaves_no_thread = self.shared.replacements.subtract_active(self.active_threads());
+            is_last_thread = self.shared.replacements.subtract_active(self.active_threads());
         }
-        Replaced { worker: self, replacement, is_nested, leaves_no_thread, was_elsewhere }
+        Replaced { worker: self, replacement, is_nested, is_last_thread, was_elsewhere }
     }
 
     /// The number of threads that this one counts as: 0 for a borrowed thread, which need not come

@@ -70,9 +70,9 @@ impl Worker {
             .add(u64::from(place.is_some_and(|place| place != self.place())));
     }
 
-    /// Ends the time in the pool of a borrowed thread. It goes on with its own work, and may never
-    /// come back.
-    pub(crate) fn leave_if_borrowed(&self) {
+    /// Called when control returns to the program, which may never come back to the pool. If the
+    /// thread is borrowed, the pool is not charged for its time any more.
+    pub(crate) fn stop_clock_if_borrowed(&self) {
         if self.is_borrowed {
             hooks::idle();
             self.slot().charge_time_to(None);

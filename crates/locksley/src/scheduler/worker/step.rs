@@ -26,7 +26,7 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
-        self.shared.abort_if_forked();
+        self.shared.abort_if_in_forked_child();
         hooks::pause();
         self.execute_if_any(self.find_any())
     }
@@ -44,7 +44,7 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
-        self.shared.abort_if_forked();
+        self.shared.abort_if_in_forked_child();
         hooks::pause();
         // Hooks run here, too: code that repeats this call may never come to a search.
         let made_ready = || hooks::idle().then(|| self.take_own()).flatten();
@@ -63,7 +63,7 @@ impl Worker {
             self.execute(found);
             hooks::executed();
         }
-        self.leave_if_borrowed();
+        self.stop_clock_if_borrowed();
         abort.disarm();
         is_any
     }

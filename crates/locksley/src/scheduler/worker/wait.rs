@@ -4,20 +4,18 @@
 //! |---|---|---|
 //! | help | run descendants on top of the waiting frame | while there are any |
 //! | spin, yield | look again for descendants | about 200 µs on an idle processor |
-//! | pinned tasks | run pinned tasks: descendants may wait for them | while there are any |
+//! | pinned tasks | run tasks that only this worker may run | while there are any |
 //! | park | block; a replacement takes the slot | until the event, or a pinned task |
 //!
-//! At the limit of replacements a worker parks, too, unless it is the last thread of its pool that
-//! neither waits nor blocks. That thread runs any ready task on top of its frames: otherwise the
-//! pool could deadlock, since tasks of a scope may wait for other tasks.
+//! Pinned tasks run because descendants may wait for them. At the limit of replacements a worker
+//! parks, too, unless it is the *last thread*: all other threads of its pool wait or block. The
+//! last thread runs any ready task on top of its frames, since the event may depend on any task.
 //!
-//! So what runs on a thread nests strictly, and only descendants run on top of a waiting frame.
-//! Thread-local scopes of users stay valid. If the waiting task holds a lock, only its descendants
-//! can want that lock on this thread.
+//! So what runs on a thread nests strictly, and thread-local scopes of users stay valid. Apart from
+//! pinned tasks, and except on the last thread, only descendants run on top of a waiting frame. No
+//! other task can then want a lock on this thread that the waiting task holds.
 //!
-//! To steal back from a thief what it has forked is leapfrogging (Wagner and Calder, "Leapfrogging:
-//! a portable technique for implementing efficient futures", PPoPP 1993). Because a replacement
-//! takes the slot, a ready task and an idle processor do not stay apart.
+//! A ready task and an idle processor do not stay apart, because a replacement takes the slot.
 
 use std::ptr::NonNull;
 use std::thread;
@@ -43,11 +41,12 @@ struct Backoff {
 /// For how long a waiting worker spins before it yields.
 const SPIN: Duration = Duration::from_micros(20);
 /// For how long a waiting worker spins and yields before it parks. To wake a replacement and later
-/// this worker takes about 100 µs, so to park costs more than a short wait. If a yield gives the
-/// processor to another thread, the time is over after fewer attempts.
+/// this worker takes about 100 µs, so a shorter wait should not park. If a yield gives the
+/// processor to another thread, fewer attempts fit into this time.
 const PATIENCE: Duration = Duration::from_micros(200);
-/// The shortest and the longest sleep of a worker that must not park.
-const SLEEPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(10)];
+/// The sleeps of the last thread, between two searches for a task.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
+const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 
 impl Backoff {
     fn new() -> Self {
@@ -68,7 +67,7 @@ impl Backoff {
 
     /// Sleeps, for longer each time.
     fn sleep(&mut self) {
-        thread::sleep((SLEEPS[0] * (1 << self.sleeps.min(8))).min(SLEEPS[1]));
+        thread::sleep((SHORTEST_SLEEP * (1 << self.sleeps.min(8))).min(LONGEST_SLEEP));
         self.sleeps += 1;
     }
 }
@@ -79,16 +78,16 @@ impl Worker {
     // Not inlined: joins share this code.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wait_for_fork(&self, job: NonNull<Job>, end: &Flag, index: i64) -> bool {
+    pub(crate) fn wait_for_fork(&self, job: NonNull<Job>, latch: &Flag, index: i64) -> bool {
         if self.take_from_below(job, index) {
             return true;
         }
-        self.help_until(end, Stuck::RunsAnything, |by_force| self.steal_back(job, by_force));
+        self.help_until(latch, Awaits::Tasks, |by_force| self.leapfrog(job, by_force));
         false
     }
 
-    /// Takes back a job from under tasks that the first half of its join has left, unless a thief
-    /// has it. The tasks go back to the deque.
+    /// Takes back a job from under tasks that the first half of its join has left in the deque,
+    /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::push_real`]).
     fn take_from_below(&self, job: NonNull<Job>, index: i64) -> bool {
         let (mut above, mut is_back) = (Vec::new(), false);
         // Jobs below `index` do not belong to the first half.
@@ -104,7 +103,8 @@ impl Worker {
     }
 
     /// Waits for the event of a group, such as the tasks of a scope. Tasks of the group that this
-    /// worker pushed have an index of `start` or above.
+    /// worker pushed have an index of `start` or above. A task that runs during the wait may push
+    /// to a lower index, so `start` is called for each search.
     pub(crate) fn wait_for_group(&self, event: &Flag, group: NonNull<()>, start: impl Fn() -> i64) {
         let find = |_: bool| {
             while self.deque.bottom() > start()
@@ -114,8 +114,8 @@ impl Worker {
                 if unsafe { job::group(own.job) } == Some(group) {
                     return Some(own);
                 }
-                // It is no descendant. A fork is taken back by the frame that pushed it.
-                // SAFETY: just taken.
+                // It is no descendant. A fork stays here, for the frame that pushed it. Another
+                // task goes to the injector, for other workers. SAFETY: just taken.
                 if unsafe { job::role(own.job) } == Role::Fork {
                     self.push_real(own.job);
                     break;
@@ -124,10 +124,11 @@ impl Worker {
             }
             None
         };
-        self.help_until(event, Stuck::RunsAnything, find);
+        self.help_until(event, Awaits::Tasks, find);
     }
 
-    /// Waits for a task that this worker may have spawned, and runs it if it is the newest one.
+    /// Waits for a task that this worker may have spawned. Runs it if it is the newest one of the
+    /// deque, and runs tasks that were pushed since the wait began.
     pub(crate) fn wait_for_task(&self, event: &Flag, job: NonNull<Job>) {
         let index = self.deque.bottom();
         let find = |_: bool| {
@@ -138,74 +139,81 @@ impl Worker {
             self.push_real(newest.job);
             None
         };
-        self.help_until(event, Stuck::RunsAnything, find);
+        self.help_until(event, Awaits::Tasks, find);
     }
 
-    /// Waits for an event that no known task brings about.
+    /// Waits for an event that need not come from a task.
     pub(crate) fn wait_until(&self, event: &Flag) {
-        self.help_until(event, Stuck::Parks, |_| None);
+        self.help_until(event, Awaits::Anything, |_| None);
     }
 
     /// Waits for an event that other pools, or all workers of this one, bring about. They may wait
-    /// for a task that only this worker may run. Such tasks run on top.
+    /// for a pinned task of this worker, so pinned tasks run at once.
     pub(crate) fn wait_for_others(&self, event: &Flag) {
-        self.help_until(event, Stuck::RunsAnything, |_| self.take_pinned());
+        self.help_until(event, Awaits::Tasks, |_| self.take_pinned());
     }
 
     /// Runs what `find` returns until `event`. If `find` returns nothing for a while, this worker
     /// parks until the event, and a replacement takes its slot. The argument of `find` is true if
     /// it may open deques by force.
-    fn help_until(&self, event: &Flag, stuck: Stuck, mut find: impl FnMut(bool) -> Option<Found>) {
+    fn help_until(
+        &self,
+        event: &Flag,
+        awaits: Awaits,
+        mut find: impl FnMut(bool) -> Option<Found>,
+    ) {
         if event.is_set() {
-            return self.leave_if_borrowed();
+            return self.stop_clock_if_borrowed();
         }
-        self.shared.abort_if_forked();
-        // Other threads refer to the frames below.
+        self.shared.abort_if_in_forked_child();
+        // A panic would free the waiting frame, and other threads still use what lies in it.
         let abort = AbortOnUnwind("a panic came out of a task");
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
         let mut backoff = Backoff::new();
         while !event.is_set() {
-            if let Some(found) = find(backoff.is_yielding) {
-                self.execute_nested(found);
-                backoff = Backoff::new();
+            let mut found = find(backoff.is_yielding);
+            if found.is_none() && backoff.snooze() {
                 continue;
             }
-            if backoff.snooze() {
-                continue;
+            if awaits == Awaits::Tasks {
+                found = found.or_else(|| self.take_pinned());
             }
-            // The descendants may wait for a task that only this worker may run.
-            let runs_pinned = stuck == Stuck::RunsAnything;
-            if runs_pinned && let Some(found) = self.take_pinned() {
-                self.execute_nested(found);
-                backoff = Backoff::new();
-                continue;
-            }
-            let replaced = self.replace();
-            if runs_pinned && replaced.leaves_no_thread {
-                drop(replaced);
-                // Any ready task, since no other thread would run it.
-                if let Some(found) = self.find_any() {
-                    self.execute_nested(found);
-                    backoff = Backoff::new();
-                } else {
+            if found.is_none() && !self.try_park(event, awaits) {
+                found = self.find_any();
+                if found.is_none() {
                     backoff.sleep();
+                    continue;
                 }
-                continue;
             }
-            let has_pinned = || runs_pinned && self.has_pinned();
-            self.slot().parker.park(|| event.is_set() || has_pinned());
+            if let Some(found) = found {
+                self.execute_nested(found);
+            }
             backoff = Backoff::new();
         }
         if let Some((observer, paused)) = paused {
             observer.resume(self.slot_index(), paused);
         }
-        self.leave_if_borrowed();
+        self.stop_clock_if_borrowed();
         abort.disarm();
     }
 
-    /// Steals the second half of a join that the thief of `job` has forked while it runs `job`.
-    fn steal_back(&self, job: NonNull<Job>, by_force: bool) -> Option<Found> {
+    /// Parks until the event, or a pinned task that the wait runs. Returns false, without parking,
+    /// if the event may depend on a task, and this is the last thread, which has to run the task.
+    fn try_park(&self, event: &Flag, awaits: Awaits) -> bool {
+        // A replacement has the slot until this value is dropped.
+        let replaced = self.replace();
+        let runs_tasks = awaits == Awaits::Tasks;
+        if runs_tasks && replaced.is_last_thread {
+            return false;
+        }
+        self.slot().parker.park(|| event.is_set() || runs_tasks && self.has_pinned());
+        true
+    }
+
+    /// Steals from the thief of `job` a fork that it pushed while it runs `job` (Wagner and Calder,
+    /// "Leapfrogging: a portable technique for implementing efficient futures", PPoPP 1993).
+    fn leapfrog(&self, job: NonNull<Job>, by_force: bool) -> Option<Found> {
         let shared = &self.shared;
         let thief = (0..shared.slots_taken()).find(|&slot| shared.slot(slot).is_running(job))?;
         // Checked again when the oldest task is seen. If the thief pushed that task after it had
@@ -215,7 +223,8 @@ impl Worker {
         let taken = match slot.deque.steal_oldest_if(|| slot.is_running(job)) {
             Steal::Taken(taken) => taken,
             Steal::Closed if by_force => {
-                // The thief was requested to open its deque, and may be suspended.
+                // The thief has a request to open its deque, but may be suspended. This opens all
+                // closed deques, since one heavy barrier is enough for all.
                 shared.open_deques(&mut Vec::new());
                 return None;
             }
@@ -226,12 +235,13 @@ impl Worker {
         if unsafe { job::role(taken) } == Role::Fork {
             return Some(Found { job: taken, from: thief });
         }
+        // A spawned task, which need not be a descendant.
         self.shared.send_back(taken);
         None
     }
 
-    /// Runs a task on top of the waiting frame. Afterwards the worker that waits for the job below
-    /// may steal back from this one again.
+    /// Runs a task on top of the waiting frame. Afterwards the worker that waits for the job of
+    /// that frame may leapfrog from this one again.
     fn execute_nested(&self, found: Found) {
         let before = self.slot().running();
         self.execute(found);
@@ -240,12 +250,11 @@ impl Worker {
     }
 }
 
-/// What a waiting worker does if there is no replacement, and all other threads of its pool wait or
-/// block.
+/// What the event of a wait depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stuck {
-    /// Runs any ready task on top: the event may depend on it.
-    RunsAnything,
-    /// Parks: the event does not depend on a task, and may come late.
-    Parks,
+enum Awaits {
+    /// Tasks. The wait also runs pinned tasks, and the last thread runs any task.
+    Tasks,
+    /// Anything, perhaps no task, and it may come late. The wait parks if it finds nothing.
+    Anything,
 }
