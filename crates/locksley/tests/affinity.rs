@@ -5,8 +5,10 @@
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use locksley::idle::Abp;
 use locksley::os::{Assists, Processors};
 use locksley::places::{Places, ProcessorSet};
 use locksley::{Affinity, Pool};
@@ -124,4 +126,32 @@ fn a_worker_has_its_own_mask_again_after_a_wakeup() {
         // If a worker wakes up while its mask is changed, the changer restores it.
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// On one processor, the owner of a closed deque answers no request while the thief runs, and it
+/// closes the deque again before the thief returns from a yield.
+#[test]
+fn a_thief_opens_and_steals_in_one_turn_on_one_processor() {
+    let first = Processors::allowed().ids()[0];
+    if !std::thread::spawn(move || bind_to(first)).join().unwrap() {
+        return eprintln!("not tried: the system binds no thread");
+    }
+    let (has_run, end) = channel();
+    std::thread::spawn(move || {
+        pin_to_the_first_allowed();
+        let lowered = Abp { lower_after: Some(0), sleep_after: None, ..Abp::default() };
+        let builder = Pool::builder().workers(2).idle_policy(lowered);
+        let pool = builder.affinity(Affinity::Builder).build().unwrap();
+        let flag = AtomicBool::new(false);
+        pool.install(|w| {
+            locksley::in_place_scope(|scope| {
+                scope.spawn(|_| flag.store(true, Ordering::Release));
+                while !flag.load(Ordering::Acquire) {
+                    w.join(|_| (), |_| ());
+                }
+            });
+        });
+        has_run.send(()).unwrap();
+    });
+    end.recv_timeout(Duration::from_secs(60)).expect("the task below the forks has run");
 }

@@ -12,6 +12,15 @@ use crate::scheduler::Worker;
 /// pushes or pops meanwhile answers within nanoseconds.
 const TRIES_AFTER_REQUEST: u32 = 8;
 
+/// After this many attempts on closed deques, a thief opens them by force, and can steal in its next
+/// attempt. The owner may have no processor to answer on: perhaps the thief uses it. A thief that
+/// opened deques only before it yields would find them closed again when it returns. [`Balanced`]
+/// yields as often, [`Abp`] half as often.
+///
+/// [`Balanced`]: crate::idle::Balanced
+/// [`Abp`]: crate::idle::Abp
+const MAX_UNANSWERED: u32 = 32;
+
 /// A thief checks whether it occupies its victim's processor in this many first attempts of a
 /// search, and then in each one out of as many.
 const CHECK_PROCESSOR_EVERY: u64 = 8;
@@ -109,7 +118,7 @@ impl Searcher {
     pub(crate) fn search_once(&mut self, worker: &Worker) -> Option<Found> {
         self.sweep(worker, false).or_else(|| {
             // A caller that repeats this must in the end get what a suspended owner holds.
-            let has_asked = self.has_open_request;
+            let has_asked = self.unanswered_requests > 0;
             self.open_by_force(worker);
             let found = has_asked.then(|| self.sweep(worker, false)).flatten();
             found.or_else(|| run_idle_hooks(worker))
@@ -168,7 +177,12 @@ impl Searcher {
             spin_loop();
             steal = slot.deque.steal_oldest();
         }
-        self.has_open_request |= matches!(steal, Steal::Closed);
+        if matches!(steal, Steal::Closed) {
+            self.unanswered_requests += 1;
+            if self.unanswered_requests >= MAX_UNANSWERED {
+                self.open_by_force(worker);
+            }
+        }
         if let Steal::Taken(job) = steal {
             worker.record_steal_from(victim);
             return Some(Found { job, from: victim });
@@ -181,7 +195,7 @@ impl Searcher {
     /// suspended, or run one long task, while tasks wait in its deque. Called at the latest before
     /// this thief gives up its processor.
     pub(super) fn open_by_force(&mut self, worker: &Worker) {
-        if std::mem::take(&mut self.has_open_request) {
+        if std::mem::take(&mut self.unanswered_requests) > 0 {
             worker.shared().open_deques(&mut self.open_requests);
         }
     }

@@ -32,8 +32,9 @@ pub(crate) struct Searcher {
     pub(super) far: FarSearch,
     /// Empty between calls of [`Shared::open_deques`]; kept for its memory.
     pub(super) open_requests: Vec<(usize, OpenRequest)>,
-    /// True if this thief has an unanswered request to open a deque.
-    pub(super) has_open_request: bool,
+    /// Attempts that found a closed deque since this thief last opened deques by force. Each has
+    /// requested the owner to open the deque.
+    pub(super) unanswered_requests: u32,
     /// Failed attempts since the search began, or since the worker last slept.
     pub(super) failures: u64,
     /// The victim of the last attempt.
@@ -59,7 +60,7 @@ impl Searcher {
             victims: Victims::new(slot),
             far: FarSearch::new(places),
             open_requests: Vec::new(),
-            has_open_request: false,
+            unanswered_requests: 0,
             failures: 0,
             victim: None,
             untouched: Untouched::new(places),
