@@ -193,21 +193,15 @@ impl Allowance {
         // Under the lock, so that limits come in order. A rest that goes on may have become
         // shorter.
         if limit != before || outcome.rest.is_some() {
-            self.apply(outcome, shared);
+            apply(outcome, shared);
         }
-        true
-    }
-
-    fn apply(&self, outcome: Outcome, shared: &Shared) {
-        let limit = shared.allowed_limit(outcome.awake());
-        let timed_park = outcome.rest.map_or(limit.timed_park, |rest| limit.timed_park.min(rest));
-        shared.sleep.set_limit(Limit { timed_park, ..limit }, outcome.allowed);
-        // Pairs with the fence in `stop`: either `stop` sets the limit later, or its flag is seen
-        // here.
+        // Pairs with the fence in `stop`: either `stop` restores the limits later, or its flag is
+        // seen here.
         fence(Ordering::SeqCst);
         if self.is_stopped() {
             self.restore_first_limit(shared);
         }
+        true
     }
 
     /// Ends all polls: the program has set the number of workers.
@@ -219,14 +213,21 @@ impl Allowance {
 
     fn restore_first_limit(&self, shared: &Shared) {
         self.awake.store(shared.processors_at_build(), Ordering::Relaxed);
+        shared.sleep.set_one_more_allowed(false);
         shared.sleep.set_limit(shared.limit_at_build(), usize::MAX);
     }
 
     /// True if the program has set the number of workers.
     pub(crate) fn is_stopped(&self) -> bool {
-        // Relaxed: see `apply`.
+        // Relaxed: see `poll`.
         self.is_stopped.load(Ordering::Relaxed)
     }
+}
+
+fn apply(outcome: Outcome, shared: &Shared) {
+    let limit = shared.allowed_limit(outcome.awake());
+    let timed_park = outcome.rest.map_or(limit.timed_park, |rest| limit.timed_park.min(rest));
+    shared.sleep.set_limit(Limit { timed_park, ..limit }, outcome.allowed);
 }
 
 impl Outcome {

@@ -268,6 +268,8 @@ fn the_one_more_worker_is_not_over_the_limit_for_tasks_that_were_sent() {
     assert!(!shared.is_over_limit() && !shared.is_over_allowance());
     drop(held);
     receiver.recv_timeout(SOON).unwrap();
+    pool.resize(2).unwrap();
+    assert!(!shared.sleep.is_one_more_allowed(), "the program has set the number");
 }
 
 #[test]
