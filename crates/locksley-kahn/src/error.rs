@@ -53,11 +53,11 @@ impl Failure {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// Processes wait for each other's messages, and there are none: each for the next one, and the
-    /// last one for the first.
+    /// Processes wait for each other in a cycle, all of them for messages. Each waits for the next
+    /// one, and the last one for the first.
     Deadlock(Vec<Waiting>),
-    /// Processes wait for each other, some of them for room, and the smallest of the full channels
-    /// has reached the [limit](super::Network::limit).
+    /// Processes wait for each other in a cycle, some of them for room, and the smallest full
+    /// channel of the cycle has reached the [limit](super::Network::limit).
     Limit {
         /// The smallest of the full channels.
         channel: String,
@@ -101,9 +101,9 @@ pub enum NetworkError {
     },
     /// The network was cancelled, or its pool was dropped.
     Cancelled,
-    /// A process has ended, and an end of a channel that it was given has not: the end is in what
-    /// the process has returned, or was moved to another task, or leaked. The process at the other
-    /// end might wait for ever.
+    /// A process has ended, and an end of a channel that it was given was not dropped: the process
+    /// returned it, moved it to another task, or leaked it. The process at the other end might wait
+    /// for ever.
     ///
     /// # Examples
     /// ```

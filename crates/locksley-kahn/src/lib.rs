@@ -1,17 +1,19 @@
 //! Kahn process networks: sequential processes that are connected by bounded channels.
 //!
-//! Use them for pipelines and graphs of stages through which streams of messages flow. The result
-//! of a [`Network`] does not depend on the schedule: it is the same in every run, for any number of
-//! workers.
+//! Use them for pipelines and graphs of stages through which streams of messages flow. If processes
+//! share nothing but channels, the result of a [`Network`] does not depend on the schedule: it is
+//! the same in every run, for any number of workers.
 //!
 //! - **Processes.** A process is an asynchronous closure, or an ordinary one that blocks its thread
 //!   ([`Network::process_blocking`]). Processes run as tasks on a [`Pool`](locksley::Pool).
-//! - **Channels.** A channel leads from one process to one other. It holds as many messages as its
-//!   capacity. A full channel makes its sender wait.
-//! - **Bounds.** If processes wait for each other, and some of them for room, the smallest of the
-//!   full channels grows, by default without limit. [`Network::limit`] sets the largest capacity.
-//! - **Deadlocks.** Other cycles of waits, and cycles at the limit, are errors: [`NetworkError`]
-//!   says which process waits for which channel.
+//! - **Channels.** A channel has one sending and one receiving process; both may be the same. It
+//!   holds as many messages as its capacity. A full channel makes its sender wait.
+//! - **Bounds.** If processes wait for each other in a cycle, and one of them waits for room, then
+//!   the smallest full channel of the cycle grows. [`Network::limit`] sets the largest capacity; by
+//!   default there is none.
+//! - **Deadlocks.** Two kinds of cycles are errors: those in which all wait for messages, and those
+//!   whose smallest full channel is at the limit. [`NetworkError`] says which process waits for
+//!   which channel.
 //!
 //! # Examples
 //! ```

@@ -55,14 +55,15 @@ use locksley_sys::unwind;
 ///
 /// # Deadlocks
 ///
-/// If processes wait for each other, and one of them waits for room, then the smallest of the full
-/// channels grows (Parks, "Bounded scheduling of process networks", 1995), as far as the
-/// [limit](Self::limit) permits. If all of them wait for messages, the network ends with an error.
-/// Both cases are detected while other processes continue (Geilen and Basten, "Requirements on the
-/// execution of Kahn process networks", 2003).
+/// A cycle of processes that wait for each other is resolved in one of three ways:
+/// - If one of them waits for room, the smallest full channel of the cycle grows (Parks, "Bounded
+///   scheduling of process networks", 1995).
+/// - If that channel is at the [limit](Self::limit), the network ends with an error.
+/// - If all of them wait for messages, the network ends with an error.
 ///
-/// A process that waits for something else than a channel of its network, such as a timer, is no
-/// part of a deadlock.
+/// Cycles are detected while other processes continue (Geilen and Basten, "Requirements on the
+/// execution of Kahn process networks", 2003). A process that waits for something else than a
+/// channel of its network, such as a timer, counts as running.
 pub struct Network {
     names: Vec<Box<str>>,
     /// One for each process.
@@ -156,15 +157,15 @@ impl Network {
         Self { is_measured: true, ..self }
     }
 
-    /// Adds a channel that holds `capacity` messages. Each of its ends is to be given to a process,
-    /// or dropped.
+    /// Adds a channel that holds `capacity` messages. Returns the sending end, and then the
+    /// receiving end. Give each of them to a process, or drop it.
     ///
     /// Memory for that many messages, rounded up to a power of two, is allocated with the first
     /// message, and for more when the channel grows.
     ///
     /// # Panics
-    /// If the capacity is 0, or if there would be more than 2²⁴ channels. The first message panics
-    /// if the address space cannot hold as many messages as the capacity.
+    /// If the capacity is 0, or if there would be more than 2²⁴ channels. Sending the first message
+    /// panics if the address space cannot hold as many messages as the capacity.
     ///
     /// # Examples
     /// See [`Network`].
@@ -185,15 +186,17 @@ impl Network {
 
     /// Adds a process, and gives it ends of channels.
     ///
-    /// `body` is called when the network begins to run. The [`Product`] is what it returns in the
-    /// end. When a process ends, each receiver at the other end of its channels gets the messages
-    /// that are left, and then `None`.
+    /// `body` is called when the network begins to run. The [`Product`] is a handle of what it
+    /// returns in the end. When a process ends, each receiver at the other end of its channels gets
+    /// the messages that are left, and then `None`.
     ///
-    /// The process sends and receives by itself, and not in another task, nor in the second half of
-    /// a join or a task of a scope, which another worker may run. A wait elsewhere panics.
+    /// Send and receive only in the process's own future. Do not do so in another task, in the
+    /// second closure of a join, or in a task of a scope: another worker may run these, and a wait
+    /// there panics.
     ///
-    /// All ends of channels that the process was given must be dropped before the process ends.
-    /// Otherwise the network ends with [`NetworkError::Kept`].
+    /// When the process ends, all ends of channels that it was given must have been dropped.
+    /// Otherwise the network ends with [`NetworkError::Kept`], since the process at the other end
+    /// might wait for ever.
     ///
     /// # Panics
     /// If the ends belong to another network, or if there would be 2³² processes.
@@ -270,10 +273,10 @@ impl Network {
     /// [`Receiver::recv_blocking`](super::Receiver::recv_blocking), also deep inside of functions
     /// that are not `async`. It may fail, as with [`try_process`](Self::try_process).
     ///
-    /// While it waits, a replacement worker runs other tasks instead of its worker. The number of
-    /// replacement workers is [limited](locksley::PoolBuilder::replacements). When none is left, a
-    /// process blocks all the same. So a network may hang if more processes block than the pool has
-    /// workers and replacement workers. This is not detected as a deadlock.
+    /// While it waits, a replacement thread runs other tasks of the pool. The pool has a
+    /// [limit](locksley::PoolBuilder::replacements) of replacements. At the limit, a process blocks
+    /// without one. So a network may hang if more processes block than the pool has workers and
+    /// replacements. This is not detected as a deadlock.
     ///
     /// Its waits for channels count in [deadlocks](Self#deadlocks). They return the error [`Over`]
     /// when the network fails or its pool is dropped. A wait for anything else, such as
@@ -357,8 +360,8 @@ impl Network {
         self.names.push(name.into_boxed_str());
         let (product, product_of_task) = Product::pair();
         self.starters.push(Box::new(move |graph, _| {
-            // The body may receive before it returns a future. It has no signal: the thread of a
-            // blocking process blocks in the poll of the future, and not here.
+            // The body may receive before it returns a future. `signal: None`: here no process
+            // blocks. The body of a blocking one runs later, when its future is polled.
             let current = Current { graph, process: number, signal: None };
             let created = current.while_polled(|| {
                 unwind::halt(|| body(ports.own(&Owner { graph, process: number })))
@@ -385,9 +388,12 @@ impl Network {
     /// Runs the network on a pool, and waits until all its processes have ended.
     ///
     /// # Errors
-    /// [`NetworkError`]: if processes wait for each other, if one fails or panics, or if an end of
-    /// a channel was neither given to a process nor dropped. The other processes are then dropped
-    /// where they wait.
+    /// Each [`NetworkError`]: a deadlock; a channel at the limit; a process that failed, panicked,
+    /// or kept an end of a channel; an end without a process; cancellation, since the pool was
+    /// dropped. The futures of the other processes are then dropped where they wait. The waits of
+    /// blocking processes return [`Over`].
+    ///
+    /// [`Over`]: super::Over
     ///
     /// # Examples
     /// See [`Network`].

@@ -129,7 +129,7 @@ impl Process {
     }
 }
 
-/// What a process returns in the end.
+/// A handle of what a process returns in the end.
 ///
 /// # Examples
 /// See [`Network`](super::Network).
@@ -137,7 +137,7 @@ impl Process {
 pub struct Product<T>(Arc<Mutex<Option<T>>>);
 
 impl<T> Product<T> {
-    /// Two handles: for the process, and for whatever wants the product.
+    /// Two handles of one product: the process sets it, and the program takes it.
     pub(super) fn pair() -> (Self, Self) {
         let product = Arc::new(Mutex::new(None));
         (Self(Arc::clone(&product)), Self(product))
@@ -147,7 +147,7 @@ impl<T> Product<T> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(product);
     }
 
-    /// What the process has returned. `None` if it has not ended, has failed, or was dropped.
+    /// Takes what the process has returned. `None` if it has not ended, has failed, or was dropped.
     ///
     /// # Examples
     /// See [`Network`](super::Network).

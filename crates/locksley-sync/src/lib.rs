@@ -22,7 +22,7 @@
 //! | [`Mutex`] | the lock | tokio's |
 //! | [`Condvar`] | a notification | std's |
 //! | [`Barrier`] | other tasks | std's, tokio's |
-//! | [`OnceCell`] | a value that one of the tasks makes | tokio's |
+//! | [`OnceCell`] | a value that one of the tasks initializes | tokio's |
 //!
 //! A task that waits for `n` signals acquires `n` permits of a semaphore that begins with none (a
 //! countdown latch, Hood's join counter).

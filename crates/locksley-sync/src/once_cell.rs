@@ -9,17 +9,18 @@ use std::future::Future;
 use super::semaphore::{Permit, Semaphore};
 use locksley_sys::primitive::const_unless_loom;
 
-/// Holds a value that the first task to ask for it makes, while others wait.
+/// A cell that can be written to only once. The first task that needs the value initializes it, and
+/// other tasks wait.
 ///
-/// Use it for lazy initialization that awaits. If it does not, std's `OnceLock` does as well.
+/// Use it for asynchronous initialization. If the initialization does not await, use std's
+/// `OnceLock`.
 ///
-/// - **Fair.** If the task that makes the value fails, panics or is dropped, the task that has
-///   waited longest makes it.
-/// - **Lock-free** in itself. Only the task that makes the value delays others.
-/// - **Cancellable.** A future that is dropped while it makes the value leaves that to the next.
-///   There is no poisoning.
+/// - **Fair.** If an initialization fails, panics or is dropped, the task that has waited longest
+///   initializes the cell.
+/// - **Lock-free** in itself. A task waits only while another one initializes the cell.
+/// - **Cancellable.** A future may be dropped during the initialization. There is no poisoning.
 ///
-/// A task that asks the cell for its value while it makes that value waits forever.
+/// A task that needs the value of a cell while it initializes that cell waits forever.
 ///
 /// # Examples
 /// ```
@@ -42,18 +43,18 @@ use locksley_sys::primitive::const_unless_loom;
 /// shared(locksley_sync::OnceCell::<std::cell::Cell<u32>>::new());
 /// ```
 pub struct OnceCell<T> {
-    /// One permit: to make the value. Closed when there is a value.
+    /// One permit: to initialize the value. Closed when the value is set.
     turn: Semaphore,
     value: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: a shared cell lends its value to all threads (`T: Sync`), and one thread may make it and
+// SAFETY: a shared cell lends its value to all threads (`T: Sync`), and one thread may set it and
 // another drop it (`T: Send`). Closing the semaphore synchronizes with finding it closed.
 unsafe impl<T: Send + Sync> Sync for OnceCell<T> {}
 
 impl<T> OnceCell<T> {
     const_unless_loom! {
-        /// Makes an empty cell.
+        /// Creates an empty cell.
         ///
         /// # Examples
         /// See [`OnceCell`].
@@ -63,7 +64,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Returns the value, if there is one.
+    /// Returns the value, or `None` if the cell is empty.
     ///
     /// # Examples
     /// See [`OnceCell`].
@@ -75,7 +76,7 @@ impl<T> OnceCell<T> {
         unsafe { &*self.value.get() }.as_ref()
     }
 
-    /// Borrows the value mutably, if there is one.
+    /// Borrows the value mutably, or returns `None` if the cell is empty.
     ///
     /// # Examples
     /// ```
@@ -87,7 +88,7 @@ impl<T> OnceCell<T> {
         self.value.get_mut().as_mut()
     }
 
-    /// Returns the value, if there is one, and drops the cell.
+    /// Consumes the cell, and returns its value, or `None` if it is empty.
     ///
     /// # Examples
     /// See [`get_mut`](Self::get_mut).
@@ -95,10 +96,10 @@ impl<T> OnceCell<T> {
         self.value.into_inner()
     }
 
-    /// Sets the value, if there is none and no task makes one.
+    /// Sets the value, if the cell is empty and no task initializes it.
     ///
     /// # Errors
-    /// [`SetError`] returns `value`.
+    /// [`SetError`], which contains `value`.
     ///
     /// # Examples
     /// ```
@@ -116,35 +117,36 @@ impl<T> OnceCell<T> {
                 Ok(())
             }
             Err(_) if self.get().is_some() => Err(SetError::AlreadySet(value)),
-            Err(_) => Err(SetError::BeingMade(value)),
+            Err(_) => Err(SetError::Initializing(value)),
         }
     }
 
-    /// Returns the value. If there is none, and no other task makes it, `make` does.
+    /// Returns the value. If the cell is empty, initializes it with `init`, or waits for the task
+    /// that initializes it.
     ///
     /// # Panics
-    /// If `make` panics. Then the next task in the queue makes the value.
+    /// If `init` panics. Then the next task in the queue initializes the cell.
     ///
     /// # Examples
     /// See [`OnceCell`].
-    pub async fn get_or_init<F, Fut>(&self, make: F) -> &T
+    pub async fn get_or_init<F, Fut>(&self, init: F) -> &T
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        match self.get_or_try_init(async || Ok::<_, Infallible>(make().await)).await {
+        match self.get_or_try_init(async || Ok::<_, Infallible>(init().await)).await {
             Ok(value) => value,
             Err(never) => match never {},
         }
     }
 
-    /// Returns the value. If there is none, and no other task makes it, `make` does, or fails.
+    /// As [`get_or_init`](Self::get_or_init), with an initialization that can fail.
     ///
     /// # Errors
-    /// The error of `make`. Then the next task in the queue makes the value.
+    /// The error of `init`. Then the next task in the queue initializes the cell.
     ///
     /// # Panics
-    /// If `make` panics. Then the next task in the queue makes the value.
+    /// If `init` panics. Then the next task in the queue initializes the cell.
     ///
     /// # Examples
     /// ```
@@ -157,7 +159,7 @@ impl<T> OnceCell<T> {
     ///     assert_eq!(cell.get_or_try_init(async || "8".parse::<u8>()).await, Ok(&7));
     /// });
     /// ```
-    pub async fn get_or_try_init<E, F, Fut>(&self, make: F) -> Result<&T, E>
+    pub async fn get_or_try_init<E, F, Fut>(&self, init: F) -> Result<&T, E>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>>,
@@ -166,9 +168,9 @@ impl<T> OnceCell<T> {
             return Ok(value);
         }
         match self.turn.acquire().await {
-            // The permit is released if `make` fails, panics, or is dropped.
-            Ok(turn) => Ok(self.put(make().await?, turn)),
-            Err(_) => Ok(self.get().expect("closed when there is a value")),
+            // The permit is released if `init` fails, panics, or is dropped.
+            Ok(turn) => Ok(self.put(init().await?, turn)),
+            Err(_) => Ok(self.get().expect("closed when the value is set")),
         }
     }
 
@@ -190,7 +192,7 @@ impl<T> Default for OnceCell<T> {
 }
 
 impl<T> From<T> for OnceCell<T> {
-    /// Makes a cell with a value.
+    /// Creates a cell that contains `value`.
     fn from(value: T) -> Self {
         let cell = Self { turn: Semaphore::new(0), value: UnsafeCell::new(Some(value)) };
         cell.turn.close();
@@ -204,20 +206,20 @@ impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
     }
 }
 
-/// Error of [`OnceCell::set`], which has an example. It returns the value.
+/// The error of [`OnceCell::set`], which has an example. It contains the value that was not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetError<T> {
-    /// The cell has a value.
+    /// The cell has a value already.
     AlreadySet(T),
-    /// A task makes a value.
-    BeingMade(T),
+    /// A task is initializing the cell.
+    Initializing(T),
 }
 
 impl<T> fmt::Display for SetError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AlreadySet(_) => "the cell has a value",
-            Self::BeingMade(_) => "the cell's value is being made",
+            Self::Initializing(_) => "the cell is being initialized",
         })
     }
 }

@@ -14,8 +14,8 @@ use crate::scheduler::latch::Flag;
 
 /// Waits for a future in code that is not `async`, and returns its output.
 ///
-/// The calling thread blocks. If it is a worker of any pool, a replacement worker takes its slot
-/// during the wait, so that all workers of the pool stay at work. The future may be a
+/// The calling thread blocks. If it is a worker of any pool, a replacement works under its index
+/// during the wait, so that the pool has as many threads at work as before. The future may be a
 /// [`task`](crate::task), come from `locksley-sync`, or be one of any other crate.
 ///
 /// To wake a replacement takes some tens of microseconds: code that waits often should be a

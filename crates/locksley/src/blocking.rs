@@ -3,7 +3,7 @@
 use crate::scheduler::Worker;
 use crate::unwind;
 
-/// Calls `call`, which may block. A replacement worker takes the slot of the calling worker until
+/// Calls `call`, which may block. A replacement works under the index of the calling worker until
 /// `call` returns. On a thread that is no worker, it is an ordinary call.
 ///
 /// Use it for system calls and the like that take more than about 0.1 ms. For shorter ones, waking

@@ -35,20 +35,20 @@
 //! | run a future as a task; no worker is occupied while it waits | [`task`] |
 //! | wait for a future in code that is not `async` | [`block_on`] |
 //! | call code that blocks its thread | [`blocking`] |
-//! | keep tasks of a scope or items of a loop from starting | [`Cancellation`], [`scope_until`] |
+//! | cancel a scope or a loop: nothing more of it begins | [`Cancellation`], [`scope_until`] |
 //! | cancel a future | [`task::JoinHandle::cancel`] |
 //! | choose the number of workers, their processors or their policy | [`Pool`], [`PoolBuilder`] |
 //! | run a task on every worker, or on one of them | [`Pool::broadcast`], [`Spawn::At`] |
-//! | send tasks to workers that share a cache or a memory | [`places`], [`Spawn::Near`] |
-//! | choose what workers without tasks do | [`idle`] |
+//! | send tasks to workers that share a cache or a NUMA node | [`places`], [`Spawn::Near`] |
+//! | choose an idle policy: when workers without tasks spin, yield and sleep | [`idle`] |
 //! | read counters and times | [`stats`] |
-//! | query processors and quotas, switch kernel features off | [`os`] |
-//! | write a crate with a task type of its own, as `locksley-kahn` does | [`extend`] |
+//! | query processors and quotas, choose which kernel features a pool uses | [`os`] |
+//! | build a library on the scheduler, as `locksley-kahn` does | [`extend`] |
 //!
 //! Free functions use the pool of the calling worker, or else the [global pool](Pool::global). They
 //! panic if they need the global pool and it cannot be built, for example because the environment
 //! variable `LOCKSLEY_WORKERS` is not a number. This variable fixes the number of workers of every
-//! pool that sets none. A task that gets its [`Worker`] as an argument can call
+//! pool whose builder does not set one. A task that gets its [`Worker`] as an argument can call
 //! [`join`](Worker::join) on it, which saves a look-up.
 
 /// The README's examples are tests.
@@ -62,11 +62,11 @@ mod guide;
 #[cfg(target_pointer_width = "16")]
 compile_error!("Locksley needs words of at least 32 bits");
 
-/// Other deques, to measure what the properties of Locksley's own deque are worth.
+/// Other deques, for experiments that compare them with Locksley's own.
 ///
-/// Use them for experiments only: [`PoolBuilder::deque`] sets one. They are those of the study of
-/// Hood (Blumofe and Papadopoulos, 1998), which replaced one property at a time. The feature
-/// `alternatives` turns this module on. It is not part of the stable interface.
+/// [`PoolBuilder::deque`] selects one. Each deque changes one property of Locksley's, such as the
+/// absence of locks, as in the study of Hood (Blumofe and Papadopoulos, 1998). The feature
+/// `alternatives` enables this module. It is not part of the stable interface.
 #[cfg(feature = "alternatives")]
 pub mod alternatives {
     pub use crate::deque::alternatives::DequeKind;

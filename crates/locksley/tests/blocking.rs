@@ -1,4 +1,4 @@
-//! Blocking calls: a replacement takes the slot of the worker.
+//! Blocking calls: a replacement works under the index of the worker.
 
 mod common;
 

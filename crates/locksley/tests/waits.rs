@@ -1,5 +1,5 @@
 //! How workers wait: only descendants run on top of a waiting frame. Otherwise the thread parks,
-//! and a replacement takes its slot.
+//! and a replacement works under its index.
 
 use std::cell::Cell;
 use std::future::Future;

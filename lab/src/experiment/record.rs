@@ -36,7 +36,7 @@ pub struct Record {
     /// The measurements that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
-    /// The numbers, in the order in which they were taken. [`Record::to_json`] writes them.
+    /// The numbers, in the order in which they were taken. `Record::to_json` writes them.
     #[serde(skip_serializing)]
     pub samples: Vec<Sample>,
 }

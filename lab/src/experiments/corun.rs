@@ -2,9 +2,13 @@
 //! Multicores" (Ding, Wang, Gibbons and Zhang, EuroSys 2012), what idle policies cost programs that
 //! are alone (its section 5.5), and what the kernel's assists are worth.
 //!
-//! A cell is one of [`pairs`] on a runtime, or one of its programs alone. Every program is a
-//! process of its own, this one's (`rounds`, `repeat`) or a peer's; they begin together behind a
-//! start gate.
+//! A cell is one of three: one of [`pairs`] on a runtime; one of its programs alone; or one busy
+//! thread alone, for the time of a leaf. A *round* is some leaves in a row, and then leaves in
+//! parallel; rounds are repeated for a fixed time.
+//!
+//! Every program is a process of its own: this executable (`rounds`, `repeat`), or one of a *peer*
+//! (another runtime, built by `peers/build`). Each program prepares itself and waits at a *start
+//! gate*, so that all begin at the same time.
 
 mod choice;
 pub mod figures;
@@ -45,12 +49,14 @@ pub struct Corun {
     /// Compare only these runtimes [default: those of the plan that are there]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
-    /// How often each pair is measured, if the time suffices [default: 8 for targets, 4 for solo,
-    /// half of these on rivals; 3 for others, 2 for assists, 1 for applications; 2 if quick]
+    /// How often each pair is measured, if the time suffices; programs alone at most 5 times
+    /// [default: 8 for targets, 4 for solo, 3 for others, 2 for assists, 1 for applications; half
+    /// of that, rounded up, on rivals, and for targets on all runtimes but locksley, rayon and
+    /// onetbb; 2 if quick]
     #[arg(long, value_name = "K")]
     repeats: Option<usize>,
-    /// For how long programs run side by side, in seconds; applications for at least [default: 3
-    /// and 1.5; 1 and 0.5 if quick]
+    /// For how many seconds rounds run side by side, and applications at least; rounds alone run as
+    /// long, but at most 1 s [default: 3, 1.5 and 1; 1, 0.5 and 0.4 if quick]
     #[arg(long, value_name = "S", value_parser = seconds)]
     secs: Option<Duration>,
     /// The folder with the programs of other runtimes, which peers/build makes
@@ -136,13 +142,13 @@ impl Experiment for Corun {
             .filter(|&others| others > DISTURBANCE)
             .map(|others| format!("Other programs used {others:.2} processors meanwhile."));
         let most = sections::most_useful(record).map(|most| {
-            format!("Useful, at most: {most:.2}, by a busy thread for each processor alone.")
+            format!("Useful is {most:.2} at most: with one busy thread for each processor, alone.")
         });
-        let definitions = "Slowdown: Tc/Ts - 1, how much longer a program takes beside others than \
-                           alone. Unfairness: the largest slowdown minus the smallest, in \
-                           percentage points. Speedup: the weighted speedup, the sum of Tb/Tc, \
-                           where Tb is the best time alone on any runtime; 1 is what the programs \
-                           reach one after the other.";
+        let definitions = "Of a program, Tc is the time beside the others, Ts the time alone on \
+                           the same runtime, and Tb the best time alone on any runtime. Slowdown: \
+                           Tc/Ts - 1. Unfairness: the largest slowdown minus the smallest, in \
+                           percentage points. Speedup: the weighted speedup, the sum of Tb/Tc; 1 \
+                           is what the programs reach one after the other.";
         let notes = [definitions.to_owned()].into_iter().chain(disturbance).chain(most);
         let of_part = |part, texts| sections::of_part(&found, part, texts);
         let rounds = "Small parallel rounds for a fixed time. Useful: the share of all processors' \

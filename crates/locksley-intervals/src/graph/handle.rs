@@ -64,7 +64,8 @@ impl fmt::Debug for Point<'_> {
     }
 }
 
-/// An interval that was created: a source of edges, and access to its result.
+/// A handle of an interval. Edges lead from the points of the interval, and [`get`](Self::get)
+/// borrows its result.
 ///
 /// A handle may be copied and used in other intervals of the same root. It cannot leave the root:
 /// ```compile_fail
@@ -122,14 +123,14 @@ impl<'g, T> Handle<'g, T> {
         self.end
     }
 
-    /// Returns the result of the body, in an interval that comes [after](crate::Builder::after) the
-    /// end of this one.
-    ///
-    /// The result exists there, and in all intervals that come later.
+    /// Returns the result of the body. `cx` is that of the calling interval, which must come
+    /// [after](crate::Builder::after) the end of this one.
     ///
     /// # Panics
-    /// If there is no result yet. In a [checked](crate::Root::checked) root also if nothing orders
-    /// the calling interval after the end of this one, whether it has occurred or not.
+    /// If the end of this interval has not occurred, or if the interval failed: it, or something
+    /// that its end depends on, panicked or was cancelled. In a [checked](crate::Root::checked)
+    /// root also if no edges order the calling interval after the end of this one, whether it has
+    /// occurred or not.
     ///
     /// # Examples
     /// ```
@@ -148,6 +149,8 @@ impl<'g, T> Handle<'g, T> {
     {
         let end = self.end.point;
         if cx.header().root().is_checked {
+            // `usize::MAX`: to be a child of that interval is not enough, since it may not have
+            // ended yet.
             // SAFETY: both are alive, and of one root.
             let is_ordered =
                 unsafe { order::is_ordered_after(cx.interval, end.interval(), usize::MAX) };
@@ -158,7 +161,8 @@ impl<'g, T> Handle<'g, T> {
         let outcome = unsafe { end.state() }.outcome();
         // The borrow ends with the body: so no result refers to another when the root drops them.
         let result = match outcome {
-            // SAFETY: as for the handle. The end has occurred, as an acquire load has shown.
+            // SAFETY: as for the handle. The acquire load in `outcome` read that the end has
+            // occurred, so the result was written before.
             Some(Outcome::Succeeded) => unsafe { interval::result_of(end.interval()) },
             _ => None,
         };

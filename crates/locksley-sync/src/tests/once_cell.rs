@@ -57,7 +57,7 @@ fn the_cell_agrees_with_its_oracle() {
                     assert_eq!(first.poll(), Poll::Ready(Err(())), "{number}");
                     order.store(WAIT, Ordering::Relaxed);
                 }
-                _ if !queue.is_empty() => assert_eq!(cell.set(7), Err(SetError::BeingMade(7))),
+                _ if !queue.is_empty() => assert_eq!(cell.set(7), Err(SetError::Initializing(7))),
                 _ => {}
             }
             // Only the first makes the value.

@@ -22,25 +22,25 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// What is allowed now. It may change while the process runs.
+    /// Reads what is allowed now. It may change while the process runs.
     ///
-    /// Quotas are those of the process's control group and of all that it lies in, of either
-    /// version, as far as they are mounted here.
+    /// The quota is the tightest of the process's control group and the ancestors of that group, in
+    /// all mounted hierarchies of cgroup v1 and v2.
     #[must_use]
     pub fn allowed() -> Self {
         let (quota, faults) = QuotaWatch::of_this_process().quota();
         Self { ids: affinity(), quota, faults }
     }
 
-    /// How many workers it takes to use all that is allowed: as many as there are
-    /// [`ids`](Self::ids), or the [`quota`](Self::quota) rounded up if that is less; at least 1.
-    /// One of them then has to rest from time to time.
+    /// The number of workers that use all that is allowed: the [`capacity`](Self::capacity) rounded
+    /// up, at least 1. If the capacity is not whole, one of them has to sleep for a part of the
+    /// time, so that the quota is not used up early.
     #[must_use]
     pub fn count(&self) -> usize {
         (self.capacity().ceil() as usize).max(1)
     }
 
-    /// How many processors' worth of time the process may use: as many as there are
+    /// The processor time that the process may use per second of real time: the number of
     /// [`ids`](Self::ids), or the [`quota`](Self::quota) if that is less.
     #[must_use]
     pub fn capacity(&self) -> f64 {
@@ -48,20 +48,21 @@ impl Processors {
         self.quota().map_or(all, |quota| quota.processors.min(all))
     }
 
-    /// The numbers of the processors in the process's affinity, in ascending order. Where the
-    /// system does not tell: as many numbers from 0 as the standard library counts processors.
+    /// The numbers of the processors in the process's affinity, in ascending order. If the system
+    /// does not report the affinity: the numbers from 0 up to, not including,
+    /// [`available_parallelism`](std::thread::available_parallelism).
     #[must_use]
     pub fn ids(&self) -> &[usize] {
         &self.ids
     }
 
-    /// How much processor time control groups allow; `None` where they set no limit.
+    /// The processor time that control groups allow; `None` if they set no limit.
     #[must_use]
     pub fn quota(&self) -> Option<&Quota> {
         self.quota.as_ref()
     }
 
-    /// What could not be read of control groups, and was taken as no limit.
+    /// The files of control groups that could not be read. Each was treated as no limit.
     #[must_use]
     pub fn faults(&self) -> &[LimitFault] {
         &self.faults

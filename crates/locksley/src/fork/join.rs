@@ -14,7 +14,7 @@ use crate::unwind::{self, Payload};
 /// call. On a thread that is no worker, both run in the [global pool](Pool::global).
 ///
 /// While the second task runs on another worker, the calling worker runs only tasks that it has
-/// forked. If there are none, the thread blocks, and a replacement worker takes its slot.
+/// forked. If there are none, the thread blocks, and a replacement works under the worker's index.
 ///
 /// # Panics
 /// If a task panics: with its payload, after both have ended. If both do: with that of the first.

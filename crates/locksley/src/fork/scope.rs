@@ -184,7 +184,7 @@ impl Pool {
     ///
     /// While it waits, a calling worker of this pool runs tasks of the scope. A calling worker of
     /// another pool runs only tasks of its own pool that no other worker may run ([`Spawn::At`],
-    /// broadcasts). If there are none, it blocks, and a replacement worker takes its slot there.
+    /// broadcasts). If there are none, it blocks, and a replacement works under its index there.
     /// Any other thread blocks.
     ///
     /// # Panics

@@ -24,21 +24,26 @@ use crate::scheduler::{Shared, Worker};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Spawn {
-    /// After the tasks that the calling worker has spawned with this option before.
+    /// In order: closures that one worker spawns with this option, all of them detached or in one
+    /// scope, begin in the order in which they were spawned.
     ///
-    /// Without it, a worker pops its newest task first, so its tasks usually begin in the opposite
-    /// order. (A thief takes the oldest in either case.) Tasks that begin in order may end in any
-    /// order. Tasks of different workers have no order.
+    /// Without it, a worker pops its newest task first. A thief takes the oldest in either case.
+    /// Closures that begin in order may end in any order. Those of different workers have no order.
+    ///
+    /// [Futures](Pool::spawn_future_with), and all tasks of other threads, go to the queue that all
+    /// workers share. They have no order with a worker's closures.
     Fifo,
     /// At this place of the pool: its workers take the task before other workers do.
     ///
-    /// It is a hint. A sleeping worker of the place is woken, within the limits of the pool's
-    /// [size](Pool::resize) and of its idle policy. If all workers of the place are busy for longer
-    /// than a moment, an idle worker of another place takes the task, and
-    /// [counts it](crate::stats::WorkerStats::out_of_place). Tasks for one place begin in the order
-    /// in which they were sent.
+    /// It is a hint. A task that a worker of the place itself spawns goes to that worker's own
+    /// deque. Any other task goes to the queue of the place, from which tasks are taken in order. A
+    /// sleeping worker of the place is woken, within the limits of the pool's
+    /// [size](Pool::resize) and of its idle policy. If no worker of the place takes the task for
+    /// about 0.1 ms, an idle worker of another place does, and
+    /// [counts it](crate::stats::WorkerStats::out_of_place).
     Near(usize),
-    /// On the worker with this index only, when its own deque is empty.
+    /// On the worker with this index only: usually when its own deque is empty, or while it waits
+    /// in a join or scope.
     ///
     /// Tasks from one thread for one worker begin in the order in which they were sent. They wait
     /// while that worker runs a task that blocks.
@@ -61,12 +66,14 @@ impl Spawn {
     }
 }
 
-/// Spawns a detached task in the calling worker's pool, or in the [global pool](Pool::global) on
-/// any other thread.
+/// Spawns a detached task in the calling worker's pool. If the calling thread is no worker, the
+/// task runs in the [global pool](Pool::global).
 ///
-/// A pool that is dropped finishes its tasks first. The global pool is never dropped: a task that
-/// has not ended when `main` returns is lost with the process. If the task panics, the payload goes
-/// to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
+/// A pool that is dropped finishes its detached closures first. If it is closed already, which only
+/// its exit hooks and borrowed threads can see, the task is dropped without running. The global
+/// pool is never dropped: a task that has not ended when `main` returns is lost with the process.
+/// If the task panics, the payload goes to the pool's
+/// [`panic_handler`](crate::PoolBuilder::panic_handler).
 ///
 /// # Examples
 /// ```
@@ -88,7 +95,8 @@ where
 /// [`spawn`] with an option.
 ///
 /// # Panics
-/// If the pool does not have the place or the worker that the option names.
+/// If the pool does not have the place or the worker that the option names; for [`Spawn::At`], also
+/// if the pool is closed.
 ///
 /// # Examples
 /// ```
@@ -121,10 +129,10 @@ where
 impl Pool {
     /// Spawns a detached task in this pool.
     ///
-    /// A worker of this pool pushes it to its own deque. Tasks of other threads are taken in the
-    /// order in which they were sent. With several workers, one that was taken later may begin
-    /// sooner. If the task panics, the payload goes to the
-    /// pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
+    /// A worker of this pool pushes it to its own deque. The tasks of other threads go to one
+    /// queue, and workers take them in that order. Two workers may begin the tasks that they have
+    /// taken in either order. If the task panics, the payload goes to the pool's
+    /// [`panic_handler`](crate::PoolBuilder::panic_handler).
     ///
     /// # Examples
     /// ```
@@ -196,11 +204,11 @@ where
 }
 
 impl Shared {
-    /// Makes a job available as the option says. The caller may be a worker of any pool. A worker
-    /// of this one uses its own FIFO for `Spawn::Fifo` instead.
+    /// Makes a job available as the option says. The caller may be a worker of any pool. For a
+    /// closure with `Spawn::Fifo`, a worker of this pool uses its own FIFO instead.
     pub(crate) fn send_with(&self, caller: Option<&Worker>, option: Spawn, job: NonNull<Job>) {
         match option {
-            // Jobs from other threads are ordered anyway.
+            // The injector is a FIFO.
             Spawn::Fifo => self.send(caller, job),
             Spawn::Near(place) => self.send_near(caller, place, job),
             Spawn::At(index) => self.send_to(caller, index, job),

@@ -16,12 +16,12 @@ use crate::scheduler::latch::Latch;
 
 /// The handle of a task, made by [`task::spawn`](crate::task::spawn).
 ///
-/// It is a future. Its output is the value of the task, or a [`JoinError`]. To poll it again
-/// after that panics.
+/// It is a future. Its output is the value of the task, or a [`JoinError`]. A poll after it was
+/// ready panics.
 ///
-/// A dropped handle detaches the task, which goes on. If it panics, or has panicked, the payload
-/// goes to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler). What it returns is
-/// dropped.
+/// Dropping the handle detaches the task, which continues. Its value is then dropped. If the task
+/// panics, or has panicked, the payload goes to the pool's
+/// [`panic_handler`](crate::PoolBuilder::panic_handler).
 ///
 /// # Examples
 /// ```
@@ -107,16 +107,18 @@ impl<T> JoinHandle<T> {
 
     /// Waits for the task, from code that is not `async`.
     ///
-    /// A worker first runs the task itself, if it is the newest in its deque. Then the thread
-    /// blocks, and a replacement worker takes its slot. Any other thread blocks. A task that joins
-    /// itself, or a task that waits for the calling one, waits for ever.
+    /// If the task is the newest in the deque of the calling worker, the worker runs it. Otherwise,
+    /// or if the task then waits, the thread blocks, and a replacement works under the worker's
+    /// index. The thread still runs tasks that no other worker may run. See the guide,
+    /// `docs/guide/waits.md`, for the limit of replacements. A thread that is no worker blocks. A
+    /// task that joins itself, or a task that waits for the calling one, waits for ever.
     ///
     /// # Errors
     /// [`JoinError`], if the task panicked or was cancelled.
     ///
     /// # Panics
-    /// If a poll of the handle has taken the outcome. In a child process made by `fork`, if the
-    /// task is one of the parent that had not finished.
+    /// If a poll of the handle was ready before. In a child process made by `fork(2)`, if the task
+    /// belongs to the parent and had not finished there.
     ///
     /// # Examples
     /// ```
@@ -134,24 +136,26 @@ impl<T> JoinHandle<T> {
     fn wait(&self, task: NonNull<Header>, current: Option<&Worker>) {
         self.header().expect(TAKEN).assert_same_process();
         let latch = Latch::new(current, None);
-        // SAFETY: the latch outlives the wait. The run that finishes the task wakes the waker once.
-        // A waker that is not left is only dropped.
+        // SAFETY: a registered waker is woken once, by value, by the run that finishes the task.
+        // The wait below returns only after that, and then the waker is gone. A waker that is not
+        // registered is dropped before the latch. Neither is cloned.
         let waker = unsafe { waker_of(&latch) };
-        if self.leave_waker(|_| waker).is_ok() {
+        if self.register_waker(|_| waker).is_ok() {
             latch.wait_with(|event| {
-                let worker = current.expect("a thread's latch waits by itself");
+                let worker = current.expect("only the latch of a worker calls this");
                 worker.wait_for_task(event, task.cast());
             });
         }
     }
 
-    /// Leaves a waker for the run that finishes the task. `waker` makes it from the previous one.
-    fn leave_waker(&self, waker: impl FnOnce(Option<Waker>) -> Waker) -> Result<(), Finished> {
+    /// Registers a waker, which the run that finishes the task wakes. `waker` makes it from the one
+    /// that was registered before.
+    fn register_waker(&self, waker: impl FnOnce(Option<Waker>) -> Waker) -> Result<(), Finished> {
         let header = self.header().expect(TAKEN);
         let waker = waker(self.take_waker()?);
         // SAFETY: this is the handle, and no awaiter is set.
         let place = unsafe { header.awaiter() };
-        // SAFETY: the handle's, and nothing that would have to be dropped is there.
+        // SAFETY: the place is the handle's, and holds no waker that would have to be dropped.
         unsafe { place.write(waker) };
         header.state.set_awaiter().inspect_err(|_| {
             // SAFETY: just written, and not handed over.
@@ -159,7 +163,7 @@ impl<T> JoinHandle<T> {
         })
     }
 
-    /// Takes the waker back that was left last.
+    /// Takes back the waker that is registered.
     fn take_waker(&self) -> Result<Option<Waker>, Finished> {
         let header = self.header().expect(TAKEN);
         let has_waker = header.state.unset_awaiter()?;
@@ -183,6 +187,7 @@ impl<T> JoinHandle<T> {
 
     /// What a task that has finished returned.
     pub(crate) fn take(&mut self) -> Result<T, JoinError> {
+        // For an observer: what the caller does next comes after the end of the task.
         self.header().expect(TAKEN).follow_causes();
         self.take_outcome().into_result()
     }
@@ -199,11 +204,11 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Ready(self.take());
         }
         header.assert_same_process();
-        let left = self.leave_waker(|before| match before {
+        let registered = self.register_waker(|before| match before {
             Some(before) if before.will_wake(context.waker()) => before,
             _ => context.waker().clone(),
         });
-        match left {
+        match registered {
             Ok(()) => Poll::Pending,
             Err(Finished) => Poll::Ready(self.take()),
         }

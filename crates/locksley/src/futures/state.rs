@@ -7,7 +7,7 @@
 //! | 2 | `FINISHED` | the run, when the outcome is there | - |
 //! | 3 | `CANCELLED` | a cancellation | - |
 //! | 4 | `HANDLE` | spawning | the handle, if it is dropped before the end |
-//! | 5 | `AWAITER` | the handle, when it has left a waker | the handle, before the end |
+//! | 5 | `AWAITER` | the handle, when it has registered a waker | the handle, before the end |
 //! | 6.. | references | the pool's, the handle's, one for each waker | |
 //!
 //! *Scheduled and not running*: the task's word is in one queue, or one thread is about to put it
@@ -153,7 +153,7 @@ impl State {
         self.0.load(Ordering::Acquire) & FINISHED != 0
     }
 
-    /// The handle has left a waker for the run that finishes. None was there.
+    /// The handle has registered a waker for the run that finishes. None was registered before.
     pub(super) fn set_awaiter(&self) -> Result<(), Finished> {
         self.unless_finished(|now| now | AWAITER).map(drop)
     }

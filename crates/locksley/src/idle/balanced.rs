@@ -105,7 +105,7 @@ impl IdlePolicy for Balanced {
         let now = Instant::now();
         Box::new(BalancedThief {
             worker,
-            steals: 0,
+            attempts: 0,
             attempted: now,
             pulled: now,
             moved: now,
@@ -129,8 +129,8 @@ impl IdlePolicy for Balanced {
 #[derive(Debug)]
 struct BalancedThief {
     worker: usize,
-    /// The steal counter of BWS: the number of failed steals.
-    steals: u32,
+    /// The steal counter of BWS: the attempts in a row, including the next one.
+    attempts: u32,
     attempted: Instant,
     pulled: Instant,
     moved: Instant,
@@ -140,33 +140,34 @@ struct BalancedThief {
 impl Thief for BalancedThief {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
         if context.failures == 0 {
-            self.steals = 0;
+            self.attempts = 0;
         }
         if context.workers == 1 || context.is_over_limit() {
             return Move::Sleep;
         }
-        self.steals += 1;
-        if self.steals <= UNPACED_ATTEMPTS.min(self.common.sleep_threshold) {
+        self.attempts += 1;
+        if self.attempts <= UNPACED_ATTEMPTS.min(self.common.sleep_threshold) {
             return Move::Search;
         }
         let now = self.pause();
-        if self.steals.is_multiple_of(CHECK_VICTIM_AFTER) {
+        if self.attempts.is_multiple_of(CHECK_VICTIM_AFTER) {
             self.common.contention.poll(now, context);
             let help = context.victim.and_then(|victim| self.help(victim, now, context));
             if let Some(help) = help {
                 return help;
             }
-            if self.steals.is_multiple_of(YIELD_AFTER) && self.common.contention.is_machine_quiet()
+            if self.attempts.is_multiple_of(YIELD_AFTER)
+                && self.common.contention.is_machine_quiet()
             {
                 return Move::Yield;
             }
         }
-        if self.steals > self.current_threshold() {
+        if self.attempts > self.current_threshold() {
             // To stay awake costs less than to sleep and wake another worker.
             if !self.common.pending_wakeups.take(self.worker) {
                 return Move::Sleep;
             }
-            self.steals = 0;
+            self.attempts = 0;
         }
         Move::Search
     }
@@ -206,7 +207,7 @@ impl BalancedThief {
         let pending_wakeups = &self.common.pending_wakeups;
         match context.activity(victim) {
             Activity::Works => {
-                pending_wakeups.pass_on(victim, self.worker);
+                pending_wakeups.take_over(self.worker, victim);
                 self.give_way(victim, now, context)
             }
             Activity::Sleeps => pending_wakeups.take(self.worker).then_some(Move::Wake(victim)),

@@ -11,8 +11,9 @@ use crate::os::Standing;
 ///
 /// A thief sleeps after a number of failed steals, and has two sleepers woken after a successful
 /// one. The paper's kernel extension is replaced by what an unmodified kernel offers
-/// ([`Assists`](crate::os::Assists)). There is no watchdog, because the pool's sleep protocol loses
-/// no wake-up. Use it to compare with [`Balanced`](super::Balanced), which adds to it.
+/// ([`Assists`](crate::os::Assists)). The paper also has a watchdog, a thief that never sleeps and
+/// so notices new work. The pool's sleep protocol loses no wake-up, so there is none here. Use this
+/// policy to compare with [`Balanced`](super::Balanced), which adds to it.
 ///
 /// Source: Ding, Wang, Gibbons and Zhang, "BWS: Balanced Work Stealing for Time-Sharing
 /// Multicores", EuroSys 2012, section 3.2.
@@ -32,8 +33,8 @@ pub struct Bws {
 }
 
 impl Bws {
-    /// Sets the number of failed steals in a row after which a thief sleeps. A thief with a pending
-    /// wake-up request starts to count again instead.
+    /// Sets the threshold. A thief sleeps after `sleep_threshold` + 1 failed steals in a row. If it
+    /// has a pending wake-up request then, it takes that instead, and counts from 0 again.
     #[must_use]
     pub fn with_threshold(sleep_threshold: u32) -> Self {
         Self { sleep_threshold, pending_wakeups: Arc::default() }
@@ -58,7 +59,7 @@ impl IdlePolicy for Bws {
         Box::new(BwsThief {
             worker,
             sleep_threshold: self.sleep_threshold,
-            steals: 0,
+            failed_steals: 0,
             pending_wakeups,
         })
     }
@@ -68,20 +69,21 @@ impl IdlePolicy for Bws {
 struct BwsThief {
     worker: usize,
     sleep_threshold: u32,
-    /// The paper's steal counter: the number of failed steals.
-    steals: u32,
+    /// The paper's steal counter.
+    failed_steals: u32,
     pending_wakeups: Arc<PendingWakeups>,
 }
 
 impl Thief for BwsThief {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        // The first attempt of a search has no victim yet. A lone worker never has one, and sleeps.
         let Some(victim) = context.victim.filter(|_| context.failures > 0) else {
-            self.steals = 0;
+            self.failed_steals = 0;
             return if context.workers > 1 { Move::Search } else { Move::Sleep };
         };
-        self.steals += 1;
-        if self.steals > self.sleep_threshold {
-            self.steals = 0;
+        self.failed_steals += 1;
+        if self.failed_steals > self.sleep_threshold {
+            self.failed_steals = 0;
             if !self.pending_wakeups.take(self.worker) {
                 return Move::Sleep;
             }
@@ -89,7 +91,7 @@ impl Thief for BwsThief {
         match context.activity(victim) {
             Activity::Works => match context.standing(victim) {
                 Standing::WaitsHere | Standing::WaitsElsewhere => return Move::HandOver(victim),
-                _ => self.pending_wakeups.pass_on(victim, self.worker),
+                _ => self.pending_wakeups.take_over(self.worker, victim),
             },
             Activity::Sleeps if self.pending_wakeups.take(self.worker) => {
                 return Move::Wake(victim);

@@ -43,10 +43,10 @@ impl PendingWakeups {
         })
     }
 
-    /// Moves one request from `giver` to `taker`, if there is one.
-    pub(super) fn pass_on(&self, giver: usize, taker: usize) {
-        if self.take(giver) {
-            self.add(taker, 1);
+    /// Moves one request of `victim`, if there is one, to `thief`.
+    pub(super) fn take_over(&self, thief: usize, victim: usize) {
+        if self.take(victim) {
+            self.add(thief, 1);
         }
     }
 }
@@ -56,14 +56,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_passed_on_and_taken_once() {
+    fn a_request_is_taken_over_and_taken_once() {
         let pending_wakeups = PendingWakeups::default();
         pending_wakeups.prepare(2);
         pending_wakeups.add(0, 2);
-        pending_wakeups.pass_on(0, 1);
+        pending_wakeups.take_over(1, 0);
         assert!(pending_wakeups.take(1) && !pending_wakeups.take(1));
-        pending_wakeups.pass_on(1, 0);
-        assert!(pending_wakeups.take(0) && !pending_wakeups.take(0), "there was none to pass on");
+        pending_wakeups.take_over(0, 1);
+        assert!(pending_wakeups.take(0) && !pending_wakeups.take(0), "there was none to take over");
     }
 
     #[test]

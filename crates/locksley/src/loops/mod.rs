@@ -5,9 +5,9 @@
 //! another worker can steal the other. A part that is not divided further is a *leaf*, whose items
 //! run one after the other on one worker.
 //!
-//! The loop chooses the size of leaves, whether an item takes a nanosecond or a second. A leaf
-//! takes about 5 µs, judged by the time of earlier leaves, and has at least one item. Thieves can
-//! take all items that have not begun, except for those of a leaf that runs.
+//! The loop measures the time of leaves, and chooses the size of later ones so that a leaf takes
+//! about 5 µs. A leaf has at least one item, however long that takes. Other workers can steal all
+//! items except those of leaves that have begun.
 //!
 //! For chains of adaptors (`filter`, `zip`, ...) use rayon's parallel iterators. A `[patch]` in
 //! `Cargo.toml` makes them run on Locksley's workers: see the guide, `docs/guide/rayon.md`.
@@ -51,17 +51,18 @@ use token::Token;
 ///
 /// | option | effect | default |
 /// |---|---|---|
-/// | [`chunks(n)`](Par::chunks) | the body gets up to `n` neighbouring items at once | one item |
+/// | [`chunks(n)`](Par::chunks) | the body gets up to `n` adjacent items at once | one item |
 /// | [`grain(n)`](Par::grain) | leaves have at most `n` items | about 5 µs a leaf |
 /// | [`cancel(&token)`](Par::cancel) | stops when the token is cancelled | runs to its end |
 /// | [`place(p)`](Par::place) | workers of place `p` are preferred | all workers are equal |
-/// | [`by_place()`](Par::by_place) | each place prefers the same items every time | no preference |
+/// | [`by_place()`](Par::by_place) | each place gets the same items every time | no preference |
 ///
 /// # Panics
-/// If a body panics: with its payload, after all leaves have ended. The rest of that leaf is
-/// skipped, and all other leaves still run. If several leaves panic: with the payload of the one
-/// with the first items, or, with [`by_place`](Par::by_place), of any. Also if the global pool is
-/// needed and cannot be built.
+/// The loop panics if a body panics, with the payload of that panic. The other items of that leaf
+/// are skipped. All other leaves still run, and the loop panics after the last of them. If several
+/// leaves panic, the payload is that of the leaf with the first items; with
+/// [`by_place`](Par::by_place), it is that of any. The loop also panics if it needs the global pool
+/// and that cannot be built.
 ///
 /// # Examples
 /// ```
@@ -85,7 +86,8 @@ pub fn par<I: IntoParts>(items: I) -> Par<I::Parts> {
 
 /// A parallel loop that has not begun. Made by [`par`].
 ///
-/// It divides a `P`. `T` is `()`, or a reference to the [token](Par::cancel) that stops it.
+/// `P` is the sequence that it divides: see [`Parts`]. `T` is `()`, or a reference to the
+/// [token](Par::cancel) that stops it.
 #[must_use = "`for_each`, `map` or `reduce` runs the loop"]
 #[derive(Debug)]
 pub struct Par<P, T = ()> {
@@ -94,7 +96,7 @@ pub struct Par<P, T = ()> {
 }
 
 impl<P: Parts, T: Token> Par<P, T> {
-    /// Gives the body up to `size` neighbouring items at once: a range for a range, a slice for a
+    /// Gives the body up to `size` adjacent items at once: a range for a range, a slice for a
     /// slice. Only the last chunk may be shorter.
     ///
     /// An item of the loop is then a chunk. A [`grain`](Self::grain) is a number of chunks, whether
@@ -145,8 +147,9 @@ impl<P: Parts, T: Token> Par<P, T> {
 
     /// Stops the loop once `token` is cancelled: it divides no more, and begins no leaf.
     ///
-    /// Leaves that have begun run to their ends: they take about 5 µs, or as long as a single item.
-    /// To stop a longer item, its body [checks](Cancellation::check) the token.
+    /// Leaves that have begun run to their ends. A leaf takes about 5 µs, or as long as one item;
+    /// with [`grain(n)`](Self::grain), as long as up to `n` items. To stop earlier, the body
+    /// [checks](Cancellation::check) the token.
     ///
     /// # Errors
     /// `for_each`, `map` and `reduce` then return a [`Result`]. It is an error,
@@ -187,16 +190,17 @@ impl<P: Parts, T: Token> Par<P, T> {
         self
     }
 
-    /// Prefers for each item the workers of the same [place](crate::PoolBuilder::places) every
-    /// time. Each place gets adjacent items, in proportion to its workers.
+    /// Divides the items among the [places](crate::PoolBuilder::places) of the pool, in the same
+    /// way every time. A place gets a block of adjacent items, in proportion to its workers. Idle
+    /// workers of other places help.
     ///
-    /// Use it for repeated loops over the same data. A place then finds its items in its cache,
-    /// where the last loop over the same number of items has left them. The kernel puts new memory
-    /// near the thread that writes it first, so the first loop that writes the data puts it near
-    /// the workers that use it later. Idle workers of other places help.
+    /// Use it for repeated loops over the same data. If the number of items is the same, a place
+    /// gets the same items as in the last loop, and may still have them in its cache. The kernel
+    /// puts new memory on the NUMA node of the thread that writes it first. So write the data first
+    /// in a loop by place, too.
     ///
-    /// With a [`grain`](Self::grain) the leaves are the same as without places. A leaf in two
-    /// shares belongs to the place of its first item.
+    /// With a [`grain`](Self::grain) the leaves are the same as without places. If the items of a
+    /// leaf belong to several places, the leaf prefers the place of its first item.
     ///
     /// # Examples
     /// ```
@@ -253,11 +257,14 @@ impl<P: Parts, T: Token> Par<P, T> {
     }
 
     /// Folds all items into one value. Each leaf begins with `identity()` and folds its items in
-    /// order; `combine` unites neighbouring leaves. Without items, the result is `identity()`.
+    /// order; `combine` combines the values of adjacent parts. Without items, the result is
+    /// `identity()`.
     ///
-    /// If `combine` is associative and `identity` is neutral, the result is that of the serial
-    /// loop. The addition of floats is not associative: its result depends on how the loop was
-    /// divided, which is the same every time only with a [`grain`](Self::grain).
+    /// The result is that of the serial loop on three conditions: `combine` is associative;
+    /// `identity()` is its neutral element; and `fold(a, x)` equals
+    /// `combine(a, fold(identity(), x))`. The addition of floats is not associative: its result
+    /// depends on how the loop was divided. Only with a [`grain`](Self::grain) is that the same
+    /// every time.
     ///
     /// # Errors
     /// [`Cancelled`](crate::Cancelled), only with a [token](Self::cancel).

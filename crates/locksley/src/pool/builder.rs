@@ -294,15 +294,15 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets the largest number of replacement workers: threads that take the slots of workers which
-    /// wait or are in a [blocking call](crate::blocking()).
+    /// Sets the largest number of replacements: threads that run tasks under the index of a worker
+    /// which waits or is in a [blocking call](crate::blocking()).
     ///
     /// Default: 256, or the number of workers if that is larger. A replacement's thread starts at
     /// its first use and lives as long as the pool.
     ///
-    /// At the limit, a worker that waits parks, and no thread takes its slot. If all threads of the
-    /// pool wait, the last one runs any ready task on top of the frame that waits, unless that
-    /// frame is in [`block_on`](crate::block_on).
+    /// At the limit, a worker that waits parks without a replacement. If all threads of the pool
+    /// wait, the last one runs any ready task on top of the frame that waits, unless that frame is
+    /// in [`block_on`](crate::block_on).
     ///
     /// # Examples
     /// ```

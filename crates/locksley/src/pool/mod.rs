@@ -249,9 +249,10 @@ impl Pool {
     /// Runs `task` on a worker of this pool and returns its result.
     ///
     /// On a worker of this pool, the task runs at once, on that worker. Any other thread blocks
-    /// until the task has run. If the thread is a worker of another pool, a replacement worker
-    /// takes its slot there during the wait. The workers take tasks of other threads in the order
-    /// in which they were sent. With several workers, one that was taken later may begin sooner.
+    /// until the task has run. If the thread is a worker of another pool, a replacement works under
+    /// its index there during the wait. The tasks of other threads go to one queue, and workers
+    /// take them in that order. Two workers may begin the tasks that they have taken in either
+    /// order.
     ///
     /// # Panics
     /// If the task panics, with its payload.
@@ -344,8 +345,8 @@ impl Drop for Pool {
     }
 }
 
-/// Joins the threads as a worker of another pool waits: its slot goes to a replacement, since the
-/// pool's last tasks may need a worker there.
+/// Joins the threads as a worker of another pool waits: a replacement works under its index, since
+/// the pool's last tasks may need a worker there.
 fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
     let latch = Latch::new(Some(foreign), None);
     let threads = Mutex::new(threads);

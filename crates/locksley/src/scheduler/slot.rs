@@ -13,12 +13,13 @@ use crate::scheduler::worker::Parker;
 use crate::stats::{Counters, Ledger, WorkerStats};
 
 /// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
+/// A replacement has a slot of its own, and works under the index of the worker that it replaces.
 pub(crate) struct Slot {
     pub(crate) deque: SharedDeque<Job>,
     pub(crate) pinned_queue: Arc<PinnedQueue<Job>>,
     /// Ready tasks for this worker. Other workers take them, too.
     pub(crate) inbox: Inbox<Job>,
-    /// Where the thread blocks while a replacement takes the slot.
+    /// Where the thread blocks while a replacement works under its index.
     pub(crate) parker: Parker,
     /// Detached tasks of this worker that begin in the order in which they were spawned.
     pub(crate) fifo: JobFifo,
@@ -28,18 +29,23 @@ pub(crate) struct Slot {
     activity: CachePadded<AtomicU8>,
     /// The number of searches begun. The deque is empty when a search begins.
     searches: AtomicU32,
-    /// High half: the value of `searches` for which the low half holds. Low half: the number of
-    /// timed parks for which sentinels leave the oldest task in the deque to its owner.
+    /// Low half: a sentinel steals from a deque that is in use only after the oldest task has lain
+    /// there for this many timed parks. High half: the value of `searches` when that was set; after
+    /// the next search it no longer holds.
     patience: AtomicU64,
-    /// The stolen fork that the worker runs, if all tasks in its deque belong to that fork. Not
-    /// part of the protocol that decides which worker runs a job.
+    /// The stolen fork that the worker runs; null if it runs another task, or if its deque held
+    /// tasks when the fork began. A hint: jobs are taken by the deque's protocol alone.
     running: CachePadded<AtomicPtr<Job>>,
-    /// High half: the number of tasks that the worker pushed to run next. Low half: the deque index
-    /// of the last of them.
+    /// The last task that the worker pushed to run next. Low half: its index in the deque. High
+    /// half: how many there were, which tells it from an earlier one with the same index.
     next: CachePadded<AtomicU64>,
+    /// The processor time of the thread.
     pub(crate) clock: OnceLock<ThreadClock>,
+    /// How long the thread was ready and did not run.
     pub(crate) delay: OnceLock<ThreadDelay>,
+    /// The processors that the thread may run on.
     pub(crate) affinity: OnceLock<ThreadAffinity>,
+    /// Where the thread is: on which processor, and whether it runs, waits for it or blocks.
     watch: OnceLock<ThreadWatch>,
     /// Where the worker's time goes.
     ledger: CachePadded<Ledger>,
@@ -67,7 +73,7 @@ impl Slot {
         }
     }
 
-    /// Begins to account for the time of the worker. Called on its own thread.
+    /// Begins to account for the time of the worker. It calls this on its own thread.
     pub(crate) fn start_clock(&self) {
         self.clock.get_or_init(ThreadClock::of_this_thread);
         self.delay.get_or_init(ThreadDelay::of_this_thread);
@@ -82,7 +88,8 @@ impl Slot {
         self.watch.get_or_init(|| ThreadWatch::with_assists(assists));
     }
 
-    /// Undoes [`attach_thread`](Self::attach_thread). Called on the worker's thread before it ends.
+    /// Stops accounting for time, and lets no other worker observe the thread any more. The clock,
+    /// delay and affinity stay. The worker calls this on its own thread before the thread ends.
     pub(crate) fn detach_thread(&self) {
         self.ledger.end();
         if let Some(watch) = self.watch.get() {
@@ -138,21 +145,21 @@ impl Slot {
         self.searches.load(Ordering::Relaxed)
     }
 
-    /// The number of timed parks for which sentinels leave the oldest task in the deque to its
-    /// owner, if one has set it since the last search began.
+    /// The number of timed parks after which a sentinel steals the oldest task of a deque that is
+    /// in use. `None` if no sentinel has set it since the worker's last search began.
     pub(crate) fn patience(&self) -> Option<u32> {
         // Relaxed: not part of any protocol.
         let patience = self.patience.load(Ordering::Relaxed);
         ((patience >> 32) as u32 == self.searches() && patience != 0).then_some(patience as u32)
     }
 
-    /// Sets the [`patience`](Self::patience) of sentinels until the worker begins to search.
+    /// Sets the [`patience`](Self::patience). It holds until the worker begins to search.
     pub(crate) fn set_patience(&self, timed_parks: u32) {
         let patience = u64::from(self.searches()) << 32 | u64::from(timed_parks);
         self.patience.store(patience, Ordering::Relaxed);
     }
 
-    /// Publishes which stolen fork the worker runs; null for none.
+    /// Publishes the stolen fork that the worker runs, or null: see the field `running`.
     pub(crate) fn set_running(&self, job: *mut Job) {
         // Relaxed: a later push publishes it together with what is pushed.
         self.running.store(job, Ordering::Relaxed);
@@ -193,7 +200,7 @@ impl Slot {
         self.watch.get()?.processor()
     }
 
-    /// Where the worker's thread is, as seen from processor `here`.
+    /// Whether the worker's thread runs, waits for processor `here` or another one, or blocks.
     pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
         self.watch.get().map_or(Standing::Unknown, |watch| watch.standing(here))
     }
@@ -203,8 +210,9 @@ impl Slot {
         self.watch.get()?.switches()
     }
 
-    /// Moves the worker's waiting thread to processor `here` if `is_unrestricted` still holds.
-    /// Returns true if it was moved.
+    /// Moves the worker's thread, if it waits for another processor, to processor `here`. Its
+    /// affinity is the same afterwards. Does nothing if `is_unrestricted`, which is called after
+    /// the affinity was read, returns false. Returns true if the thread was moved.
     pub(crate) fn pull(&self, here: usize, is_unrestricted: impl FnOnce() -> bool) -> bool {
         self.watch.get().is_some_and(|watch| watch.pull(here, is_unrestricted))
     }

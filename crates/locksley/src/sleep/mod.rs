@@ -1,8 +1,13 @@
 //! How workers sleep and are woken: announce, look again, park. No wake-up is lost.
 //!
-//! This module blocks and wakes threads; `idle` decides when. The README beside this file has the
-//! states, the protocol and the argument. Nothing here takes a lock, and a thread that is suspended
-//! at any step leaves the others able to wake each other.
+//! This module blocks and wakes threads; `idle` decides when. Terms:
+//! - The **limit** is the number of workers that pushes may keep awake.
+//! - The **sentinel** is one sleeping worker that parks with a timeout. It then takes tasks that no
+//!   worker has touched, since the awake workers may be blocked.
+//! - A **spare** worker is one over the limit or the size.
+//!
+//! The README beside this file has the states, the protocol and the argument. Nothing here takes a
+//! lock. A thread that is suspended at any step leaves the others able to wake each other.
 
 mod counters;
 pub(crate) mod limit;
@@ -42,16 +47,18 @@ pub(crate) struct Sleep {
     limits: Limits,
 }
 
-/// What a worker that falls asleep leaves to other workers.
+/// The role of a sleeping worker: which tasks it leaves to others, and whether it parks with a
+/// timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SleepRole {
-    /// Nothing: it looks at everything before it parks.
+    /// Leaves nothing: it looks at all queues before it parks.
     Ordinary,
-    /// It is over the limit, and leaves pushed tasks to the sentinel.
+    /// Over the limit: leaves pushed tasks to the sentinel.
     Spare,
-    /// It is the sentinel, and parks with a timeout.
+    /// Over the limit, and the sentinel: leaves pushed tasks to itself, until its timeout.
     Sentinel,
-    /// Nothing, but it parks with a timeout, as the sentinel for when the limit is reached again.
+    /// Within the limit: leaves nothing, but parks with a timeout. It is the sentinel if the limit
+    /// is reached again.
     ReserveSentinel,
 }
 
@@ -66,11 +73,11 @@ impl SleepRole {
 pub(crate) enum SleepOutcome {
     /// The worker did not park: there was a reason to stay awake.
     StayedAwake,
-    /// The worker was woken.
+    /// The park without a timeout returned: the worker was notified, or spuriously.
     Woken,
-    /// The worker was woken while it was the sentinel.
+    /// The sentinel's park returned, and the worker was notified.
     SentinelWoken,
-    /// The worker was the sentinel, and its timeout has passed.
+    /// The sentinel's park returned without a notification: after its timeout, or spuriously.
     SentinelTimedOut,
 }
 
@@ -87,9 +94,12 @@ impl Sleep {
         Self::with_slots(workers, workers, 0, limit, usize::MAX)
     }
 
-    /// For a pool of `workers` workers, the first of which are `borrowed_threads`, and replacements
-    /// up to a total of `slots`. The limit is for all workers; `allowed` is for all but the
-    /// borrowed threads.
+    /// The protocol of a pool that has just started:
+    /// - `workers`: the number of workers.
+    /// - `slots`: the number of workers and replacements.
+    /// - `borrowed_threads`: how many of the first workers run on threads of the program.
+    /// - `limit`: the limit for pushes. It includes borrowed threads.
+    /// - `allowed`: the number of workers that the process is allowed, without borrowed threads.
     pub(crate) fn with_slots(
         workers: usize,
         slots: usize,
@@ -108,7 +118,8 @@ impl Sleep {
         }
     }
 
-    /// Has workers wake others on idle processors other than their own, of so many.
+    /// Enables wake-up affinity, for workers that may run on all of so many `processors`: a pusher
+    /// that wakes a worker keeps it off its own processor if another one is idle.
     pub(crate) fn with_wake_affinities(self, processors: usize) -> Self {
         let wake_affinities =
             self.parkers.iter().map(|_| CachePadded::new(WakeAffinity::new())).collect();
@@ -125,27 +136,27 @@ impl Sleep {
         self.counters.begin_search();
     }
 
-    /// Ends the search of the calling worker, whether or not it found a task. If no other worker
-    /// searches, a sleeper must be woken for pushes, and `is_work_left` returns true, it wakes one:
-    /// pushes relied on this worker while it searched.
+    /// Ends the search of the calling worker, whether or not it found a task. While it searched,
+    /// pushes woke no sleeper. So if it was the last that searched, it calls `is_work_left`, and
+    /// wakes a sleeper if that returns true and the limit permits.
     pub(crate) fn end_search(&self, wake_token: &WakeToken, is_work_left: impl FnOnce() -> bool) {
         let snapshot = self.counters.end_search();
         if self.needs_thief(snapshot) {
-            // Pairs with the fence in `notify_pushed`: the task of a push that still counted on
-            // this worker is seen here.
+            // Pairs with the fence in `notify_pushed`. If the push read counters in which this
+            // worker still searched, `is_work_left` sees its task.
             fence(Ordering::SeqCst);
             if is_work_left() {
-                // By this snapshot, which has a sleeper. A later one may have none: the token would
-                // then record a wake-up that does not come.
+                // With this snapshot, which counts a sleeper. With a later one that counts none,
+                // the token would record a wake-up that does not happen.
                 self.wake_unless_under_way(snapshot, wake_token, &wake_token.neighbours());
             }
         }
     }
 
     /// Has the calling worker, which searches, sleep until it is woken. If it is over the limit and
-    /// there is no sentinel, it sleeps as the sentinel. `in_reserve` lets it do so within the
-    /// limit, too: then no worker has to be woken for that when the limit is reached again. The
-    /// worker searches when this returns.
+    /// there is no sentinel, it becomes the sentinel. With `in_reserve`, it also does so within the
+    /// limit: then there is one already when the limit is reached again. The worker searches when
+    /// this returns. That may be early, as a park may return spuriously.
     ///
     /// Before it parks, it calls `look_again` with its role, and stays awake if that returns true.
     /// `look_again` looks at everything that the role does not leave to others. It does so even

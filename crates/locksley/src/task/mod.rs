@@ -31,12 +31,13 @@ use crate::pool::Pool;
 pub use crate::scheduler::placement::Placement;
 use crate::scheduler::{Shared, Worker};
 
-/// Runs a future as a task: in the calling worker's pool, or in the [global pool](Pool::global) on
-/// any other thread.
+/// Runs a future as a task of the calling worker's pool. If the calling thread is no worker, the
+/// task runs in the [global pool](Pool::global).
 ///
-/// The task begins even if the handle is never polled, and dropping the handle detaches it. A
-/// waiting task does not keep its pool alive: when the pool is dropped, the task is cancelled.
-/// [`Pool::spawn_future_with`] has options.
+/// The task begins even if the handle is never polled, and dropping the handle detaches it. A pool
+/// that is dropped finishes its detached closures, and then cancels all its unfinished futures. If
+/// the pool is closed already, the task is cancelled at once. [`Pool::spawn_future_with`] has
+/// options.
 ///
 /// # Panics
 /// If the global pool is needed and cannot be built. A panic of the future is an error of the
@@ -62,7 +63,8 @@ use crate::scheduler::{Shared, Worker};
 /// A task may change threads at each `await`, and may outlive the function that spawns it. So the
 /// compiler refuses:
 ///
-/// - a future that keeps a value that is not `Send`, or its [`Worker`], across an `await`;
+/// - a future that keeps a value that is not `Send` across an `await`;
+/// - a future that captures a `&`[`Worker`];
 /// - a future or an output that is not `Send`;
 /// - a future that borrows: use [`Scope::spawn_future`](crate::Scope::spawn_future) for that.
 ///
@@ -76,7 +78,7 @@ use crate::scheduler::{Shared, Worker};
 ///     println!("{here}");
 /// });
 /// ```
-/// Between two of them, it is accepted:
+/// A value that is dropped before the next `await` is accepted:
 /// ```
 /// use std::rc::Rc;
 ///
@@ -87,8 +89,8 @@ use crate::scheduler::{Shared, Worker};
 /// ```
 /// A future that is not `Send`:
 /// ```compile_fail,E0277
-/// struct Here(*const u8);
-/// impl Future for Here {
+/// struct NotSend(*const u8);
+/// impl Future for NotSend {
 ///     type Output = ();
 ///     fn poll(
 ///         self: std::pin::Pin<&mut Self>,
@@ -97,12 +99,12 @@ use crate::scheduler::{Shared, Worker};
 ///         std::task::Poll::Ready(())
 ///     }
 /// }
-/// locksley::task::spawn(Here(std::ptr::null()));
+/// locksley::task::spawn(NotSend(std::ptr::null()));
 /// ```
 /// An output that is not `Send`:
 /// ```compile_fail,E0277
-/// struct Here;
-/// impl Future for Here {
+/// struct OutputNotSend;
+/// impl Future for OutputNotSend {
 ///     type Output = std::rc::Rc<u8>;
 ///     fn poll(
 ///         self: std::pin::Pin<&mut Self>,
@@ -111,9 +113,9 @@ use crate::scheduler::{Shared, Worker};
 ///         std::task::Poll::Ready(std::rc::Rc::new(1))
 ///     }
 /// }
-/// locksley::task::spawn(Here);
+/// locksley::task::spawn(OutputNotSend);
 /// ```
-/// A future that keeps its [`Worker`] (this error has no number, either):
+/// A future that captures a `&`[`Worker`] (this error has no number, either):
 /// ```compile_fail
 /// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> {
 ///     async { worker.index() }
@@ -121,7 +123,7 @@ use crate::scheduler::{Shared, Worker};
 /// let pool = locksley::Pool::new(1).unwrap();
 /// let future = pool.install(|worker| locksley::task::spawn(keeps(worker)));
 /// ```
-/// It may keep a number that the worker returned:
+/// It may capture a value that the worker returned:
 /// ```
 /// fn keeps(worker: &locksley::Worker) -> impl Future<Output = usize> + use<> {
 ///     let index = worker.index();
@@ -162,6 +164,7 @@ where
             worker.push_next(job);
         }
         (None, None) => pool.send(current, job),
+        // `Spawn::Fifo` sends to the injector, also if the caller is a worker of the pool.
         (_, Some(option)) => pool.send_with(current, option, job),
     })
 }
@@ -187,6 +190,9 @@ impl Pool {
 
     /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task
     /// begins.
+    ///
+    /// With [`Spawn::Fifo`], any caller sends the future to the queue that all workers share. The
+    /// futures of one caller are taken from there in order.
     ///
     /// The pool's [placement](crate::PoolBuilder::placement) selects where it continues after a
     /// wait.

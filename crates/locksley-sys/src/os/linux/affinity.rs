@@ -121,7 +121,7 @@ fn is_process_unrestricted() -> bool {
 }
 
 /// Moves the calling thread to `processor`, and then restores its mask. Returns true on success.
-/// Does nothing on the main thread, because other threads read its mask ([`process_mask`]).
+/// Does nothing on the main thread, because other threads read its mask (`process_mask`).
 pub fn move_this_thread(processor: usize) -> bool {
     let thread = this_thread();
     thread != main_thread() && move_briefly(thread, processor, || true)

@@ -4,8 +4,10 @@
 use crate::scheduler::latch::Flag;
 use crate::sleep::Parker;
 
-/// The state of one replacement. Its word is also the flag that ends the replacement's service: it
-/// is *set* while the replacement is released.
+/// The state of one replacement: vacant, assigned to a worker, released, or parked.
+///
+/// The word is also the flag that the replacement works until: it is *set* in the state released,
+/// and in no other.
 #[derive(Debug)]
 pub(crate) struct Assignment {
     word: Flag,
@@ -15,10 +17,12 @@ pub(crate) struct Assignment {
 
 /// The replacement has no thread yet.
 const VACANT: *mut () = std::ptr::null_mut();
+/// The worker is back, or the pool is closed. The replacement's thread has not parked yet.
+const RELEASED: *mut () = Flag::SET;
 /// The replacement's thread is parked, or about to park.
 const PARKED: *mut () = std::ptr::without_provenance_mut(2);
 
-/// The word of a replacement that is assigned to the worker with this index.
+/// The word of a replacement that is assigned to the worker with this index: it runs tasks.
 fn assigned(index: usize) -> *mut () {
     std::ptr::without_provenance_mut((index + 1) << 2)
 }
@@ -27,15 +31,15 @@ fn index_of(word: *mut ()) -> usize {
     (word.addr() >> 2) - 1
 }
 
-/// What an assignment needs so that the replacement serves.
+/// The state of a replacement before it was assigned, and what the caller does for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Assigned {
-    /// Nothing: the replacement was parked, and has been woken.
+    /// It was parked, and `try_assign` has woken it. The caller does nothing.
     Woken,
-    /// Nothing: the replacement has not parked since its release.
+    /// It was released, and had not parked. It reads the new assignment by itself.
     StillAwake,
-    /// A thread, from the caller.
+    /// It was vacant. The caller starts its thread.
     NeedsThread,
 }
 
@@ -44,27 +48,27 @@ impl Assignment {
         Self { word: Flag::with_pointer(VACANT), parker: Parker::new() }
     }
 
-    /// The flag that the replacement works until.
-    pub(crate) fn released(&self) -> &Flag {
+    /// The flag that is set while the replacement is released. It works until then.
+    pub(crate) fn release_flag(&self) -> &Flag {
         &self.word
     }
 
     /// The index of the worker that the replacement is assigned to.
     pub(crate) fn worker(&self) -> Option<usize> {
         match self.word.load() {
-            VACANT | PARKED | Flag::SET => None,
+            VACANT | PARKED | RELEASED => None,
             word => Some(index_of(word)),
         }
     }
 
-    /// Assigns the replacement to a worker. `None` if it is assigned to another one.
+    /// Assigns the replacement to a worker. `None` if it is assigned already.
     pub(crate) fn try_assign(&self, index: usize) -> Option<Assigned> {
         let mut before = self.word.load();
         loop {
             let outcome = match before {
                 VACANT => Assigned::NeedsThread,
                 PARKED => Assigned::Woken,
-                Flag::SET => Assigned::StillAwake,
+                RELEASED => Assigned::StillAwake,
                 _ => return None,
             };
             match self.word.compare_exchange(before, assigned(index)) {
@@ -87,11 +91,11 @@ impl Assignment {
     /// Releases the replacement from its worker. The caller then wakes it, if it sleeps in the
     /// pool. `false` if closing the pool has released it.
     pub(crate) fn release(&self, index: usize) -> bool {
-        self.word.compare_exchange(assigned(index), Flag::SET).is_ok()
+        self.word.compare_exchange(assigned(index), RELEASED).is_ok()
     }
 
-    /// Ends the replacement after the pool has been closed. The caller then wakes it, if it sleeps
-    /// in the pool.
+    /// Releases and unparks the replacement after the pool has been closed. The caller then wakes
+    /// it, if it sleeps in the pool. Its thread finds the pool closed, and ends.
     pub(crate) fn close(&self) {
         // This fails if the worker has just released it. If another worker assigns it, that one
         // releases it.
@@ -104,10 +108,10 @@ impl Assignment {
     pub(crate) fn wait(&self, before_park: impl Fn(), is_closed: impl Fn() -> bool) -> bool {
         loop {
             match self.word.load() {
-                Flag::SET if is_closed() => return false,
-                Flag::SET => {
+                RELEASED if is_closed() => return false,
+                RELEASED => {
                     // This fails if a worker has assigned it.
-                    if self.word.compare_exchange(Flag::SET, PARKED).is_ok() {
+                    if self.word.compare_exchange(RELEASED, PARKED).is_ok() {
                         before_park();
                     }
                 }

@@ -1,5 +1,5 @@
-//! Replacement workers: threads that take the slots of workers which wait or block. The README
-//! beside this file has the protocol.
+//! Replacement workers: threads that work under the index of a worker which waits or blocks. The
+//! README beside this file has the protocol.
 
 mod assignment;
 #[cfg(all(test, loom))]
@@ -65,8 +65,8 @@ impl Replacements {
         self.active_threads.fetch_add(threads, Ordering::Relaxed);
     }
 
-    /// Ends all replacements after the pool has been closed. The caller then wakes those that sleep
-    /// in the pool.
+    /// Releases all replacements after the pool has been closed. The caller then wakes those that
+    /// sleep in the pool. Their threads end.
     pub(crate) fn close(&self) {
         self.all.iter().for_each(|replacement| replacement.assignment.close());
     }
@@ -81,8 +81,8 @@ impl Replacements {
 }
 
 impl Shared {
-    /// Gives the slot of a worker to a replacement, and returns the replacement. `None` if none is
-    /// free, or no thread can be started.
+    /// Assigns a replacement to the worker with this index, and returns its number. `None` if all
+    /// are assigned, no thread can be started, or the pool is closed.
     pub(crate) fn assign_replacement(self: &Arc<Self>, index: usize) -> Option<usize> {
         // (In a forked child, a new thread would run tasks of the parent.)
         if self.closed.is_set() || self.is_in_forked_child() {
@@ -113,8 +113,8 @@ impl Shared {
         Some((replacement, assigned))
     }
 
-    /// Releases a replacement when its worker is back. The replacement leaves the slot after the
-    /// task that it runs.
+    /// Releases a replacement when its worker is back. The replacement stops after the task that it
+    /// runs.
     pub(crate) fn release_replacement(&self, replacement: usize, index: usize) {
         let was_released = self.replacements.all[replacement].assignment.release(index);
         debug_assert!(

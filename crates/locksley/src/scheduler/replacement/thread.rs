@@ -51,7 +51,7 @@ impl Shared {
                     break;
                 }
                 slot.charge_time_to(Some(Activity::Works));
-                worker.replace_worker(|| own.assignment.worker(), own.assignment.released());
+                worker.replace_worker(|| own.assignment.worker(), own.assignment.release_flag());
             }
         });
         self.sleep.settle_wake_affinity(slot);

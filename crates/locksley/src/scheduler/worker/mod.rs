@@ -5,7 +5,7 @@
 //! | `current.rs` | the worker that a thread is |
 //! | `service.rs` | the loop: until the pool is closed, or until a replacement is released |
 //! | `wait.rs` | waits: runs descendants of what it waits for, else parks |
-//! | `replaced.rs` | the thread blocks, and a replacement takes the slot |
+//! | `replaced.rs` | the thread blocks, and a replacement works under its index |
 //! | `parker.rs` | where the thread blocks meanwhile |
 //! | `step.rs` | runs one task, for code that waits in its own way |
 //! | `deque.rs` | what a worker pushes to its own deque, and takes back |
@@ -81,7 +81,7 @@ pub struct Worker {
     runs_pinned_next: Cell<bool>,
     /// The index that tasks see: its own, or that of the worker that it replaces.
     index: Cell<usize>,
-    /// True if a replacement has taken its slot.
+    /// True while its thread may block (`replaced.rs`), whether or not it has a replacement.
     is_away: Cell<bool>,
     /// True if its thread belongs to the program, and runs tasks only while it waits.
     pub(crate) is_borrowed: bool,

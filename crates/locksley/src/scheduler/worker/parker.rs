@@ -1,4 +1,4 @@
-//! Where a worker's thread blocks while it waits for an event, and a replacement takes its slot.
+//! Where a worker's thread blocks while it waits for an event. A replacement works meanwhile.
 //!
 //! | state | meaning | entered by |
 //! |---|---|---|

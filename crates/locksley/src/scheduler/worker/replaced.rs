@@ -1,26 +1,26 @@
-//! A worker leaves its slot to a replacement while its thread blocks.
+//! A worker's thread blocks, and a replacement works under its index.
 
 use super::Worker;
 use crate::hooks;
 use crate::idle::Activity;
 use crate::scheduler::latch::Flag;
 
-/// While this value lives, the worker's thread may block. A replacement has taken its slot, if one
-/// was left.
+/// While this value lives, the worker's thread may block. A replacement works under its index, if
+/// one was free.
 pub(crate) struct Replaced<'w> {
     worker: &'w Worker,
     /// The replacement, and the index of the worker that it was assigned to.
     replacement: Option<(usize, usize)>,
     /// True if the worker was replaced already. Then this value has no effect.
     is_nested: bool,
-    /// True if all threads of the pool now wait or block, and none took the slot.
+    /// True if all threads of the pool now wait or block, and no replacement works for this one.
     pub(crate) is_last_thread: bool,
     /// True if the time of the worker was charged to code that is not the pool's.
     was_elsewhere: bool,
 }
 
 impl Worker {
-    /// Leaves the slot to a replacement until the value returned is dropped.
+    /// Has a replacement work under this worker's index until the value returned is dropped.
     pub(crate) fn replace(&self) -> Replaced<'_> {
         // What satellites have noted on this thread, no other thread can publish.
         hooks::pause();
