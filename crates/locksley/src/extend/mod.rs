@@ -22,7 +22,7 @@
 //! | [`Observer`], [`Stamp`] | profilers and timelines |
 //! | [`LatestStamp`], [`stamp`], [`follow`] | objects that carry causes: channels, graphs |
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
-//! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | tasks in a library's own memory |
+//! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
 mod jobs;

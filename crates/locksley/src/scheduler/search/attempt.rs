@@ -12,13 +12,10 @@ use crate::scheduler::Worker;
 /// pushes or pops meanwhile answers within nanoseconds.
 const TRIES_AFTER_REQUEST: u32 = 8;
 
-/// After this many attempts on closed deques, a thief opens them by force, and can steal in its next
-/// attempt. The owner may have no processor to answer on: perhaps the thief uses it. A thief that
-/// opened deques only before it yields would find them closed again when it returns. [`Balanced`]
-/// yields as often, [`Abp`] half as often.
+/// After this many attempts on closed deques, a thief opens deques by force, and can then steal.
 ///
-/// [`Balanced`]: crate::idle::Balanced
-/// [`Abp`]: crate::idle::Abp
+/// Their owners may have no processor to answer on: perhaps the thief uses it. If a thief opened
+/// them only before it yields, it would find them closed again after the yield.
 const MAX_UNANSWERED: u32 = 32;
 
 /// A thief checks whether it occupies its victim's processor in this many first attempts of a

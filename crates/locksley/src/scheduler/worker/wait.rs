@@ -1,11 +1,11 @@
-//! How a worker waits: it runs descendants of what it waits for, or else leaves its slot.
+//! How a worker waits: it runs descendants of what it waits for, or else is replaced.
 //!
 //! | phase | what | how long |
 //! |---|---|---|
 //! | help | run descendants on top of the waiting frame | while there are any |
 //! | spin, yield | look again for descendants | about 200 µs on an idle processor |
 //! | pinned tasks | run tasks that only this worker may run | while there are any |
-//! | park | block; a replacement takes the slot | until the event, or a pinned task |
+//! | park | block; a replacement works under its index | until the event, or a pinned task |
 //!
 //! Pinned tasks run because descendants may wait for them. At the limit of replacements a worker
 //! parks, too, unless it is the *last thread*: all other threads of its pool wait or block. The
@@ -15,7 +15,7 @@
 //! pinned tasks, and except on the last thread, only descendants run on top of a waiting frame. No
 //! other task can then want a lock on this thread that the waiting task holds.
 //!
-//! A ready task and an idle processor do not stay apart, because a replacement takes the slot.
+//! A ready task and an idle processor do not stay apart, because a replacement works meanwhile.
 
 use std::ptr::NonNull;
 use std::thread;
@@ -154,7 +154,7 @@ impl Worker {
     }
 
     /// Runs what `find` returns until `event`. If `find` returns nothing for a while, this worker
-    /// parks until the event, and a replacement takes its slot. The argument of `find` is true if
+    /// parks until the event, and a replacement works under its index. The argument of `find` is true if
     /// it may open deques by force.
     fn help_until(
         &self,
