@@ -154,8 +154,8 @@ impl Worker {
     }
 
     /// Runs what `find` returns until `event`. If `find` returns nothing for a while, this worker
-    /// parks until the event, and a replacement works under its index. The argument of `find` is true if
-    /// it may open deques by force.
+    /// parks until the event, and a replacement works under its index. The argument of `find` is
+    /// true if it may open deques by force.
     fn help_until(
         &self,
         event: &Flag,
