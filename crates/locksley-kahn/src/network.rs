@@ -360,8 +360,9 @@ impl Network {
         self.names.push(name.into_boxed_str());
         let (product, product_of_task) = Product::pair();
         self.starters.push(Box::new(move |graph, _| {
-            // The body may receive before it returns a future. `signal: None`: here no process
-            // blocks. The body of a blocking one runs later, when its future is polled.
+            // This process is the thread's current one during the call, as it is while its future
+            // is polled: the body may receive before it returns a future. Blocking processes park
+            // on a `signal`; their bodies run later, when their future is polled.
             let current = Current { graph, process: number, signal: None };
             let created = current.while_polled(|| {
                 unwind::halt(|| body(ports.own(&Owner { graph, process: number })))

@@ -179,7 +179,7 @@ impl Slots {
         }
     }
 
-    /// The longest path of any task.
+    /// The longest path and the longest burdened path of any task, which may be those of two tasks.
     pub(crate) fn longest(&self) -> Stamp {
         let now = self.clock.now();
         let paths = self.all().map(|slot| {

@@ -1,4 +1,5 @@
-//! Locks that an interval takes after its start, and holds until its end.
+//! Locks of intervals. An interval is a task with a start and an end point; it ends after its body
+//! and its children. It takes its locks after its start, and holds them until its end.
 
 use std::cell;
 use std::fmt;
@@ -24,13 +25,14 @@ use crate::graph::occurrence;
 /// its start has occurred and before its body begins, in a fixed order, first come, first served.
 /// It also holds them while its children run. An interval that waits for a lock occupies no worker.
 ///
-/// Within one root, locks cause no deadlock, because an interval that holds locks waits for nothing
-/// outside of it. Intervals inside of it name no locks, and edges from outside lead only to its
-/// start. Others are [refused](crate::Refusal).
+/// Within one root, locks cause no deadlock. All intervals take them in the same order, and an
+/// interval that has all of its locks waits for nothing outside of it. So a child of such an
+/// interval that names a lock is [refused](crate::Refusal), and so is an edge from outside to a
+/// point other than its start.
 ///
-/// A deadlock is possible if a body runs another root, also below a [`join`](locksley::join) or a
-/// scope, and waits for it. The inner root must not name a lock that a body which waits like this
-/// may hold: such a root would never end.
+/// A deadlock is possible if a body runs another root and waits for it, also below a
+/// [`join`](locksley::join) or a scope. No interval of the inner root may name a lock that the
+/// interval of the waiting body holds, or that another body which waits for a root may hold.
 ///
 /// # Examples
 /// ```
@@ -105,7 +107,7 @@ pub struct Key<'g, T: ?Sized> {
     lock: &'g IntervalLock<T>,
     /// The [`LockSet`] of the interval that names the lock.
     id: u64,
-    /// The key is shared and sent as the reference that it gives.
+    /// Makes the key `Send` and `Sync` exactly if `&mut T` is.
     data: PhantomData<&'g mut T>,
 }
 

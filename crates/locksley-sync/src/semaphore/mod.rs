@@ -319,9 +319,10 @@ impl Semaphore {
                 }
                 Word::Single(waiter) => {
                     // SAFETY: the word's reference goes to the queue if the exchange succeeds. If
-                    // it fails, `drop_unpublished` gives it back. The exchange may also succeed
-                    // after the node was freed, with the word's reference to a newer node at the
-                    // same address: that is the node which waits then.
+                    // it fails, `drop_unpublished` forgets the reference, which still belongs to
+                    // the word or to the thread that has taken it out. The exchange may also
+                    // succeed after the node was freed, with the word's reference to a newer node
+                    // at the same address: that is the node which waits then.
                     let waiters = unsafe { WaitQueue::with_first(waiter) };
                     PermitQueue::new(0, false, waiters)
                 }

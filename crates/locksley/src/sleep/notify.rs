@@ -27,13 +27,15 @@ impl Sleep {
         self.snapshot()
     }
 
-    /// True if a pushed task requires a wake-up.
+    /// True if a pushed task requires a wake-up: no worker searches, and either there is no
+    /// sentinel and a worker sleeps, or more workers sleep than are over the limit.
     #[inline]
     pub(super) fn needs_thief(&self, snapshot: Snapshot) -> bool {
         snapshot.needs_thief(self.limits.spare_workers())
     }
 
-    /// True if a sent or addressed task may wake a sleeper.
+    /// True if a sent or addressed task may wake a sleeper: there is one, and fewer workers are
+    /// awake than the send limit allows, or there is no sentinel.
     fn may_wake_for_send(&self, snapshot: Snapshot) -> bool {
         snapshot.asleep() > 0 && !snapshot.is_bound_reached(self.limits.workers_over_send_limit())
     }
@@ -208,11 +210,12 @@ impl Sleep {
         self.wake_one_after(near, |_| ());
     }
 
-    /// As [`wake_one`](Self::wake_one). Calls `prepare` before it wakes a sleeper that is not
-    /// notified.
+    /// As [`wake_one`](Self::wake_one). Calls `prepare` before it notifies the sleeper that it has
+    /// chosen.
     ///
-    /// If all sleepers are notified, repeats the system call for each of them: the thread that has
-    /// notified a sleeper may be suspended before its own system call.
+    /// If all sleepers are notified, or another thread was faster, goes through the sleepers until
+    /// it has notified one. [`unpark`](super::Parker::unpark) repeats the system call for a sleeper
+    /// that was notified: the thread that has notified it may be suspended before its own call.
     fn wake_one_after(&self, near: &Range<usize>, prepare: impl FnOnce(usize)) {
         let sleeper = self.first_unnotified(|worker| near.contains(&worker));
         let sleeper = sleeper.or_else(|| self.first_unnotified(|_| true));

@@ -181,8 +181,8 @@ pub fn bind_this_thread(processors: &[usize]) -> bool {
     wanted != NO_PROCESSORS && set(THIS_THREAD, &wanted)
 }
 
-/// Sets the affinity of the calling thread to `processors`, even if the main thread may not run on
-/// them. Returns true on success. Neither allocates nor locks.
+/// Undoes [`bind_this_thread`]: sets the affinity of the calling thread to `processors`, even if
+/// the main thread may not run on them. Returns true on success. Neither allocates nor locks.
 pub fn unbind_this_thread(processors: &[usize]) -> bool {
     set(THIS_THREAD, &mask_of(processors.iter().copied()))
 }
@@ -194,7 +194,8 @@ pub fn can_move_threads() -> bool {
     probe().is_ok()
 }
 
-/// Changes the mask of a new thread, and restores it. Probed once.
+/// Checks, on a new thread, that the kernel accepts the mask of the process and then the thread's
+/// own mask. Probed once.
 pub(crate) fn probe() -> Result<(), String> {
     static RESULT: OnceLock<Result<(), String>> = OnceLock::new();
     let change_and_restore = || {

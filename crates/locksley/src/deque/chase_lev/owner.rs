@@ -2,8 +2,9 @@
 //!
 //! While the deque is *closed* (its epoch is odd), thieves take nothing. The owner pops the indices
 //! from `floor` up, and pushes below `ceiling`, without a fence. While it is *open*, `floor` is
-//! above all indices and `ceiling` below, so every push and pop takes the slow path. `../README.md`
-//! has the states.
+//! above all indices and `ceiling` below, so every push and pop takes the slow path. The *age* is
+//! the word that thieves change: the epoch and the index of the oldest item. `../README.md` has the
+//! states.
 
 use std::cell::{Cell, OnceCell};
 use std::ptr::NonNull;
@@ -61,10 +62,11 @@ pub(crate) struct Pushed {
 pub(crate) enum TakeBack {
     /// The owner has the item.
     Taken,
-    /// Newer items lie above it, or a thief took it.
+    /// `bottom` is not just above the item: newer items lie there, or the owner has popped the item
+    /// before. Nothing has changed.
     Buried,
-    /// The item has left the deque or a thief may compete for it. The caller calls
-    /// [`pop_lowered`](ChaseLevOwner::pop_lowered), which decides.
+    /// `bottom` has been lowered to the item. A thief may have taken the item, or may compete for
+    /// it. The caller calls [`pop_lowered`](ChaseLevOwner::pop_lowered), which decides.
     Contended,
 }
 

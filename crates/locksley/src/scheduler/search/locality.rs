@@ -1,4 +1,5 @@
-//! The search in a pool with several places.
+//! The search in a pool with several places: groups of workers whose processors share a cache or a
+//! memory. Each place has an inbox.
 //!
 //! A thief (a worker that searches) prefers its *home*, its own place. Workers and inboxes of other
 //! places are *far*. A thief leaves the tasks of a far inbox to the workers there at first.
@@ -26,8 +27,8 @@ const FAR_AFTER_ATTEMPTS: u64 = 48;
 /// time in which a sleeper there wakes up.
 const INBOX_GRACE_PERIOD: Duration = Duration::from_micros(100);
 
-/// If a thief has not looked into the inbox for longer than this, the inbox may have been empty in
-/// between. The grace period then begins again.
+/// If a thief has not looked into the inbox for longer than this, and the oldest task is another
+/// one, the inbox may have been empty in between. The grace period then begins again.
 const MAX_GAP: Duration = INBOX_GRACE_PERIOD.saturating_mul(10);
 
 /// After this many gaps without seeing the inbox empty, a thief takes from it during the grace
@@ -145,7 +146,8 @@ impl FarSearch {
     }
 
     /// Looks into a far inbox, and records if it has tasks. Returns true if the thief may take
-    /// them: the grace period is over, or the place has no workers.
+    /// them: the grace period is over, or has begun again [`MAX_GAPS`] times, or the place has no
+    /// workers.
     ///
     /// `at_a_glance` saves time, but overlooks a task whose sender is suspended during the send. So
     /// it forgets recorded tasks only if the oldest task has changed.

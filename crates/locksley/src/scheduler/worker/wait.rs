@@ -103,8 +103,8 @@ impl Worker {
     }
 
     /// Waits for the event of a group, such as the tasks of a scope. Tasks of the group that this
-    /// worker pushed have an index of `start` or above. A task that runs during the wait may push
-    /// to a lower index, so `start` is called for each search.
+    /// worker pushed have an index of `start` or above. After tasks below `start` have been taken,
+    /// a task of the group may push to a lower index, so `start` is called for each search.
     pub(crate) fn wait_for_group(&self, event: &Flag, group: NonNull<()>, start: impl Fn() -> i64) {
         let find = |_: bool| {
             while self.deque.bottom() > start()
@@ -168,6 +168,7 @@ impl Worker {
         self.shared.abort_if_in_forked_child();
         // A panic would free the waiting frame, and other threads still use what lies in it.
         let abort = AbortOnUnwind("a panic came out of a task");
+        // Hooks publish what they have deferred. They have nothing to resume after the wait.
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
         let mut backoff = Backoff::new();
@@ -223,8 +224,9 @@ impl Worker {
         let taken = match slot.deque.steal_oldest_if(|| slot.is_running(job)) {
             Steal::Taken(taken) => taken,
             Steal::Closed if by_force => {
-                // The thief has a request to open its deque, but may be suspended. This opens all
-                // closed deques, since one heavy barrier is enough for all.
+                // While a deque is closed, its owner pushes without fences, and thieves take
+                // nothing. This attempt has requested the owner to open the deque, but the owner
+                // may be suspended. This opens all deques: one heavy barrier is enough for all.
                 shared.open_deques(&mut Vec::new());
                 return None;
             }
