@@ -93,7 +93,8 @@ fn the_variable_sets_the_number_of_workers() {
 #[test]
 fn without_the_variable_the_size_is_the_number_of_allowed_processors() {
     let says = text(&run_child("size", None));
-    let numbers = says.lines().find_map(|line| line.strip_prefix("size=")?.split_once(" of "));
+    // With one processor, the harness does not end its own line before.
+    let numbers = says.lines().find_map(|line| line.split_once("size=")?.1.split_once(" of "));
     let (size, workers) = numbers.unwrap_or_else(|| panic!("{says}"));
     assert_eq!(size, locksley::os::Processors::allowed().count().to_string());
     assert!(workers.parse::<usize>().unwrap() >= size.parse().unwrap());
