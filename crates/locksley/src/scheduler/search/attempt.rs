@@ -12,18 +12,13 @@ use crate::scheduler::Worker;
 /// pushes or pops meanwhile answers within nanoseconds.
 const TRIES_AFTER_REQUEST: u32 = 8;
 
-/// After this many attempts on closed deques, a thief opens deques by force, and can then steal.
-///
-/// Their owners may have no processor to answer on: perhaps the thief uses it. If a thief opened
-/// them only before it yields, it would find them closed again after the yield.
-const MAX_UNANSWERED: u32 = 32;
-
 /// A thief checks whether it occupies its victim's processor in this many first attempts of a
 /// search, and then in each one out of as many.
 const CHECK_PROCESSOR_EVERY: u64 = 8;
 
-/// After this many failures a thief opens by force the deques that it has asked for, and looks at
-/// all inboxes.
+/// After `LOOK_FURTHER_AT` failures, and again after each `LOOK_FURTHER_EVERY` more, a thief opens
+/// closed deques by force, and looks at all inboxes.
+const LOOK_FURTHER_AT: u64 = 32;
 const LOOK_FURTHER_EVERY: u64 = 64;
 
 impl Searcher {
@@ -35,12 +30,12 @@ impl Searcher {
             return found;
         }
         self.failures += 1;
-        if !self.failures.is_multiple_of(LOOK_FURTHER_EVERY) {
+        if self.failures % LOOK_FURTHER_EVERY != LOOK_FURTHER_AT {
             return None;
         }
         self.poll_allowance(worker);
-        self.open_by_force(worker);
-        run_idle_hooks(worker).or_else(|| self.search_inboxes(worker, true))
+        let stolen = self.steal_by_force(worker).or_else(|| run_idle_hooks(worker));
+        stolen.or_else(|| self.search_inboxes(worker, true))
     }
 
     /// Tries the pinned queue and what was sent to this worker or its place; before every P-th
@@ -67,7 +62,10 @@ impl Searcher {
             }
             if self.far.must_try_far() {
                 // The last far victim may have been asked to open its deque.
-                self.open_by_force(worker);
+                let stolen = self.steal_by_force(worker);
+                if stolen.is_some() {
+                    return stolen;
+                }
             }
             if !self.choose_victim(worker, &neighbourhood) {
                 return None;
@@ -115,9 +113,9 @@ impl Searcher {
     pub(crate) fn search_once(&mut self, worker: &Worker) -> Option<Found> {
         self.sweep(worker, false).or_else(|| {
             // A caller that repeats this must in the end get what a suspended owner holds.
-            let has_asked = self.unanswered_requests > 0;
-            self.open_by_force(worker);
-            let found = has_asked.then(|| self.sweep(worker, false)).flatten();
+            let has_asked = self.unanswered.is_some();
+            let stolen = self.steal_by_force(worker);
+            let found = stolen.or_else(|| has_asked.then(|| self.sweep(worker, false)).flatten());
             found.or_else(|| run_idle_hooks(worker))
         })
     }
@@ -175,10 +173,7 @@ impl Searcher {
             steal = slot.deque.steal_oldest();
         }
         if matches!(steal, Steal::Closed) {
-            self.unanswered_requests += 1;
-            if self.unanswered_requests >= MAX_UNANSWERED {
-                self.open_by_force(worker);
-            }
+            self.unanswered = Some(victim);
         }
         if let Steal::Taken(job) = steal {
             worker.record_steal_from(victim);
@@ -188,13 +183,15 @@ impl Searcher {
         None
     }
 
-    /// Opens the closed deques if a request of this thief was not answered. The owner may be
-    /// suspended, or run one long task, while tasks wait in its deque. Called at the latest before
-    /// this thief gives up its processor.
-    pub(super) fn open_by_force(&mut self, worker: &Worker) {
-        if std::mem::take(&mut self.unanswered_requests) > 0 {
-            worker.shared().open_deques(&mut self.open_requests);
-        }
+    /// Opens all closed deques if a request of this thief was not answered, and steals from the
+    /// deque that it was made to. The owner may be suspended, or run one long task. Called at the
+    /// latest before this thief gives up its processor.
+    ///
+    /// It steals at once: on one processor, the owner closes the deque again as soon as it runs.
+    pub(super) fn steal_by_force(&mut self, worker: &Worker) -> Option<Found> {
+        let victim = self.unanswered.take()?;
+        worker.shared().open_deques(&mut self.open_requests);
+        self.steal(worker, victim)
     }
 }
 

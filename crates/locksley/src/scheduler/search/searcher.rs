@@ -32,9 +32,9 @@ pub(crate) struct Searcher {
     pub(super) far: FarSearch,
     /// Empty between calls of [`Shared::open_deques`]; kept for its memory.
     pub(super) open_requests: Vec<(usize, OpenRequest)>,
-    /// Attempts that found a closed deque since this thief last opened deques by force. Each has
-    /// requested the owner to open the deque.
-    pub(super) unanswered_requests: u32,
+    /// The last victim whose deque stayed closed although this thief had requested it to be opened.
+    /// `None` since deques were opened by force.
+    pub(super) unanswered: Option<usize>,
     /// Failed attempts since the search began, or since the worker last slept.
     pub(super) failures: u64,
     /// The victim of the last attempt.
@@ -60,7 +60,7 @@ impl Searcher {
             victims: Victims::new(slot),
             far: FarSearch::new(places),
             open_requests: Vec::new(),
-            unanswered_requests: 0,
+            unanswered: None,
             failures: 0,
             victim: None,
             untouched: Untouched::new(places),
@@ -83,7 +83,14 @@ impl Searcher {
 
     fn search(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
         while !done.is_set() {
-            match self.next_move(worker) {
+            let next = self.next_move(worker);
+            if matches!(next, Move::Yield | Move::YieldLowered | Move::HandOver(_)) {
+                let found = self.steal_by_force(worker);
+                if found.is_some() {
+                    return found;
+                }
+            }
+            match next {
                 Move::Sleep => {
                     let found = self.sleep(worker, done);
                     if found.is_some() {

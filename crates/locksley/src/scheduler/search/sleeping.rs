@@ -137,9 +137,7 @@ impl Searcher {
         }
         self.steal(worker, victim).or_else(|| {
             // The owner cannot answer an open request while this worker uses its processor.
-            let has_asked = self.unanswered_requests > 0;
-            self.open_by_force(worker);
-            has_asked.then(|| self.steal(worker, victim)).flatten()
+            (self.unanswered == Some(victim)).then(|| self.steal_by_force(worker)).flatten()
         })
     }
 

@@ -7,12 +7,6 @@ use crate::scheduler::Worker;
 use crate::scheduler::allowance::PollBudget;
 
 impl Searcher {
-    /// Yields the processor.
-    pub(super) fn yield_to_others(&mut self, worker: &Worker) {
-        self.open_by_force(worker);
-        self.yield_once(worker);
-    }
-
     /// Yields at the lowest priority. Beside busy programs this may take long, so the worker does
     /// not count as searching meanwhile: pushes wake another one.
     pub(super) fn yield_lowered(&mut self, worker: &Worker) {
@@ -20,10 +14,9 @@ impl Searcher {
         if !shared.can_lower_priority {
             return self.yield_to_others(worker);
         }
-        self.open_by_force(worker);
         self.leave_searching(worker);
         let lowered = LoweredPriority::begin();
-        self.yield_once(worker);
+        self.yield_to_others(worker);
         // Restored before it takes anything: a preempted thief hides the task that it has taken.
         drop(lowered);
         shared.sleep.begin_search();
@@ -37,7 +30,8 @@ impl Searcher {
         }
     }
 
-    fn yield_once(&mut self, worker: &Worker) {
+    /// Yields the processor.
+    pub(super) fn yield_to_others(&mut self, worker: &Worker) {
         self.account_for_switches(worker, 0);
         worker.counters().yields.increment();
         os::yield_now();
