@@ -97,6 +97,10 @@ impl Unknown {
     /// None is asked for.
     pub unsafe fn restore(&self) {}
 
+    pub fn preempt(&self) -> bool {
+        false
+    }
+
     pub fn count_union<'a>(_threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
         None
     }

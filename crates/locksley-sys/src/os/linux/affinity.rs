@@ -15,7 +15,7 @@ pub(super) const NO_PROCESSORS: Mask = [0; WORDS];
 
 const ALL_PROCESSORS: Mask = [!0; WORDS];
 
-const THIS_THREAD: libc::pid_t = 0;
+pub(super) const THIS_THREAD: libc::pid_t = 0;
 
 fn get(thread: libc::pid_t) -> Option<Mask> {
     let mut mask = NO_PROCESSORS;
@@ -26,12 +26,12 @@ fn get(thread: libc::pid_t) -> Option<Mask> {
 }
 
 /// Returns true on success. Neither allocates nor locks.
-fn set(thread: libc::pid_t, mask: &Mask) -> bool {
+pub(super) fn set(thread: libc::pid_t, mask: &Mask) -> bool {
     // SAFETY: the kernel reads the given number of bytes, all of which are in the mask.
     unsafe { libc::sched_setaffinity(thread, size_of::<Mask>(), mask.as_ptr().cast()) == 0 }
 }
 
-fn mask_of(processors: impl Iterator<Item = usize>) -> Mask {
+pub(super) fn mask_of(processors: impl Iterator<Item = usize>) -> Mask {
     let mut mask = NO_PROCESSORS;
     for processor in processors {
         if let Some(word) = mask.get_mut(processor / BITS) {
@@ -140,7 +140,7 @@ pub(crate) fn process_affinity() -> Option<Vec<usize>> {
 
 /// A handle of a thread. Other threads read the thread's affinity with it while the thread lives.
 #[derive(Debug)]
-pub struct ThreadAffinity(libc::pid_t);
+pub struct ThreadAffinity(pub(super) libc::pid_t);
 
 impl ThreadAffinity {
     /// The handle of the calling thread.

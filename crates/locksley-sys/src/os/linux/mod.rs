@@ -12,6 +12,7 @@ mod futex;
 mod groups;
 #[cfg(not(loom))]
 mod mask;
+mod preempt;
 mod rseq;
 mod runnable;
 mod scheduling;

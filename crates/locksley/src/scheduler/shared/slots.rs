@@ -2,7 +2,7 @@
 
 use super::Shared;
 use crate::deque::OpenRequest;
-use crate::os;
+use crate::os::{self, ThreadAffinity};
 use crate::primitive::{CachePadded, Ordering};
 use crate::scheduler::Slot;
 
@@ -45,12 +45,13 @@ impl Shared {
             Some((worker, slot.deque.request_open()?))
         };
         scratch.extend(self.taken().iter().enumerate().filter_map(closed));
-        // If the barrier fails, the owners open with their next push or pop, as they were
-        // requested.
-        let may_open = !scratch.is_empty() && os::heavy_barrier();
+        let is_made = !scratch.is_empty() && os::heavy_barrier();
         for (worker, closed) in scratch.drain(..) {
-            if may_open {
-                self.slots[worker].deque.open(closed);
+            let slot = &self.slots[worker];
+            // The system may forbid the barrier after the deque was closed. If all fails, the owner
+            // opens with its next push or pop, as it was requested.
+            if is_made || slot.affinity.get().is_some_and(ThreadAffinity::preempt) {
+                slot.deque.open(closed);
             }
         }
     }
