@@ -1,13 +1,17 @@
 //! Parallel loops, compared with serial ones.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+mod common;
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::thread;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use common::places::divided;
 use locksley::loops::{Parts, par};
-use locksley::{Pool, Worker};
+use locksley::{Cancellation, Pool, Worker};
 
 const LENGTHS: [usize; 8] = [0, 1, 2, 3, 7, 64, 1000, 100_003];
 
@@ -89,6 +93,49 @@ fn a_panic_arrives_and_results_are_dropped() {
     let payload = result.unwrap_err();
     assert!(payload.downcast_ref::<String>().unwrap().contains("this one"));
     assert_eq!(Arc::strong_count(&alive), 1);
+}
+
+/// The items for which a function panicked, and the threads.
+#[derive(Default)]
+struct Panics(Mutex<Vec<(usize, ThreadId)>>);
+
+impl Panics {
+    fn panic(&self, item: usize) -> ! {
+        self.0.lock().unwrap().push((item, thread::current().id()));
+        resume_unwind(Box::new(item))
+    }
+}
+
+/// A thread that has panicked in one part of a loop sees that, and begins no other part. So there
+/// are at most as many panics as threads, however late each thread sees those of the others.
+#[test]
+fn a_panic_ends_the_loop() {
+    const ITEMS: usize = 100_000;
+    type Loop = fn(&Panics);
+    let loops: [Loop; 7] = [
+        |panics| par(0..ITEMS).for_each(|n| panics.panic(n)),
+        |panics| par(0..ITEMS).grain(1).for_each(|n| panics.panic(n)),
+        |panics| drop(par(0..ITEMS).map(|n| -> String { panics.panic(n) })),
+        |panics| _ = par(0..ITEMS).cancel(&Cancellation::new()).for_each(|n| panics.panic(n)),
+        |panics| par(0..ITEMS).grain(1).reduce(|| (), |(), _| (), |(), ()| panics.panic(0)),
+        |panics| par(0..ITEMS).place(0).for_each(|n| panics.panic(n)),
+        |panics| par(0..ITEMS).by_place().for_each(|n| panics.panic(n)),
+    ];
+    let pools = [1, 2, 4].map(|workers| Pool::new(workers).unwrap());
+    for pool in pools.iter().chain([&divided(&[2, 1]).build().unwrap()]) {
+        for (number, run) in loops.iter().enumerate() {
+            let panics = Panics::default();
+            let result = catch_unwind(AssertUnwindSafe(|| pool.install(|_| run(&panics))));
+            let payload = *result.unwrap_err().downcast::<usize>().expect("that of an item");
+            let (items, threads): (Vec<_>, Vec<_>) =
+                panics.0.into_inner().unwrap().into_iter().unzip();
+            let distinct = HashSet::<ThreadId>::from_iter(threads).len();
+            assert_eq!(items.len(), distinct, "a thread panics once: loop {number}");
+            assert!(items.contains(&payload), "{payload} {items:?}");
+            let is_by_place = number == 6 && pool.places().count() > 1;
+            assert!(is_by_place || payload == *items.iter().min().unwrap(), "{payload} {items:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::grain::Grain;
 use super::parts::Parts;
@@ -34,20 +35,27 @@ impl<T: Token> Plan<T> {
         leaf: &(impl Fn(P) -> R + Sync),
         combine: &(impl Fn(R, R) -> R + Sync),
     ) -> Result<R, T::Stopped> {
-        let division = Division { plan: self, leaf, combine, types: PhantomData };
+        let has_panicked = AtomicBool::new(false);
+        let division = Division { plan: self, leaf, combine, has_panicked, types: PhantomData };
         let task = |worker: &Worker| division.start(worker, parts);
-        Worker::with_current(|current| match current {
+        let result = Worker::with_current(|current| match current {
             Some(worker) => task(worker),
             None => Pool::global().install(task),
-        })
+        });
+        result.map_err(|stopped| stopped.expect("a panic of a part comes out of the loop"))
     }
 }
+
+/// Why a part has no result: what the token says, or `None` if another part has panicked.
+type Stopped<T> = Option<<T as Token>::Stopped>;
 
 /// The state that all parts of one loop share.
 struct Division<'f, P, R, T, L, C> {
     plan: Plan<T>,
     leaf: &'f L,
     combine: &'f C,
+    /// True once a part has panicked: other parts do not begin.
+    has_panicked: AtomicBool,
     types: PhantomData<fn(P) -> R>,
 }
 
@@ -59,7 +67,7 @@ where
     L: Fn(P) -> R + Sync,
     C: Fn(R, R) -> R + Sync,
 {
-    fn start(&self, worker: &Worker, parts: P) -> Result<R, T::Stopped> {
+    fn start(&self, worker: &Worker, parts: P) -> Result<R, Stopped<T>> {
         match self.plan.target {
             Target::Place(place) => {
                 worker.join_near(place, |_| (), |worker| self.start_here(worker, parts)).1
@@ -75,16 +83,35 @@ where
         }
     }
 
-    fn start_here(&self, worker: &Worker, parts: P) -> Result<R, T::Stopped> {
+    fn start_here(&self, worker: &Worker, parts: P) -> Result<R, Stopped<T>> {
         self.divide(worker, parts, &Grain::new(worker, self.plan.grain))
     }
 
-    /// The result of one half is dropped if the other half was cancelled.
-    fn divide(&self, worker: &Worker, parts: P, grain: &Grain) -> Result<R, T::Stopped> {
-        self.plan.token.check()?;
+    /// Called before a division and before each leaf.
+    #[inline(always)]
+    fn check(&self) -> Result<(), Stopped<T>> {
+        // Relaxed: the result of the loop is the panic, which the join hands over.
+        if self.has_panicked.load(Ordering::Relaxed) {
+            return Err(None);
+        }
+        self.plan.token.check().map_err(Some)
+    }
+
+    /// Calls a function of the program, and records if it panics.
+    #[inline(always)]
+    fn call<X>(&self, function: impl FnOnce() -> X) -> X {
+        let record = RecordPanic(&self.has_panicked);
+        let result = function();
+        std::mem::forget(record);
+        result
+    }
+
+    /// The result of one half is dropped if the other half was stopped.
+    fn divide(&self, worker: &Worker, parts: P, grain: &Grain) -> Result<R, Stopped<T>> {
+        self.check()?;
         let items = parts.len();
         if items <= grain.items() {
-            return Ok(grain.run(items, || (self.leaf)(parts)));
+            return Ok(self.call(|| grain.run(items, || (self.leaf)(parts))));
         }
         let (left, right) = parts.split_at(items / 2);
         let (left, right) = worker.join(
@@ -94,7 +121,8 @@ where
                 Some(own) => self.divide(worker, right, &own),
             },
         );
-        Ok((self.combine)(left?, right?))
+        let (left, right) = (left?, right?);
+        Ok(self.call(|| (self.combine)(left, right)))
     }
 
     /// Divides the part that begins with item `start` among the places. `ends` are the ends of
@@ -106,14 +134,14 @@ where
         parts: P,
         start: usize,
         ends: &[usize],
-    ) -> Result<R, T::Stopped> {
-        let Plan { token, grain, .. } = self.plan;
+    ) -> Result<R, Stopped<T>> {
+        let grain = self.plan.grain;
         let end = start + parts.len();
         let (first, last) = places_of(start..end, ends, grain);
         if first == last {
             return self.start_here(worker, parts);
         }
-        token.check()?;
+        self.check()?;
         let middle = match grain {
             // As `divide` does, so that the leaves are the same.
             Some(_) => start + (end - start) / 2,
@@ -129,7 +157,17 @@ where
             let (right, left) = worker.join_near(first, right, left);
             (left, right)
         };
-        Ok((self.combine)(left?, right?))
+        let (left, right) = (left?, right?);
+        Ok(self.call(|| (self.combine)(left, right)))
+    }
+}
+
+/// Records, when it is dropped, that a part has panicked.
+struct RecordPanic<'f>(&'f AtomicBool);
+
+impl Drop for RecordPanic<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -59,8 +59,8 @@ use token::Token;
 ///
 /// # Panics
 /// The loop panics if a body panics, with the payload of that panic. The other items of that leaf
-/// are skipped. All other leaves still run, and the loop panics after the last of them. If several
-/// leaves panic, the payload is that of the leaf with the first items; with
+/// are skipped, and so are leaves that have not begun. Leaves that have begun run to their ends
+/// before. If several of them panic, the payload is that of the leaf with the first items; with
 /// [`by_place`](Par::by_place), it is that of any. The loop also panics if it needs the global pool
 /// and that cannot be built.
 ///
