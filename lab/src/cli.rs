@@ -62,7 +62,7 @@ Options:
 /// Locksley's laboratory: work stealing on machines that are shared.
 #[derive(Debug, Parser)]
 #[command(name = "locksley", version, max_term_width = 100, help_template = HELP)]
-struct CommandLine {
+pub struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }

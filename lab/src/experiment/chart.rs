@@ -275,6 +275,8 @@ impl Ranged for Axis {
 
     fn map(&self, value: &f64, (low, high): (i32, i32)) -> i32 {
         let share = (value - self.range.start) / (self.range.end - self.range.start);
+        // Far outside, a place would overflow, and a dashed line to it would have no end.
+        let share = share.clamp(-1.0, 2.0);
         low + (share * f64::from(high - low)).round() as i32
     }
 
@@ -332,6 +334,15 @@ mod tests {
             .collect();
         let widths: Vec<i32> = widths.iter().map(|width| width.parse().unwrap()).collect();
         assert!(widths[0] > widths[2] && widths[2] > widths[1] && widths[1] > 0, "{widths:?}");
+    }
+
+    #[test]
+    fn a_point_far_outside_is_drawn() {
+        let line = vec![(1.0, 1.0), (2.0, -1e12)];
+        let lines = vec![("rayon".to_owned(), line.clone())];
+        let references = vec![("ideal".to_owned(), line)];
+        let chart = Lines { lines, references, ..Lines::default() };
+        assert_eq!(svg(&Chart::Lines(chart)).matches("<circle").count(), 2);
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::{files, time};
 /// The format of a record, which is checked when one is read.
 pub const FORMAT: &str = "locksley-record/1";
 
+/// A record of a machine with more processors is not one. Reports calculate with their number.
+const MOST_PROCESSORS: usize = 1 << 20;
+
 /// The record of a run, complete or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -207,7 +210,12 @@ impl Record {
             && self.versions == other.versions
     }
 
-    fn to_json(&self) -> Outcome<String> {
+    /// The text of its file.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::Run`] if it cannot be written as JSON.
+    pub fn to_json(&self) -> Outcome<String> {
         let fault = |error: serde_json::Error| Fault::run(error.to_string());
         let samples = self.samples.iter().map(serde_json::to_string);
         let samples = samples.collect::<Result<Vec<_>, _>>().map_err(fault)?.join(",\n");
@@ -312,8 +320,8 @@ pub fn read(path: &Path) -> Outcome<Record> {
         |sample: &Sample| sample.experiment == record.experiment && sample.value.is_finite();
     match record.samples.iter().position(|sample| !is_sound(sample)) {
         Some(place) => Err(Fault::input(format!("{display}: sample {place} is not a measurement"))),
-        None if record.machine.processors == 0 => {
-            Err(Fault::input(format!("{display}: the machine has no processors")))
+        None if !(1..=MOST_PROCESSORS).contains(&record.machine.processors) => {
+            Err(Fault::input(format!("{display}: the machine has no processors, or too many")))
         }
         None => Ok(record),
     }
@@ -385,6 +393,7 @@ mod tests {
         };
         spoilt(|record| record.format = "locksley-record/0".into());
         spoilt(|record| record.machine.processors = 0);
+        spoilt(|record| record.machine.processors = usize::MAX);
         spoilt(|record| record.samples[2].experiment = "other".into());
         fs::write(folder.path().join("record.json"), "text").unwrap();
         let path = folder.path().join("record.json");

@@ -42,7 +42,8 @@ fn table_as_text(table: &Table) -> String {
     let lines = || std::iter::once(&table.columns).chain(&table.rows);
     let width = |column: usize| {
         let cells = lines().filter_map(|line| line.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        // A width is 16 bits wide.
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0).min(u16::MAX.into())
     };
     let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
     let mut text = format!("\n{}\n", table.title);
@@ -82,4 +83,17 @@ pub fn number(number: f64) -> String {
 /// A share in percent.
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_may_be_wider_than_a_width_can_be() {
+        let mut table = Table::new("title", &["", "number"]);
+        let name = "n".repeat(70_000);
+        table.row([name.clone(), "1".to_owned()]);
+        assert!(table_as_text(&table).contains(&name));
+    }
 }

@@ -46,7 +46,7 @@ impl QuotaWatch {
     }
 
     /// The same where the files of the machine lie below `root`.
-    fn below(root: &Path) -> Self {
+    pub fn below(root: &Path) -> Self {
         let mut faults = Vec::new();
         let mounts = lines(root, mounts::FILE, mounts::parse, &mut faults);
         let mounts = mounts.into_iter().flatten().collect();
