@@ -38,6 +38,7 @@ Run:
   rounds        small parallel rounds for some seconds: the unit of co-runs
   cycler        take processors away from other programs, a random number at a time
   sleeper       sleep and wake, and say how late: an interactive process
+  soak          all features for a long time, beside an adversary, with each result checked
 
 Measure:
   cliff         more workers than processors, and beside busy threads: begin here
@@ -99,6 +100,9 @@ pub enum Command {
     Neighbour(experiment::Run<Neighbour>),
     /// Sleep and wake for some seconds and print how late: the interactive process of `neighbour`
     Sleeper(Sleeper),
+    /// Run all features with 16 workers for each processor while an adversary stops, squeezes,
+    /// throttles and freezes the process, and check each result
+    Soak(Soak),
     /// Measure what graphs of intervals make of the machine, beside fork and join, and what an
     /// interval costs
     Intervals(experiment::Run<Intervals>),
@@ -249,6 +253,32 @@ pub struct Sleeper {
     /// What the deadlines follow from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+}
+
+/// `locksley soak`
+#[derive(Debug, Args)]
+pub struct Soak {
+    /// For how long, in seconds [default: 60; with --quick: 10]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub secs: Option<std::time::Duration>,
+    /// A short one
+    #[arg(long)]
+    pub quick: bool,
+    /// What all random choices follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Write the counts into this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Be the process that is disturbed, with so many workers
+    #[arg(long, hide = true, value_name = "P")]
+    pub subject: Option<usize>,
+    /// After so many seconds without progress, an activity hangs
+    #[arg(long, hide = true, value_name = "S", default_value = "60", value_parser = seconds)]
+    pub patience: std::time::Duration,
+    /// Add a defect, which has to be found
+    #[arg(long, hide = true, value_parser = ["wrong", "hang", "leak"])]
+    pub inject: Option<String>,
 }
 
 /// `locksley once`

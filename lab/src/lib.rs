@@ -10,6 +10,7 @@
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`corunner`]: what a program does that is measured beside others;
 //! - [`cycler`]: the co-runner of the Hood papers, which takes processors away at random;
+//! - `soak`: everything at once, for a long time, against an adversary;
 //! - [`experiment`]: what all experiments have in common: plan, record, report;
 //! - [`experiments`]: the experiments themselves;
 //! - [`cli`] and [`commands`]: the command line.
@@ -35,6 +36,8 @@ pub mod progress;
 pub mod random;
 pub mod rounds;
 pub mod runtimes;
+#[cfg(target_os = "linux")]
+pub mod soak;
 pub mod switches;
 pub mod team;
 pub mod time;

@@ -9,6 +9,7 @@ mod report;
 mod rounds;
 mod run;
 mod sleeper;
+mod soak;
 
 use crate::cli::Command;
 use crate::fault::Outcome;
@@ -28,6 +29,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Cliff(run) => run.execute(),
         Command::Repeat(arguments) => repeat::execute(&arguments),
         Command::Neighbour(run) => run.execute(),
+        Command::Soak(arguments) => soak::execute(&arguments),
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Intervals(run) => run.execute(),
         Command::Once(arguments) => once::execute(arguments),

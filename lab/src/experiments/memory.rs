@@ -2,7 +2,7 @@
 
 /// The resident memory, in bytes; else why it is not known.
 #[cfg(target_os = "linux")]
-pub(super) fn resident() -> Result<u64, String> {
+pub(crate) fn resident() -> Result<u64, String> {
     let path = "/proc/self/statm";
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let pages = pages(&text).ok_or_else(|| format!("{path} says '{}'", text.trim()))?;
@@ -11,7 +11,7 @@ pub(super) fn resident() -> Result<u64, String> {
 
 /// The resident memory, in bytes; else why it is not known.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn resident() -> Result<u64, String> {
+pub(crate) fn resident() -> Result<u64, String> {
     Err("this system does not tell how much memory a process holds".to_owned())
 }
 

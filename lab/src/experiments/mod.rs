@@ -7,7 +7,7 @@ pub mod corun;
 pub mod forkjoin;
 pub mod intervals;
 pub mod locality;
-mod memory;
+pub(crate) mod memory;
 pub mod meter;
 pub mod model;
 pub mod neighbour;

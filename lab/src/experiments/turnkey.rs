@@ -21,7 +21,7 @@ use crate::experiment::{
 use crate::fault::{Fault, Outcome};
 use crate::random::Random;
 use crate::runtimes;
-use groups::Ground;
+pub(crate) use groups::Ground;
 use subject::{Contestant, Setting, Subject, TURNKEY, fixed};
 
 /// The target: at most so many times as long as with the best number of workers.

@@ -10,6 +10,8 @@ mod model;
 mod networks;
 mod rayon;
 mod records;
+#[cfg(target_os = "linux")]
+mod soak;
 mod support;
 mod turnkey;
 mod wrong_input;

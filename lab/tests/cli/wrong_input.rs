@@ -216,6 +216,13 @@ fn neighbours() {
 }
 
 #[test]
+fn soaks() {
+    for options in [["--secs", "0"], ["--seed", "-1"], ["--json", "/"], ["--inject", "rain"]] {
+        refused(&[&["soak", "--quick"][..], &options].concat());
+    }
+}
+
+#[test]
 fn co_runs() {
     assert!(refused(&["corun", "--pairs", "par+pigs"]).contains("par+loop"));
     assert!(refused(&["corun", "--pairs", "par+loop", "--runtimes", "pigs"]).contains("pigs"));

@@ -16,10 +16,10 @@ const PERIOD: u64 = 100_000;
 
 /// Where groups can be made: the group that this process is in, of the hierarchy that has quotas.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ground {
+pub(crate) struct Ground {
     /// Of the kernel's interface: 1 or 2.
-    pub(super) version: u8,
-    folder: PathBuf,
+    pub(crate) version: u8,
+    pub(crate) folder: PathBuf,
 }
 
 /// A group, with this process in it. Dropping it moves the process back and removes the group.
@@ -55,11 +55,16 @@ impl Kept {
 impl Ground {
     /// Makes a group to see whether that works; else returns why not.
     pub(super) fn find() -> Result<Ground, String> {
-        let mounts = read(Path::new("/proc/self/mountinfo"))?;
-        let ground = Ground::of(&mounts, &read(Path::new("/proc/self/cgroup"))?)?;
+        let ground = Ground::of_controller("cpu")?;
         ground.sweep();
         ground.group("probe", Some(100)).map_err(|fault| fault.to_string())?;
         Ok(ground)
+    }
+
+    /// Where groups with this controller can be made, if they can.
+    pub(crate) fn of_controller(controller: &str) -> Result<Ground, String> {
+        let mounts = read(Path::new("/proc/self/mountinfo"))?;
+        Ground::of(&mounts, &read(Path::new("/proc/self/cgroup"))?, controller)
     }
 
     /// A ground that does not exist.
@@ -69,8 +74,8 @@ impl Ground {
     }
 
     /// Reads the mounts, and the groups that this process is in.
-    fn of(mounts: &str, groups: &str) -> Result<Ground, String> {
-        let has_cpu = |list: &str| list.split(',').any(|it| it == "cpu");
+    fn of(mounts: &str, groups: &str, controller: &str) -> Result<Ground, String> {
+        let has_it = |list: &str| list.split(',').any(|it| it == controller);
         let group_of = |is_it: &dyn Fn(&str) -> bool| {
             let mut lines =
                 groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
@@ -86,12 +91,13 @@ impl Ground {
                 (is_it(kind, options) && root == "/").then(|| PathBuf::from(at))
             })
         };
-        let one = mount_of(&|kind, options| kind == "cgroup" && has_cpu(options));
+        let one = mount_of(&|kind, options| kind == "cgroup" && has_it(options));
         let two = mount_of(&|kind, _| kind == "cgroup2");
-        let one = one.zip(group_of(&has_cpu)).map(|found| (1, found));
+        let one = one.zip(group_of(&has_it)).map(|found| (1, found));
         let two = two.zip(group_of(&str::is_empty)).map(|found| (2, found));
-        let (version, (at, group)) =
-            one.or(two).ok_or("no control groups for processors are mounted")?;
+        let (version, (at, group)) = one
+            .or(two)
+            .ok_or_else(|| format!("no control groups with {controller} are mounted"))?;
         Ok(Ground { version, folder: at.join(group) })
     }
 
@@ -190,7 +196,7 @@ mod tests {
     #[test]
     fn groups_are_made_where_the_quotas_are() {
         let of = |mounts: &str, groups: &str| {
-            let ground = Ground::of(mounts, groups).ok()?;
+            let ground = Ground::of(mounts, groups, "cpu").ok()?;
             Some((ground.version, ground.folder.display().to_string()))
         };
         let found = |version, folder: &str| Some((version, folder.to_owned()));

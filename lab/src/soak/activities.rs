@@ -1,0 +1,272 @@
+//! What the subject runs, and the check of each result against a sequential value.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use locksley::loops::par;
+use locksley::{Cancellation, Pool, Scope, Spawn, Worker, blocking, scope_until};
+
+use super::{satellites, violent};
+use crate::random::{Random, mix};
+
+/// Runs an activity on a pool.
+pub(super) type Activity = fn(&Pool, &mut Random) -> Result<Checks, String>;
+
+/// All activities; `refused` is one more.
+pub(super) const ALL: [(&str, Activity); 16] = [
+    ("join", join),
+    ("scope", scope),
+    ("spawn", spawn),
+    ("loops", loops),
+    ("broadcast", broadcast),
+    ("blocking", block),
+    ("cancel", cancel),
+    ("resize", resize),
+    ("futures", satellites::futures),
+    ("sync", satellites::sync),
+    ("kahn", satellites::kahn),
+    ("intervals", satellites::intervals),
+    ("profile", satellites::profile),
+    ("panics", violent::panics),
+    ("drop", violent::drop_pool),
+    ("fork", violent::fork),
+];
+
+/// Compares results with expected values, and counts them.
+#[derive(Debug, Default)]
+pub(super) struct Checks(u64);
+
+impl Checks {
+    pub(super) fn expect<T: PartialEq + Debug>(
+        &mut self,
+        what: &str,
+        found: T,
+        expected: T,
+    ) -> Result<(), String> {
+        self.0 += 1;
+        if found == expected {
+            return Ok(());
+        }
+        Err(format!("{what} is {found:?} and should be {expected:?}"))
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.0
+    }
+}
+
+/// A random tree, given by its root: the value of a leaf is a number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tree {
+    seed: u64,
+    depth: u32,
+}
+
+impl Tree {
+    pub(super) fn random(random: &mut Random) -> Tree {
+        Tree { seed: random.next_u64(), depth: 13 }
+    }
+
+    fn children(self) -> Option<[Tree; 2]> {
+        let is_leaf = self.depth == 0 || mix(self.seed).is_multiple_of(16);
+        let child = |n| Tree { seed: mix(self.seed ^ n), depth: self.depth - 1 };
+        (!is_leaf).then(|| [child(1), child(2)])
+    }
+
+    /// The sum of all leaves, by a sequential recursion.
+    pub(super) fn serial(self) -> u64 {
+        self.children().map_or(self.seed, |[a, b]| a.serial().wrapping_add(b.serial()))
+    }
+
+    /// The same by fork and join.
+    pub(super) fn joined(self, worker: &Worker) -> u64 {
+        self.children().map_or(self.seed, |[a, b]| {
+            let (a, b) = worker.join(|worker| a.joined(worker), |worker| b.joined(worker));
+            a.wrapping_add(b)
+        })
+    }
+
+    /// The same by tasks of a scope, added to `sum`.
+    fn spawned<'scope>(self, scope: &Scope<'scope>, sum: &'scope AtomicU64) {
+        let Some(children) = self.children() else {
+            // The scope orders all additions before the read.
+            sum.fetch_add(self.seed, Ordering::Relaxed);
+            return;
+        };
+        for child in children {
+            scope.spawn(move |scope| child.spawned(scope, sum));
+        }
+    }
+}
+
+fn join(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
+    let (mut checks, tree) = (Checks::default(), Tree::random(random));
+    checks.expect("the sum", pool.install(|worker| tree.joined(worker)), tree.serial())?;
+    Ok(checks)
+}
+
+fn scope(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
+    let (mut checks, tree, sum) = (Checks::default(), Tree::random(random), AtomicU64::new(0));
+    let visits = AtomicUsize::new(0);
+    pool.in_place_scope(|scope| {
+        tree.spawned(scope, &sum);
+        scope.spawn_broadcast(|_, _| {
+            visits.fetch_add(1, Ordering::Relaxed);
+        });
+    });
+    checks.expect("the sum", sum.into_inner(), tree.serial())?;
+    checks.expect("the number of visits", visits.into_inner(), pool.workers())?;
+    Ok(checks)
+}
+
+fn spawn(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
+    let mut checks = Checks::default();
+    let (sender, receiver) = mpsc::channel();
+    let numbers = random.integers(300);
+    for &number in &numbers {
+        let sender = sender.clone();
+        let task =
+            move |_: &Worker| locksley::spawn(move || sender.send(number).expect("received"));
+        match number % 4 {
+            0 => pool.spawn_with(Spawn::At(number as usize / 4 % pool.workers()), task),
+            1 => pool.spawn_with(Spawn::Near(0), task),
+            2 => pool.spawn_with(Spawn::Fifo, task),
+            _ => pool.spawn(task),
+        }
+    }
+    drop(sender);
+    let (mut found, mut expected): (Vec<u32>, _) = (receiver.iter().collect(), numbers);
+    found.sort_unstable();
+    expected.sort_unstable();
+    checks.expect("what was sent", found, expected)?;
+    Ok(checks)
+}
+
+fn loops(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
+    let mut checks = Checks::default();
+    let length = random.next_u64() % 20_000;
+    let grain = 1 + (random.next_u64() % 100) as usize;
+    let expected: Vec<u64> = (0..length).map(mix).collect();
+    let sum = expected.iter().fold(0u64, |sum, &n| sum.wrapping_add(n));
+    pool.install(|_| {
+        checks.expect("a map", par(0..length).grain(grain).map(mix) == expected, true)?;
+        let add = |a: u64, b: u64| a.wrapping_add(b);
+        checks.expect("a sum", par(&expected).reduce(|| 0, |sum, &n| add(sum, n), add), sum)?;
+        let mut filled: Vec<u64> = (0..length).collect();
+        par(&mut filled).by_place().for_each(|n| *n = mix(*n));
+        checks.expect("a loop in place", filled == expected, true)?;
+        let of_chunk = |chunk: &[u64]| chunk.iter().fold(0, |sum, &n| add(sum, n));
+        let of_chunks = par(&expected).chunks(grain).map(of_chunk);
+        checks.expect("a sum of chunks", of_chunk(&of_chunks), sum)
+    })?;
+    Ok(checks)
+}
+
+fn broadcast(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
+    let (mut checks, tree) = (Checks::default(), Tree { depth: 5, ..Tree::random(random) });
+    let found = pool.broadcast(|worker| (worker.index(), tree.joined(worker)));
+    let expected = (0..pool.workers()).map(|index| (index, tree.serial()));
+    checks.expect("what each worker returns", found, expected.collect())?;
+    Ok(checks)
+}
+
+/// Tasks that block for what others send; each has a replacement.
+fn block(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
+    let mut checks = Checks::default();
+    let numbers = random.integers(20);
+    let received = Mutex::new(Vec::new());
+    pool.in_place_scope(|scope| {
+        for &number in &numbers {
+            let (sender, receiver) = mpsc::channel();
+            let received = &received;
+            scope.spawn(move |_| {
+                let number = blocking(|| receiver.recv()).expect("the sender sends");
+                received.lock().expect("no panic").push(number);
+            });
+            scope.spawn(move |_| sender.send(number).expect("the receiver waits"));
+        }
+    });
+    let found: BTreeSet<u32> = received.into_inner().expect("no panic").into_iter().collect();
+    checks.expect("what was received", found, numbers.into_iter().collect())?;
+    Ok(checks)
+}
+
+/// Loops, scopes and futures that are cancelled: an error says exactly that something did not begin.
+fn cancel(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
+    let mut checks = Checks::default();
+    let (items, at) = (3000, random.next_u64() % 6000);
+    let (visited, token) = (AtomicU64::new(0), Cancellation::new());
+    let visit = |n: u64| {
+        visited.fetch_add(1, Ordering::Relaxed);
+        if n == at {
+            token.cancel();
+        }
+    };
+    let outcome = pool.install(|_| par(0..items).cancel(&token).for_each(visit));
+    let left_out = visited.swap(0, Ordering::Relaxed) < items;
+    checks.expect("whether a loop is cancelled", outcome.is_err(), left_out)?;
+
+    let (token, begun) = (Cancellation::new(), &visited);
+    let outcome = pool.install(|_| {
+        scope_until(&token, |scope| {
+            for n in 0..items {
+                let token = &token;
+                scope.spawn(move |_| {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    if n == at {
+                        token.cancel();
+                    }
+                });
+            }
+        })
+    });
+    let left_out = visited.load(Ordering::Relaxed) < items;
+    checks.expect("whether a scope is cancelled", outcome.is_err(), left_out)?;
+
+    let handle = pool.spawn_future(std::future::pending::<()>());
+    handle.cancel();
+    let is_cancelled = handle.join().is_err_and(|error| error.is_cancelled());
+    checks.expect("whether a future is cancelled", is_cancelled, true)?;
+    Ok(checks)
+}
+
+/// A pool that changes its size while it works.
+fn resize(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
+    let (mut checks, tree) = (Checks::default(), Tree::random(random));
+    let own = super::subject::pool(pool.workers(), random.next_u64());
+    let own = own.map_err(|error| error.to_string())?;
+    let found = thread::scope(|scope| {
+        let running = scope.spawn(|| own.install(|worker| tree.joined(worker)));
+        while !running.is_finished() {
+            let size = 1 + random.next_u64() as usize % own.workers();
+            own.resize(size).expect("a size that it can have");
+        }
+        running.join().expect("no panic")
+    });
+    checks.expect("the sum", found, tree.serial())?;
+    Ok(checks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_result_is_found() {
+        let mut checks = Checks::default();
+        checks.expect("one", 1, 1).unwrap();
+        assert_eq!(checks.expect("one", 2, 1).unwrap_err(), "one is 2 and should be 1");
+        assert_eq!(checks.number(), 2);
+    }
+
+    #[test]
+    fn trees_differ_and_have_leaves() {
+        let mut random = Random::new(3);
+        let sums: BTreeSet<u64> = (0..20).map(|_| Tree::random(&mut random).serial()).collect();
+        assert_eq!(sums.len(), 20);
+    }
+}

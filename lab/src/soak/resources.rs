@@ -1,0 +1,72 @@
+//! What a process holds, as `/proc` tells.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
+
+use crate::experiments::memory;
+use crate::fault::{Fault, Outcome};
+
+/// Threads end, and their files close, some time after they were joined.
+const RETURN: Duration = Duration::from_secs(10);
+
+/// Files that a process with pools keeps open: `/proc/loadavg`.
+const KEPT: usize = 1;
+
+/// The resources of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Resources {
+    /// Its threads.
+    pub(super) threads: usize,
+    /// Its open files.
+    pub(super) files: usize,
+    /// Its resident memory, in bytes.
+    pub(super) memory: u64,
+}
+
+impl Resources {
+    pub(super) fn now() -> Outcome<Resources> {
+        let count = |folder: &str| match fs::read_dir(folder) {
+            Ok(entries) => Ok(entries.count()),
+            Err(error) => Err(Fault::run(format!("{folder}: {error}"))),
+        };
+        Ok(Resources {
+            threads: count("/proc/self/task")?,
+            files: count("/proc/self/fd")?,
+            memory: memory::resident().map_err(Fault::run)?,
+        })
+    }
+
+    /// Whether threads and files are as few as at the start.
+    pub(super) fn is_back_at(self, start: Resources) -> bool {
+        self.threads <= start.threads && self.files <= start.files + KEPT
+    }
+
+    /// The resources when threads and files are as few as here again, or have had the time.
+    pub(super) fn after_return(self) -> Outcome<Resources> {
+        let begun = Instant::now();
+        loop {
+            let now = Resources::now()?;
+            if now.is_back_at(self) || begun.elapsed() > RETURN {
+                return Ok(now);
+            }
+            sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Which threads of the process are in which state, and where in the kernel.
+pub(super) fn thread_states(process: Pid) -> String {
+    let folder = format!("/proc/{}/task", process.as_raw_nonzero());
+    let state = |entry: fs::DirEntry| {
+        let read = |file: &str| fs::read_to_string(entry.path().join(file)).unwrap_or_default();
+        let (stat, kernel) = (read("stat"), read("wchan"));
+        let state = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').next()).unwrap_or("?");
+        format!("{} {state} {kernel}", read("comm").trim())
+    };
+    let states = fs::read_dir(folder).into_iter().flatten().flatten().map(state);
+    states.collect::<Vec<_>>().join("; ")
+}
