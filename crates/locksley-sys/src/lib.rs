@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`primitive`] | atomics of std, of loom or of the stall harness; hazard pointers |
+//! | [`primitive`] | atomics of std, loom, shuttle or the stall harness; hazard pointers |
 //! | [`os`] | the operating system's assists, each with a portable fallback |
 //! | [`places`] | the machine's topology, and its division into places |
 //! | [`countdown`] | the counter behind joins |
@@ -13,9 +13,9 @@
 //! # Features
 //!
 //! `stepped` replaces the atomics by those of the stall harness ([`primitive`]). Only
-//! dev-dependencies turn it on. It has no effect without `debug_assertions` or with `cfg(loom)`,
-//! so release builds and benchmarks never have it. Tests that use `primitive::stepped` are
-//! compiled under `all(test, debug_assertions, not(loom))`.
+//! dev-dependencies turn it on. It has no effect without `debug_assertions`, or with `cfg(loom)` or
+//! `cfg(shuttle)`, so release builds and benchmarks never have it. Tests that use
+//! `primitive::stepped` are compiled under `all(test, debug_assertions, not(loom))`.
 
 #![allow(clippy::new_without_default, reason = "nothing here is a default for others")]
 

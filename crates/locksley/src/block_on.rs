@@ -3,11 +3,11 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
 use crate::hooks;
 use crate::os;
+use crate::primitive::thread::{self, Thread};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::latch::Flag;

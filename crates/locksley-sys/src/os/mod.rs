@@ -7,21 +7,22 @@
 mod assist;
 mod assists;
 mod limits;
-#[cfg(loom)]
-#[allow(missing_docs, reason = "documented in `linux`")]
-mod loom;
 mod processors;
+#[cfg(any(loom, shuttle))]
+#[allow(missing_docs, reason = "documented in `linux`")]
+mod simulated;
 mod standing;
 
-#[cfg(all(target_os = "linux", not(locksley_portable)))]
+#[cfg(all(target_os = "linux", not(any(locksley_portable, shuttle))))]
 mod linux;
-#[cfg(all(target_os = "linux", not(locksley_portable)))]
+#[cfg(all(target_os = "linux", not(any(locksley_portable, shuttle))))]
 use linux as system;
 
-#[cfg(not(all(target_os = "linux", not(locksley_portable))))]
+#[cfg(not(all(target_os = "linux", not(any(locksley_portable, shuttle)))))]
 #[allow(missing_docs, reason = "documented in `linux`")]
+#[cfg_attr(any(loom, shuttle), allow(dead_code, unreachable_pub, unused_imports))]
 mod portable;
-#[cfg(not(all(target_os = "linux", not(locksley_portable))))]
+#[cfg(not(all(target_os = "linux", not(any(locksley_portable, shuttle)))))]
 use portable as system;
 
 pub use assist::{Assist, assists};
@@ -29,12 +30,12 @@ pub use assists::{Assists, UnknownAssist};
 pub use limits::{LimitFault, Quota};
 pub use processors::Processors;
 
-#[cfg(loom)]
-pub use self::loom::{
+#[cfg(any(loom, shuttle))]
+pub use simulated::{
     Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works, light_barrier,
 };
 pub use standing::Standing;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};
 pub use system::{
     LoweredPriority, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
@@ -47,7 +48,7 @@ pub use system::{
 #[inline]
 pub fn yield_now() {
     #[cfg(not(loom))]
-    std::thread::yield_now();
+    crate::primitive::thread::yield_now();
     #[cfg(loom)]
     ::loom::thread::yield_now();
 }
@@ -55,7 +56,7 @@ pub fn yield_now() {
 /// The light side of an asymmetric barrier: what comes before it is ordered with what comes after
 /// it, as seen by a thread that makes a [`heavy_barrier`], which pays for both. It orders nothing
 /// with any other thread.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 pub fn light_barrier() {
     use crate::primitive::Ordering::SeqCst;

@@ -14,7 +14,6 @@ pub struct Futex {
     waiter: OnceLock<Thread>,
 }
 
-#[cfg_attr(loom, allow(dead_code, reason = "the model has a futex of its own"))]
 impl Futex {
     pub fn new(value: u32) -> Self {
         Self { word: AtomicU32::new(value), waiter: OnceLock::new() }
@@ -156,7 +155,7 @@ pub fn unknown_number() -> Option<usize> {
 }
 
 pub fn online_processors() -> Option<usize> {
-    thread::available_parallelism().ok().map(usize::from)
+    crate::primitive::thread::available_parallelism().ok().map(usize::from)
 }
 
 pub(super) fn process_affinity() -> Option<Vec<usize>> {

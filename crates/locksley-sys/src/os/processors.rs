@@ -2,6 +2,7 @@
 
 use super::limits::{LimitFault, Quota};
 use super::system::{self, QuotaWatch};
+use crate::primitive::thread;
 
 /// The processors that this process may use, by affinity and by control-group quota.
 ///
@@ -71,7 +72,7 @@ impl Processors {
 
 fn affinity() -> Vec<usize> {
     system::process_affinity().unwrap_or_else(|| {
-        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let count = thread::available_parallelism().map_or(1, usize::from);
         (0..count).collect()
     })
 }

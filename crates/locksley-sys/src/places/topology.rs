@@ -45,7 +45,7 @@ impl Topology {
     /// It has all processors that are online, whether or not this process may use them.
     #[must_use]
     pub fn of_this_machine() -> Self {
-        let read = if cfg!(all(target_os = "linux", not(locksley_portable))) {
+        let read = if cfg!(all(target_os = "linux", not(any(locksley_portable, shuttle)))) {
             Self::read(Path::new("/"))
         } else {
             Err(io::Error::new(io::ErrorKind::Unsupported, "not known on this system"))

@@ -18,7 +18,7 @@ const SLOTS: usize = 2;
 /// Unlinked nodes that a record collects before it looks which of them can be freed: above `SLOTS`
 /// times the usual number of records, so that most of them can.
 const SCAN_AT: usize =
-    if cfg!(any(loom, all(feature = "stepped", debug_assertions))) { 1 } else { 64 };
+    if cfg!(any(loom, shuttle, all(feature = "stepped", debug_assertions))) { 1 } else { 64 };
 
 /// A node that can be unlinked while others read it.
 pub trait Node {

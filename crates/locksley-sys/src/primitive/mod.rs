@@ -1,9 +1,11 @@
-//! What the protocols are made of: atomics, fences and cells, from std, from loom, or from the
-//! stall harness; and hazard pointers.
+//! What the protocols are made of: atomics, fences and cells, from std, from loom, from shuttle, or
+//! from the stall harness; and hazard pointers.
 //!
 //! Every lock-free protocol of Locksley takes its atomics from here. So the code which ships is the
 //! code which the model checker runs (`--cfg loom`), and which the stall harness stops at each of
-//! its steps (feature `stepped` with debug assertions: unit tests).
+//! its steps (feature `stepped` with debug assertions: unit tests). Pools take their threads,
+//! channels and clock from here, too, and run as a whole under schedules that shuttle chooses
+//! (`--cfg shuttle`).
 
 /// A `const fn`, but for loom: its atomics are not made before a program runs.
 #[macro_export]
@@ -27,13 +29,21 @@ pub use crate::const_unless_loom;
 mod cell;
 pub mod hazard;
 mod padded;
-#[cfg(all(feature = "stepped", debug_assertions, not(loom)))]
+#[cfg(shuttle)]
+#[allow(missing_docs, reason = "as in std")]
+mod shuttle;
+#[cfg(all(feature = "stepped", debug_assertions, not(any(loom, shuttle))))]
 #[allow(missing_docs, reason = "as in std")]
 pub mod stepped;
 
 pub use padded::CachePadded;
 pub use std::sync::atomic::Ordering;
 
+#[cfg(shuttle)]
+pub use self::shuttle::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Instant, fence, mpsc,
+    spin_loop, thread, thread_local,
+};
 #[cfg(not(loom))]
 pub use cell::UnsafeCell;
 #[cfg(loom)]
@@ -42,11 +52,13 @@ pub use loom::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
 };
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use std::hint::spin_loop;
-#[cfg(not(any(all(feature = "stepped", debug_assertions), loom)))]
+#[cfg(not(any(all(feature = "stepped", debug_assertions), loom, shuttle)))]
 pub use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
 };
-#[cfg(all(feature = "stepped", debug_assertions, not(loom)))]
+#[cfg(not(shuttle))]
+pub use std::{sync::mpsc, thread, thread_local, time::Instant};
+#[cfg(all(feature = "stepped", debug_assertions, not(any(loom, shuttle))))]
 pub use stepped::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};

@@ -1,14 +1,14 @@
 //! The default policy: BWS for an unmodified kernel.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::contention::CpuContention;
 use super::context::{Activity, IdleContext};
 use super::pending_wakeups::PendingWakeups;
 use super::policy::{End, IdlePolicy, Move, Thief};
 use crate::os::Standing;
-use crate::primitive::spin_loop;
+use crate::primitive::{Instant, spin_loop};
 use crate::sleep::Limit;
 
 /// The default policy: balanced work stealing, for machines that other programs use too.

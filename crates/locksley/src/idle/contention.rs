@@ -1,9 +1,10 @@
 //! An estimate of how many processors other programs want.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::context::IdleContext;
+use crate::primitive::Instant;
 
 /// The smoothed number of runnable threads of other programs. Thieves take the samples.
 ///

@@ -1,8 +1,9 @@
 //! The number of items of a leaf, found while the loop runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::primitive::Instant;
 use crate::scheduler::Worker;
 
 /// The time that a leaf should take: long enough that the division and the clock cost a few percent

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use super::environment::{default_assists, default_workers};
 use super::error::BuildError;
@@ -18,6 +17,7 @@ use crate::idle::{Balanced, IdlePolicy};
 use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
+use crate::primitive::thread::JoinHandle;
 use crate::scheduler::allowance::{self, GROWTH, SENTINELS};
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Rules, Threads};
 use crate::scheduler::place_map::is_divided;

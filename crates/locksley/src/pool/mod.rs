@@ -17,13 +17,13 @@ pub(crate) mod thread;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 
 pub(crate) use builder::PoolBuilder;
 pub(crate) use error::BuildError;
 use rebuild::Rebuild;
 
 use crate::places::Places;
+use crate::primitive::{self, thread::JoinHandle};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::StackJob;
@@ -333,11 +333,11 @@ impl Drop for Pool {
             {
                 // Accepted tasks may wait in this worker's deque, and this thread may never run
                 // them otherwise.
-                while !std::thread::panicking() && borrowed_thread.run_one() {}
+                while !primitive::thread::panicking() && borrowed_thread.run_one() {}
             }
             Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
-            Some(foreign) if !std::thread::panicking() => {
+            Some(foreign) if !primitive::thread::panicking() => {
                 join_as_worker(foreign, threads, &self.shared);
             }
             _ => join_all(threads, &self.shared),
@@ -351,13 +351,13 @@ fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared)
     let latch = Latch::new(Some(foreign), None);
     let threads = Mutex::new(threads);
     let take = || std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
-    std::thread::scope(|scope| {
+    primitive::thread::scope(|scope| {
         let wait = || {
             join_all(take(), pool);
             // SAFETY: the latch lives until the scope ends, which joins this thread.
             unsafe { Latch::set(NonNull::from(&latch)) };
         };
-        match std::thread::Builder::new().spawn_scoped(scope, wait) {
+        match primitive::thread::Builder::new().spawn_scoped(scope, wait) {
             Ok(_) => latch.wait_with(|event| foreign.wait_for_others(event)),
             Err(_) => join_all(take(), pool), // no thread: block like any other thread
         }

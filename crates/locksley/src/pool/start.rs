@@ -2,8 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::thread::JoinHandle;
 
 use super::Pool;
 use super::error::BuildError;
@@ -12,6 +10,8 @@ use super::rebuild::Rebuild;
 use super::thread::{Starting, WorkerThread};
 use crate::futures::OwnedTasks;
 use crate::os;
+use crate::primitive::mpsc::channel;
+use crate::primitive::thread::JoinHandle;
 use crate::scheduler::Shared;
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Threads};
 use crate::scheduler::replacement::Replacements;

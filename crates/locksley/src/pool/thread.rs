@@ -3,12 +3,12 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use super::error::BuildError;
 use super::global;
 use super::start::hook_error;
 use crate::os;
+use crate::primitive::mpsc::Sender;
 use crate::scheduler::Shared;
 use crate::scheduler::config::Affinity;
 use crate::scheduler::worker::{OwnerHandles, Worker};

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use super::allowance::OpenSource;
 use super::placement::Placement;
@@ -14,6 +13,7 @@ use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists};
 use crate::places::Places;
+use crate::primitive::thread::{self, JoinHandle};
 use crate::unwind::Payload;
 
 /// Called with the payload of a detached task that panicked.

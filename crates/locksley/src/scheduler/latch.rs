@@ -2,12 +2,11 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::thread::Thread;
 
 use crate::countdown::Countdown;
 use crate::observe::LatestStamp;
 use crate::os;
-use crate::primitive::{AtomicPtr, Ordering};
+use crate::primitive::{AtomicPtr, Ordering, thread};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::observed::follow;
@@ -100,7 +99,7 @@ enum Waiter<'w> {
     },
     /// A thread that is not a worker. The generation is that of the process that has the thread
     /// which sets the latch.
-    Thread { thread: Thread, generation: u32 },
+    Thread { thread: thread::Thread, generation: u32 },
 }
 
 impl<'w> Latch<'w> {
@@ -113,7 +112,7 @@ impl<'w> Latch<'w> {
                 home: worker.shared(),
                 is_cross: pool.is_none_or(|pool| !worker.belongs_to(pool)),
             },
-            None => Waiter::Thread { thread: std::thread::current(), generation: os::generation() },
+            None => Waiter::Thread { thread: thread::current(), generation: os::generation() },
         };
         Self { flag: Flag::new(), waiter }
     }
@@ -153,7 +152,7 @@ impl<'w> Latch<'w> {
         let Waiter::Thread { generation, .. } = self.waiter else { return wait(&self.flag) };
         while !self.flag.is_set() {
             assert_eq!(generation, os::generation(), "a task was lost in a fork");
-            std::thread::park();
+            thread::park();
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::primitive::{Ordering, fence};
 /// The owner closes its deque after this many consecutive pushes without a steal. By then the
 /// fences of these pushes have cost about as much as an opening by force. So the owner pays at most
 /// about twice what the better choice costs (the ski-rental problem).
-const CLOSE_AFTER: u32 = if cfg!(any(loom, test)) { 2 } else { 64 };
+const CLOSE_AFTER: u32 = if cfg!(any(loom, shuttle, test)) { 2 } else { 64 };
 
 /// The owner's handle. It may be sent to another thread, and not shared.
 #[derive(Debug)]

@@ -10,11 +10,11 @@ mod source;
 mod tests;
 
 use std::sync::{Mutex, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::idle::Limit;
 use crate::os::{Processors, Quota};
-use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Instant, Ordering, fence};
 use crate::scheduler::Shared;
 use contention::{Contention, Sample};
 use pace::Pace;

@@ -7,10 +7,10 @@ mod models;
 mod thread;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 
 use super::config::{Affinity, Hooks, Threads};
 use super::shared::Shared;
+use crate::primitive::thread::JoinHandle;
 use crate::primitive::{AtomicUsize, CachePadded, Ordering};
 use crate::scheduler::worker::OwnerHandles;
 

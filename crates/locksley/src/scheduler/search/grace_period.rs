@@ -1,8 +1,8 @@
 //! The grace period: a thief leaves the only task of a worker alone if that probably runs it next.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::primitive::spin_loop;
+use crate::primitive::{Instant, spin_loop};
 use crate::scheduler::Slot;
 
 /// About the cost of a hand-over; longer than most polls that wake one task.

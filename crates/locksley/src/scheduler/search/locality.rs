@@ -4,11 +4,12 @@
 //! A thief (a worker that searches) prefers its *home*, its own place. Workers and inboxes of other
 //! places are *far*. A thief leaves the tasks of a far inbox to the workers there at first.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::victims::Victims;
 
 use crate::idle::Activity;
+use crate::primitive::Instant;
 use crate::scheduler::PlaceState;
 use crate::scheduler::Worker;
 

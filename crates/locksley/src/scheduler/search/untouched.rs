@@ -1,8 +1,9 @@
 //! Which tasks no worker touches: what a sentinel looks for.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::deque::Inbox;
+use crate::primitive::Instant;
 use crate::scheduler::Shared;
 use crate::scheduler::job::Job;
 

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::Worker;
 
-thread_local! {
+crate::primitive::thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
@@ -35,11 +35,11 @@ impl Worker {
         struct Restore(*const Worker);
         impl Drop for Restore {
             fn drop(&mut self) {
-                CURRENT.set(self.0);
+                CURRENT.with(|current| current.set(self.0));
             }
         }
         // A thread that is a worker of one pool may also serve another pool.
-        let _restore = Restore(CURRENT.replace(self));
+        let _restore = Restore(CURRENT.with(|current| current.replace(self)));
         body();
     }
 
@@ -48,13 +48,13 @@ impl Worker {
     pub(crate) fn set_current_forever(self) {
         // Never freed: any frame of this thread may hold a reference.
         let worker: &'static Self = Box::leak(Box::new(Self { is_borrowed: true, ..self }));
-        CURRENT.set(worker);
+        CURRENT.with(|current| current.set(worker));
     }
 
     /// Makes the calling thread, the only one of a forked child, a thread that is not a worker.
     /// Called there at once.
     pub(crate) fn forget_current() {
-        let worker = CURRENT.replace(ptr::null());
+        let worker = CURRENT.with(|current| current.replace(ptr::null()));
         // SAFETY: as in `with_current`.
         if let Some(worker) = unsafe { worker.as_ref() } {
             worker.shared.unbind_in_forked_child(worker.slot_index);

@@ -18,14 +18,13 @@
 //! A ready task and an idle processor do not stay apart, because a replacement works meanwhile.
 
 use std::ptr::NonNull;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Worker;
 use crate::deque::Steal;
 use crate::hooks;
 use crate::os;
-use crate::primitive::spin_loop;
+use crate::primitive::{Instant, spin_loop, thread};
 use crate::scheduler::job::{self, Job, Role};
 use crate::scheduler::latch::Flag;
 use crate::scheduler::search::Found;

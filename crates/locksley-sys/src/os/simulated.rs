@@ -1,6 +1,12 @@
-//! The model checker's futex and its heavy barrier.
+//! The futex and the barriers of the model checker (loom) or the randomized scheduler (shuttle).
 
-use ::loom::sync::{Condvar, Mutex};
+use std::sync::PoisonError;
+
+#[cfg(loom)]
+use ::loom as simulator;
+#[cfg(shuttle)]
+use ::shuttle as simulator;
+use simulator::sync::{Condvar, Mutex, MutexGuard};
 
 use crate::primitive::{AtomicU32, Ordering, fence};
 
@@ -21,21 +27,26 @@ impl Futex {
     /// A timeout is over at once, which is the most difficult case.
     pub fn wait(&self, expected: u32, timeout: Option<std::time::Duration>) {
         if timeout.is_some() {
-            return ::loom::thread::yield_now();
+            return simulator::thread::yield_now();
         }
-        let queue = self.queue.lock().unwrap();
+        let queue = self.lock();
         if self.word.load(Ordering::Relaxed) == expected {
-            drop(self.woken.wait(queue).unwrap());
+            drop(self.woken.wait(queue));
         }
     }
 
     pub fn wake(&self) {
-        drop(self.queue.lock().unwrap());
+        drop(self.lock());
         self.woken.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        // Under shuttle, a thread that unwinds poisons the locks that other threads hold.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-::loom::lazy_static! {
+simulator::lazy_static! {
     /// What both sides of an asymmetric barrier change, so that one of the two comes first and the
     /// other one sees what was done before it. A thread that makes no barrier learns nothing by it,
     /// as it should be. That two light sides are ordered as well is more than there is in truth: a
