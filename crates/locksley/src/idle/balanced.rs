@@ -1,5 +1,6 @@
 //! The default policy: BWS for an unmodified kernel.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,6 +110,7 @@ impl IdlePolicy for Balanced {
             attempted: now,
             pulled: now,
             moved: now,
+            woken_callers: 0,
             common: Arc::clone(&self.common),
         })
     }
@@ -134,6 +136,8 @@ struct BalancedThief {
     attempted: Instant,
     pulled: Instant,
     moved: Instant,
+    /// [`IdleContext::woken_callers`] at the last attempt.
+    woken_callers: u32,
     common: Arc<Common>,
 }
 
@@ -146,6 +150,11 @@ impl Thief for BalancedThief {
             return Move::Sleep;
         }
         self.attempts += 1;
+        let woken_callers = context.woken_callers();
+        let is_caller_woken = woken_callers != mem::replace(&mut self.woken_callers, woken_callers);
+        if is_caller_woken && self.common.contention.is_machine_quiet() {
+            return Move::Yield;
+        }
         if self.attempts <= UNPACED_ATTEMPTS.min(self.common.sleep_threshold) {
             return Move::Search;
         }

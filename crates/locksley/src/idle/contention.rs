@@ -1,6 +1,6 @@
 //! An estimate of how many processors other programs want.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::context::IdleContext;
@@ -16,6 +16,8 @@ pub(super) struct CpuContention {
     sampled: AtomicU64,
     /// Threads, in units of 1/[`ONE`].
     smoothed: AtomicU64,
+    /// [`IdleContext::woken_callers`] at the last sample.
+    woken_callers: AtomicU32,
 }
 
 const ONE: u64 = 1 << 16;
@@ -28,7 +30,12 @@ const QUIET: u64 = ONE * 3 / 10;
 impl CpuContention {
     pub(super) fn new() -> Self {
         // A pool begins as if the machine were shared, which costs less if it is wrong.
-        Self { since: Instant::now(), sampled: AtomicU64::new(0), smoothed: AtomicU64::new(ONE) }
+        Self {
+            since: Instant::now(),
+            sampled: AtomicU64::new(0),
+            smoothed: AtomicU64::new(ONE),
+            woken_callers: AtomicU32::new(0),
+        }
     }
 
     /// True if other programs have hardly wanted a processor lately.
@@ -47,7 +54,10 @@ impl CpuContention {
         if is_due && is_mine() {
             // Where the system does not tell: as if other threads wanted every processor.
             let others = context.others_on_the_machine().unwrap_or(context.processors);
-            self.add(others);
+            // A caller of the pool is not another program.
+            let now = context.woken_callers();
+            let has_caller = self.woken_callers.swap(now, Ordering::Relaxed) != now;
+            self.add(others.saturating_sub(usize::from(has_caller)));
         }
     }
 

@@ -14,8 +14,9 @@ struct World {
     victim: Activity,
     standing: Standing,
     is_over_limit: bool,
-    /// Runnable threads of other programs.
+    /// Runnable threads of other programs, and callers of the pool.
     others: usize,
+    woken_callers: u32,
 }
 
 /// A pool of four workers, of which one searches and three work, beside busy programs.
@@ -27,9 +28,14 @@ const BUSY: World = World {
     standing: Standing::Runs,
     is_over_limit: false,
     others: 8,
+    woken_callers: 0,
 };
 
 impl Peers for World {
+    fn woken_callers(&self) -> u32 {
+        self.woken_callers
+    }
+
     fn is_over_the_limit(&self) -> bool {
         self.is_over_limit
     }
@@ -207,6 +213,38 @@ fn balanced_is_four_times_as_patient_on_a_quiet_machine_and_yields() {
     let number_of = |wanted| moves.iter().filter(|&&next| next == wanted).count();
     assert_eq!((number_of(Move::Yield), number_of(Move::Sleep)), (8, 1));
     assert_eq!((moves[31], moves[63], moves[256]), (Move::Yield, Move::Yield, Move::Sleep));
+}
+
+#[test]
+fn balanced_yields_once_to_a_woken_caller_on_a_quiet_machine() {
+    let (quiet, mut thief) = quiet_thief();
+    for woken_callers in [0, 1, 3] {
+        let world = World { woken_callers, ..quiet };
+        let expected = if woken_callers == 0 { Move::Search } else { Move::Yield };
+        assert_eq!(world.next(&mut *thief, 0), expected);
+        assert_eq!(world.next(&mut *thief, 1), Move::Search);
+    }
+    let busy = World { woken_callers: 1, ..BUSY };
+    assert_eq!(busy.until_other(&mut *Balanced::default().thief(0, 4)), (64, Move::Sleep));
+}
+
+#[test]
+fn balanced_counts_no_caller_as_another_program() {
+    // Of two samples, one sees a caller: `others` is that thread.
+    for (others, is_quiet) in [(1, true), (2, false)] {
+        let mut thief = Balanced::default().thief(0, 4);
+        let began = Instant::now();
+        for woken_callers in 0.. {
+            let world = World { others, woken_callers, ..BUSY };
+            (0..60).for_each(|failures| _ = world.next(&mut *thief, failures));
+            if began.elapsed() > Duration::from_millis(100) {
+                break;
+            }
+        }
+        let world = World { others: 0, ..BUSY };
+        let (attempts, last) = world.until_other(&mut *thief);
+        assert_eq!((attempts == 64, last == Move::Sleep), (!is_quiet, !is_quiet), "{others}");
+    }
 }
 
 #[test]

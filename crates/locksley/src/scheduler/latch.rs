@@ -2,14 +2,18 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::countdown::Countdown;
 use crate::observe::LatestStamp;
 use crate::os;
-use crate::primitive::{AtomicPtr, Ordering, thread};
+use crate::primitive::{AtomicPtr, Instant, Ordering, spin_loop, thread};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::observed::follow;
+
+/// For how long a caller spins before it blocks. To wake it takes longer.
+const SPIN: Duration = Duration::from_micros(10);
 
 /// A flag that is set once. A latch holds one, and the thread to wake.
 ///
@@ -139,17 +143,25 @@ impl<'w> Latch<'w> {
                 let thread = thread.clone();
                 latch.flag.set();
                 thread.unpark();
+                Worker::with_current(|current| {
+                    current.inspect(|worker| worker.shared().record_woken_caller());
+                });
             }
         }
     }
 
-    /// Waits until the latch is set. A worker waits by calling `wait`.
+    /// Waits until the latch is set. A worker waits by calling `wait`; any other thread is a *caller*,
+    /// which spins and then blocks.
     ///
     /// # Panics
     /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the
     /// latch. The frame may unwind, since no other thread of the child refers to it.
     pub(crate) fn wait_with(&self, wait: impl FnOnce(&Flag)) {
         let Waiter::Thread { generation, .. } = self.waiter else { return wait(&self.flag) };
+        let began = Instant::now();
+        while !self.flag.is_set() && began.elapsed() < SPIN {
+            (0..8).for_each(|_| spin_loop());
+        }
         while !self.flag.is_set() {
             assert_eq!(generation, os::generation(), "a task was lost in a fork");
             thread::park();

@@ -27,7 +27,7 @@ use crate::deque::Inbox;
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
-use crate::primitive::{AtomicBool, AtomicUsize, CachePadded};
+use crate::primitive::{AtomicBool, AtomicU32, AtomicUsize, CachePadded, Ordering};
 use crate::scheduler::allowance::Allowance;
 use crate::scheduler::job::Job;
 use crate::scheduler::latch::Flag;
@@ -69,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) rules: Rules,
     panic_handler: Option<Arc<PanicHandler>>,
     owned_tasks: Box<dyn CancelAll>,
+    /// How often workers have woken a caller.
+    woken_callers: CachePadded<AtomicU32>,
     /// Counts what keeps the pool open.
     pending: Pending,
     /// True if futures are dropped instead of polled, because only they keep the pool open.
@@ -124,11 +126,23 @@ impl Shared {
                 && os::lowered_priority_works(),
             rules: configuration.rules,
             panic_handler: configuration.panic_handler,
+            woken_callers: CachePadded::new(AtomicU32::new(0)),
             pending: Pending::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
             observer: configuration.observer,
         })
+    }
+
+    /// Records that a worker has woken a caller: a thread outside of the pool, whose task has ended.
+    /// It may have woken up on the processor of a thief.
+    pub(crate) fn record_woken_caller(&self) {
+        // Relaxed: a hint.
+        self.woken_callers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn woken_callers(&self) -> u32 {
+        self.woken_callers.load(Ordering::Relaxed)
     }
 
     /// True if the pool was built before a fork and this is the child, which has none of its
