@@ -4,6 +4,8 @@ mod delayed_yield;
 mod global_information;
 mod no_yield;
 mod selective_yield;
+#[cfg(test)]
+mod tests;
 
 pub use delayed_yield::DelayedYield;
 pub use global_information::GlobalInformation;
