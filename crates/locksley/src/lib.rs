@@ -53,7 +53,7 @@
 
 /// The README's examples are tests.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
+#[doc = include_str!("../../../README.md")]
 struct Readme;
 
 #[cfg(doctest)]
