@@ -5,6 +5,7 @@
 //! | `current.rs` | the worker that a thread is |
 //! | `service.rs` | the loop: until the pool is closed, or until a replacement is released |
 //! | `wait.rs` | waits: runs descendants of what it waits for, else parks |
+//! | `backoff.rs` | how long a wait spins and yields before it parks |
 //! | `replaced.rs` | the thread blocks, and a replacement works under its index |
 //! | `parker.rs` | where the thread blocks meanwhile |
 //! | `step.rs` | runs one task, for code that waits in its own way |
@@ -12,6 +13,7 @@
 //! | `inboxes.rs` | what is sent to a worker, to its place, and to all |
 //! | `turns.rs` | when a worker with work takes a task from another queue |
 
+mod backoff;
 mod current;
 mod deque;
 mod inboxes;

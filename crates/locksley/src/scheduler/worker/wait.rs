@@ -18,58 +18,15 @@
 //! A ready task and an idle processor do not stay apart, because a replacement works meanwhile.
 
 use std::ptr::NonNull;
-use std::time::Duration;
 
 use super::Worker;
+use super::backoff::Backoff;
 use crate::deque::Steal;
 use crate::hooks;
-use crate::os;
-use crate::primitive::{Instant, spin_loop, thread};
 use crate::scheduler::job::{self, Job, Role};
 use crate::scheduler::latch::Flag;
 use crate::scheduler::search::Found;
 use crate::unwind::AbortOnUnwind;
-
-/// Spins, then yields, while a waiting worker finds nothing.
-struct Backoff {
-    began: Instant,
-    is_yielding: bool,
-    sleeps: u32,
-}
-
-/// For how long a waiting worker spins before it yields.
-const SPIN: Duration = Duration::from_micros(20);
-/// For how long a waiting worker spins and yields before it parks. To wake a replacement and later
-/// this worker takes about 100 µs, so a shorter wait should not park. If a yield gives the
-/// processor to another thread, fewer attempts fit into this time.
-const PATIENCE: Duration = Duration::from_micros(200);
-/// The sleeps of the last thread, between two searches for a task.
-const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
-const LONGEST_SLEEP: Duration = Duration::from_millis(10);
-
-impl Backoff {
-    fn new() -> Self {
-        Self { began: Instant::now(), is_yielding: false, sleeps: 0 }
-    }
-
-    /// Spins or yields once. Returns false if the patience is over.
-    fn snooze(&mut self) -> bool {
-        let elapsed = self.began.elapsed();
-        self.is_yielding = elapsed >= SPIN;
-        if self.is_yielding {
-            os::yield_now();
-        } else {
-            (0..16).for_each(|_| spin_loop());
-        }
-        elapsed < PATIENCE
-    }
-
-    /// Sleeps, for longer each time.
-    fn sleep(&mut self) {
-        thread::sleep((SHORTEST_SLEEP * (1 << self.sleeps.min(8))).min(LONGEST_SLEEP));
-        self.sleeps += 1;
-    }
-}
 
 impl Worker {
     /// Waits until `job`, which this worker pushed to `index`, has run on another worker, or takes
@@ -172,7 +129,7 @@ impl Worker {
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
         let mut backoff = Backoff::new();
         while !event.is_set() {
-            let mut found = find(backoff.is_yielding);
+            let mut found = find(backoff.is_yielding());
             if found.is_none() && backoff.snooze() {
                 continue;
             }

@@ -1,0 +1,120 @@
+//! How long a waiting worker spins, yields and sleeps while it finds nothing.
+
+use std::time::Duration;
+
+use crate::os;
+use crate::primitive::{Instant, spin_loop, thread};
+
+/// For how long a waiting worker spins before it yields.
+const SPIN: Duration = Duration::from_micros(20);
+/// For how long a waiting worker spins and yields before it parks. To wake a replacement and later
+/// this worker takes about 100 µs, so a shorter wait should not park. If a yield gives the
+/// processor to another thread, fewer attempts fit into this time.
+const PATIENCE: Duration = Duration::from_micros(200);
+/// The sleeps of the last thread, between two searches for a task.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
+const LONGEST_SLEEP: Duration = Duration::from_millis(10);
+
+/// Spins, then yields, while a waiting worker finds nothing.
+pub(super) struct Backoff {
+    began: Instant,
+    last: Pause,
+    sleeps: u32,
+}
+
+/// What a waiting worker does between two attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pause {
+    Spin,
+    Yield,
+    /// Yields for the last time, and parks if it finds nothing then.
+    YieldBeforePark,
+}
+
+impl Pause {
+    /// The pause after that time without a descendant.
+    fn after(elapsed: Duration) -> Self {
+        if elapsed >= PATIENCE {
+            Self::YieldBeforePark
+        } else if elapsed >= SPIN {
+            Self::Yield
+        } else {
+            Self::Spin
+        }
+    }
+}
+
+/// The length of the sleep after so many sleeps in a row.
+fn sleep_after(sleeps: u32) -> Duration {
+    (SHORTEST_SLEEP * (1 << sleeps.min(8))).min(LONGEST_SLEEP)
+}
+
+impl Backoff {
+    pub(super) fn new() -> Self {
+        Self { began: Instant::now(), last: Pause::Spin, sleeps: 0 }
+    }
+
+    /// True if the last pause was a yield.
+    pub(super) fn is_yielding(&self) -> bool {
+        self.last != Pause::Spin
+    }
+
+    /// Spins or yields once. Returns false if the patience is over.
+    pub(super) fn snooze(&mut self) -> bool {
+        self.last = Pause::after(self.began.elapsed());
+        if self.is_yielding() {
+            os::yield_now();
+        } else {
+            (0..16).for_each(|_| spin_loop());
+        }
+        self.last != Pause::YieldBeforePark
+    }
+
+    /// Sleeps, for longer each time.
+    pub(super) fn sleep(&mut self) {
+        thread::sleep(sleep_after(self.sleeps));
+        self.sleeps += 1;
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_spins_for_20_us_and_yields_until_it_parks_after_200() {
+        let expected = [
+            (0, Pause::Spin),
+            (19_999, Pause::Spin),
+            (20_000, Pause::Yield),
+            (199_999, Pause::Yield),
+            (200_000, Pause::YieldBeforePark),
+            (u64::MAX, Pause::YieldBeforePark),
+        ];
+        for (nanos, pause) in expected {
+            assert_eq!(Pause::after(Duration::from_nanos(nanos)), pause, "{nanos} ns");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_patient_until_it_parks() {
+        let hour = Duration::from_secs(3600);
+        // No time has passed, however long this thread is suspended.
+        let mut backoff = Backoff { began: Instant::now() + hour, ..Backoff::new() };
+        assert!(!backoff.is_yielding() && backoff.snooze() && !backoff.is_yielding());
+        backoff.last = Pause::Yield;
+        assert!(backoff.is_yielding());
+        backoff.began = Instant::now().checked_sub(PATIENCE).unwrap();
+        assert!(!backoff.snooze() && backoff.is_yielding());
+    }
+
+    #[test]
+    fn the_last_thread_sleeps_from_50_us_to_10_ms() {
+        let millis = |sleeps| sleep_after(sleeps).as_secs_f64() * 1000.0;
+        assert_eq!([0, 1, 2, 7, 8, 9].map(millis), [0.05, 0.1, 0.2, 6.4, 10.0, 10.0]);
+        assert_eq!(sleep_after(u32::MAX), LONGEST_SLEEP);
+        let mut backoff = Backoff::new();
+        (0..2).for_each(|_| backoff.sleep());
+        assert_eq!(backoff.sleeps, 2);
+    }
+}
