@@ -132,6 +132,9 @@ impl PoolBuilder {
     }
 
     /// Sets the stack size of each worker in bytes. Default: that of the standard library.
+    ///
+    /// Joins nest on the stack of the worker, so a deep recursion may need more. A stack overflow
+    /// ends the process, with a message that names the thread.
     pub fn stack_size(self, bytes: usize) -> Self {
         Self { stack_size: Some(bytes), ..self }
     }
