@@ -24,3 +24,15 @@ pub mod os;
 pub mod places;
 pub mod primitive;
 pub mod unwind;
+
+/// Prints the reason why a test is skipped on standard error. The test harness does not capture
+/// the line, since no macro prints it. `.ci/run` counts these lines.
+#[cfg(any(test, feature = "stepped"))]
+#[track_caller]
+pub fn skip_test(reason: impl std::fmt::Display) {
+    let (thread, place) = (std::thread::current(), std::panic::Location::caller());
+    let test = thread.name().unwrap_or("unnamed");
+    // A single write keeps the line whole beside the output of other tests.
+    let line = format!("skipped: {test} ({}:{}): {reason}\n", place.file(), place.line());
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+}

@@ -20,7 +20,8 @@ fn allowed() -> String {
     line.to_owned()
 }
 
-/// True if this system can bind a thread and report it.
+/// True if this system can bind a thread and report it. If not, the calling test is skipped.
+#[track_caller]
 fn can_be_bound() -> bool {
     let ids = Processors::allowed().ids().to_vec();
     let is_bound = || std::thread::spawn(move || bind_to(ids[0])).join().unwrap();
@@ -29,7 +30,7 @@ fn can_be_bound() -> bool {
         _ if !is_bound() => "the system binds no thread",
         _ => return true,
     };
-    eprintln!("not tried: {why_not}");
+    locksley_sys::skip_test(why_not);
     false
 }
 
@@ -134,7 +135,7 @@ fn a_worker_has_its_own_mask_again_after_a_wakeup() {
 fn a_thief_opens_and_steals_in_one_turn_on_one_processor() {
     let first = Processors::allowed().ids()[0];
     if !std::thread::spawn(move || bind_to(first)).join().unwrap() {
-        return eprintln!("not tried: the system binds no thread");
+        return locksley_sys::skip_test("the system binds no thread");
     }
     let (has_run, end) = channel();
     std::thread::spawn(move || {

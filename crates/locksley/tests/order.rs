@@ -10,9 +10,8 @@ use std::thread;
 use common::{on_worker, pools};
 use locksley::{Pool, Scope, Spawn, Worker};
 
-/// Records the number of tasks that have begun before this one. Each task writes its own variable:
-/// with a contended mutex of std, ThreadSanitizer would report a race. So only the pool orders the
-/// accesses.
+/// Records the number of tasks that have begun before this one. Each task writes its own variable,
+/// so only the pool orders the accesses, and ThreadSanitizer checks that it does.
 struct Start<'s> {
     begun: &'s AtomicUsize,
     start: &'s mut usize,

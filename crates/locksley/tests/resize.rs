@@ -58,7 +58,7 @@ fn fib(w: &Worker, n: u64) -> u64 {
 fn most_at_work(pool: &Pool) -> usize {
     let (at_work, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     pool.install(|_| {
-        locksley::loops::par(0..400).for_each(|_| {
+        locksley::loops::par(0..100).for_each(|_| {
             let now = at_work.fetch_add(1, Ordering::AcqRel) + 1;
             most.fetch_max(now, Ordering::AcqRel);
             let end = Instant::now() + Duration::from_micros(100);

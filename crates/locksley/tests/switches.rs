@@ -62,7 +62,7 @@ fn switches_while_working(stats: WorkerStats) -> u64 {
 #[test]
 fn a_wake_up_is_a_switch_to_a_thief() {
     if !is_available("switch records") {
-        return eprintln!("skipped: there are no switch records");
+        return locksley_sys::skip_test("there are no switch records");
     }
     let pool = Pool::builder().workers(2).assists(Assists::ALL).build().unwrap();
     let sleeps = || pool.stats().total().sleeps;
@@ -82,7 +82,7 @@ fn a_wake_up_is_a_switch_to_a_thief() {
 #[test]
 fn a_preemption_of_a_worker_with_work_is_no_switch_to_a_thief() {
     if !is_available("switch records") {
-        return eprintln!("skipped: there are no switch records");
+        return locksley_sys::skip_test("there are no switch records");
     }
     let pool = Pool::builder().workers(1).assists(Assists::ALL).build().unwrap();
     beside_other_threads(|| {
@@ -113,7 +113,7 @@ fn a_preemption_of_a_worker_with_work_is_no_switch_to_a_thief() {
 #[test]
 fn a_yield_of_a_lone_thief_to_other_threads_is_no_switch_to_a_thief() {
     if !is_available("switch records") || !is_available("run state") {
-        return eprintln!("skipped: there are no switch records");
+        return locksley_sys::skip_test("there are no switch records");
     }
     let yields = Abp { attempts: 1, lower_after: None, sleep_after: None };
     let pool = Pool::builder().workers(1).idle_policy(yields);

@@ -3,12 +3,11 @@
 mod common;
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
 
-use common::seen::Lock;
 use common::{block_on, pools};
 use locksley::task::{self, JoinHandle, yield_now};
 
@@ -44,7 +43,7 @@ fn all_are_dropped(counts: &[AtomicUsize; 2]) -> bool {
     counts[0].load(Ordering::Relaxed) == counts[1].load(Ordering::Relaxed)
 }
 
-type Wakers = Arc<Lock<Vec<Waker>>>;
+type Wakers = Arc<Mutex<Vec<Waker>>>;
 
 /// A future that needs `rounds` wakes, and leaves its waker each time. It keeps plain data from
 /// poll to poll.
@@ -62,7 +61,7 @@ fn waits(
             return Poll::Ready(counted.take().unwrap());
         }
         left -= 1;
-        wakers.lock().push(context.waker().clone());
+        wakers.lock().unwrap().push(context.waker().clone());
         Poll::Pending
     })
 }
@@ -109,7 +108,7 @@ fn wakes_cancellations_and_ends_at_once() {
                 scope.spawn(move || {
                     let mut dice = Dice(99 + seed);
                     while over.load(Ordering::Acquire) < senders as usize {
-                        let woken = std::mem::take(&mut *wakers.lock());
+                        let woken = std::mem::take(&mut *wakers.lock().unwrap());
                         for waker in woken {
                             match dice.roll(3) {
                                 0 => waker.wake(),
@@ -130,7 +129,7 @@ fn wakes_cancellations_and_ends_at_once() {
         drop(pool);
         // Wakers keep no future alive, and late wakes do nothing.
         assert!(all_are_dropped(&counts), "round {round}: {counts:?}");
-        std::mem::take(&mut *wakers.lock()).into_iter().for_each(Waker::wake);
+        std::mem::take(&mut *wakers.lock().unwrap()).into_iter().for_each(Waker::wake);
     }
 }
 
@@ -162,7 +161,7 @@ fn pools_are_dropped_while_tasks_do_everything() {
                 let wakers = Arc::clone(&wakers);
                 move || {
                     for _ in 0..50 {
-                        let woken = std::mem::take(&mut *wakers.lock());
+                        let woken = std::mem::take(&mut *wakers.lock().unwrap());
                         woken.into_iter().for_each(Waker::wake);
                         thread::yield_now();
                     }

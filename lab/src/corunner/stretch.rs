@@ -120,7 +120,7 @@ mod tests {
     fn hunters_that_come_back_are_told_from_workers_that_lost_their_processor() {
         let crew = runtimes::find("locksley").unwrap().start(2).unwrap();
         if split(&crew).is_none() {
-            return eprintln!("not tried: there are no switch records");
+            return locksley_sys::skip_test("there are no switch records");
         }
         let watch = Watch::start(Some(&crew));
         let Crew::Locksley(pool) = &crew else { panic!("a pool") };

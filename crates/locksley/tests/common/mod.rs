@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod places;
-pub(crate) mod seen;
 
 use std::any::Any;
 use std::panic::resume_unwind;

@@ -12,7 +12,8 @@ use crate::common::message;
 use crate::common::places::{PATIENCE, divided};
 
 /// A pool with a place for each processor and a worker bound to it. `None` if binding does not
-/// work.
+/// work, and then the calling test is skipped.
+#[track_caller]
 fn bound_pool() -> Option<Pool> {
     let ids = Processors::allowed().ids().to_vec();
     let sets = ids.iter().map(|&id| ProcessorSet::from_iter([id]));
@@ -24,7 +25,7 @@ fn bound_pool() -> Option<Pool> {
         (_, 0) => "the system binds no thread",
         _ => return Some(pool),
     };
-    eprintln!("not tried: {why_not}");
+    locksley_sys::skip_test(why_not);
     None
 }
 

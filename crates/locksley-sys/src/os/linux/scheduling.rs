@@ -135,10 +135,10 @@ mod tests {
     #[test]
     fn a_short_turn_is_the_threads_own() {
         if let Err(why) = probe_turns() {
-            return eprintln!("not tried: {why}");
+            return crate::skip_test(why);
         }
         if attributes().unwrap().sched_nice != 0 {
-            return eprintln!("not tried: a priority was chosen");
+            return crate::skip_test("a priority was chosen");
         }
         std::thread::spawn(|| {
             let usual = turn_of_a_new_thread();
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_turn_that_is_shorter_is_left_alone() {
         if let Err(why) = probe_turns() {
-            return eprintln!("not tried: {why}");
+            return crate::skip_test(why);
         }
         std::thread::spawn(|| {
             let mut chosen = attributes().unwrap();
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_priority_is_lowered_for_a_while() {
         if let Err(why) = probe_priority() {
-            return eprintln!("not tried: {why}");
+            return crate::skip_test(why);
         }
         std::thread::spawn(|| {
             shorten_turns(SHORT);

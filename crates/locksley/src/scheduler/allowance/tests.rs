@@ -274,8 +274,8 @@ fn the_one_more_worker_is_not_over_the_limit_for_tasks_that_were_sent() {
 
 #[test]
 fn beside_a_borrowed_thread_there_is_no_sentinel() {
-    if std::env::var_os("LOCKSLEY_WORKERS").is_some() {
-        return;
+    if std::env::var_os("LOCKSLEY_WORKERS").is_some_and(|value| !value.is_empty()) {
+        return locksley_sys::skip_test("LOCKSLEY_WORKERS is set");
     }
     let alone = Pool::builder().build().unwrap();
     let with_borrowed_thread = Pool::builder().with_current_thread().build().unwrap();
@@ -291,8 +291,7 @@ fn all_allowed_workers_may_block() {
     let pool = Pool::builder().build().unwrap();
     let (allowed, workers) = (pool.size(), pool.workers());
     if workers == allowed {
-        // The environment sets a number, or there is no sentinel.
-        return;
+        return locksley_sys::skip_test("the environment sets a number, or there is no sentinel");
     }
     let (here, begun) = (AtomicUsize::new(0), Instant::now());
     pool.install(|_| {
