@@ -119,7 +119,9 @@ impl Waiter {
 
     pub(super) fn next(&self) -> Next {
         // Acquire pairs with the release that linked the next node, and with that of `try_take`.
-        Next::from_word(self.next.load(Ordering::Acquire))
+        let next = Next::from_word(self.next.load(Ordering::Acquire));
+        self.assert_alive();
+        next
     }
 
     pub(super) fn status(&self) -> Status {

@@ -212,3 +212,93 @@ impl<N: Node> Drop for Domain<N> {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// A node that shows that it has been freed.
+    struct Counted(#[expect(dead_code, reason = "dropped with the node")] Arc<()>);
+
+    impl Node for Counted {
+        unsafe fn free(this: *mut Self) {
+            // SAFETY: made by `Box::into_raw` below, and handed over.
+            drop(unsafe { Box::from_raw(this) });
+        }
+    }
+
+    #[test]
+    fn a_node_is_kept_while_a_record_names_it_and_no_longer() {
+        let nodes = Arc::new(());
+        let count = || Arc::strong_count(&nodes) - 1;
+        let node = || Box::into_raw(Box::new(Counted(Arc::clone(&nodes))));
+        let domain = Domain::new();
+        let (reader, writer) = (domain.hold(), domain.hold());
+        // SAFETY: the callers hand over a node that was made here, and to which nothing leads.
+        let retire = |node| unsafe { writer.retire(node) };
+        let source = AtomicPtr::new(node());
+        reader.protect(0, &source);
+        retire(source.swap(std::ptr::null_mut(), Ordering::AcqRel));
+        (1..SCAN_AT).for_each(|_| retire(node()));
+        assert_eq!(count(), 1, "a scan keeps the node that the reader names");
+        drop(reader);
+        (0..SCAN_AT).for_each(|_| retire(node()));
+        assert!(count() < SCAN_AT.min(2), "a scan frees it when the reader has gone");
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::*;
+
+    /// A node that is marked instead of freed.
+    struct Marked(UnsafeCell<bool>);
+
+    // SAFETY: loom checks each access.
+    unsafe impl Send for Marked {}
+
+    impl Node for Marked {
+        unsafe fn free(this: *mut Self) {
+            // SAFETY: no node is freed.
+            let mark = unsafe { &(*this).0 };
+            // SAFETY: loom checks that the reads of other threads are over.
+            mark.with_mut(|is_freed| unsafe { *is_freed = true });
+        }
+    }
+
+    fn node() -> *mut Marked {
+        Box::into_raw(Box::new(Marked(UnsafeCell::new(false))))
+    }
+
+    /// One thread replaces a node, and frees it. The other one reads what is there, twice.
+    #[test]
+    fn loom_hazard_a_node_is_freed_after_the_last_read() {
+        loom::model(|| {
+            let shared = Arc::new((Domain::new(), AtomicPtr::new(node())));
+            // A thread that adds a record would acquire more than it needs.
+            drop([shared.0.hold(), shared.0.hold()]);
+            let (reader, new) = (shared.clone(), node());
+            let reader = thread::spawn(move || {
+                let hazards = reader.0.hold();
+                for _ in 0..2 {
+                    // SAFETY: no node is freed.
+                    let mark = unsafe { &(*hazards.protect(0, &reader.1)).0 };
+                    // SAFETY: loom checks that no other thread writes it.
+                    mark.with(|is_freed| assert!(!unsafe { *is_freed }, "read after free"));
+                }
+            });
+            let hazards = shared.0.hold();
+            let old = shared.1.swap(new, Ordering::AcqRel);
+            // SAFETY: unlinked just now, by this thread.
+            unsafe { hazards.retire(old) };
+            drop(hazards);
+            reader.join().unwrap();
+        });
+    }
+}

@@ -23,6 +23,9 @@ struct Node<T> {
     /// has the item.
     item: *mut T,
     next: AtomicPtr<Node<T>>,
+    /// Loom does not detect reads of freed memory. So under loom a node is marked, and not freed.
+    #[cfg(loom)]
+    is_freed: loom::cell::UnsafeCell<bool>,
 }
 
 // SAFETY: the item is an opaque word here, and jobs may change threads (`job.rs`).
@@ -30,15 +33,41 @@ unsafe impl<T> Send for Node<T> {}
 
 impl<T> hazard::Node for Node<T> {
     unsafe fn free(this: *mut Self) {
+        #[cfg(loom)]
+        // SAFETY: never freed under loom.
+        let is_freed = unsafe { &(*this).is_freed };
+        #[cfg(loom)]
+        // SAFETY: loom checks that no other thread reads it.
+        is_freed.with_mut(|is_freed| unsafe { *is_freed = true });
         // SAFETY: made by `boxed`, and owned by the queue alone.
+        #[cfg(not(loom))]
         drop(unsafe { Box::from_raw(this) });
     }
 }
 
 impl<T> Node<T> {
     fn boxed(item: *mut T) -> *mut Self {
-        let next = AtomicPtr::new(std::ptr::null_mut());
-        Box::into_raw(Box::new(Self { item, next }))
+        Box::into_raw(Box::new(Self {
+            item,
+            next: AtomicPtr::new(std::ptr::null_mut()),
+            #[cfg(loom)]
+            is_freed: loom::cell::UnsafeCell::new(false),
+        }))
+    }
+
+    /// Asserts, in models only, that the node is not freed, and only after this. Called after each
+    /// read of it.
+    fn assert_alive(&self) {
+        #[cfg(loom)]
+        // SAFETY: loom checks that no other thread writes it.
+        self.is_freed.with(|is_freed| assert!(!unsafe { *is_freed }, "read after it was freed"));
+    }
+
+    fn next(&self) -> *mut Self {
+        // Acquire pairs with the release of the sender that linked the next node.
+        let next = self.next.load(Ordering::Acquire);
+        self.assert_alive();
+        next
     }
 }
 
@@ -71,7 +100,7 @@ impl<T> Inbox<T> {
             // SAFETY: protected, and `tail` never points to an unlinked node: takers advance it
             // before they unlink.
             let last = unsafe { &*tail };
-            let next = last.next.load(Ordering::Acquire);
+            let next = last.next();
             if !next.is_null() {
                 self.advance_tail(tail, next);
                 continue;
@@ -80,6 +109,7 @@ impl<T> Inbox<T> {
             // thread that finds the node sees its contents, and what the item points to.
             let linked =
                 last.next.compare_exchange(next, node, Ordering::AcqRel, Ordering::Relaxed);
+            last.assert_alive();
             if linked.is_ok() {
                 self.advance_tail(tail, node);
                 return;
@@ -95,6 +125,7 @@ impl<T> Inbox<T> {
             // SAFETY: protected while it was `head`.
             let dummy = unsafe { &*head };
             let next = hazards.protect(1, &dummy.next);
+            dummy.assert_alive();
             if self.head.load(Ordering::Acquire) != head {
                 continue; // `next` may have been unlinked before it was protected
             }
@@ -107,9 +138,11 @@ impl<T> Inbox<T> {
                 self.advance_tail(head, next);
             }
             let item = first.item;
+            first.assert_alive();
             // AcqRel: the winner publishes the node as the new dummy.
             let moved = self.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed);
             if moved.is_ok() {
+                self.assert_not_tail(head);
                 // SAFETY: made by `Node::boxed`. `head` and `tail` have both moved past it, and
                 // this thread moved `head`.
                 unsafe { hazards.retire(head) };
@@ -123,7 +156,7 @@ impl<T> Inbox<T> {
         let hazards = self.hazards.hold();
         let head = hazards.protect(0, &self.head);
         // SAFETY: protected while it was `head`.
-        unsafe { &*head }.next.load(Ordering::Acquire).is_null()
+        unsafe { &*head }.next().is_null()
     }
 
     /// True if the inbox seems to be empty. Cheaper than [`is_empty`](Self::is_empty). Overlooks an
@@ -138,9 +171,15 @@ impl<T> Inbox<T> {
         self.head.load(Ordering::Relaxed).addr()
     }
 
+    /// Asserts, in models only, that no node is linked behind one that is about to be freed.
+    fn assert_not_tail(&self, _node: *mut Node<T>) {
+        #[cfg(loom)]
+        assert!(self.tail.load(Ordering::Relaxed) != _node, "the tail has left the queue");
+    }
+
     /// Advances `tail`, on behalf of any sender.
     fn advance_tail(&self, from: *mut Node<T>, to: *mut Node<T>) {
-        // Release pairs with the acquire in `protect`. On failure another thread has advanced it.
+        // Release pairs with the acquires in `protect` and `take`. On failure another thread has advanced it.
         let _ = self.tail.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
     }
 }
@@ -152,7 +191,7 @@ impl<T> Drop for Inbox<T> {
             // SAFETY: made by `Node::boxed`. `&mut self`: no other thread uses it. The pool has
             // finished the items before.
             let node = unsafe { Box::from_raw(next) };
-            next = node.next.load(Ordering::Acquire);
+            next = node.next();
         }
     }
 }

@@ -52,3 +52,24 @@ impl<T> Drop for OnceBox<T> {
         drop(self.take());
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::OnceBox;
+
+    #[test]
+    fn the_first_value_is_kept_until_it_is_taken_or_dropped() {
+        let (first, second) = (Arc::new(1), Arc::new(2));
+        let mut once = OnceBox::new();
+        assert_eq!(once.take(), None);
+        assert_eq!(once.set(first.clone()), Ok(&first));
+        assert_eq!(once.set(second.clone()), Err(second.clone()));
+        assert_eq!(once.get_or_init(|| unreachable!()), &first);
+        assert_eq!(once.take().as_ref(), Some(&first));
+        assert_eq!(once.get_or_init(|| second.clone()), &second);
+        drop(once);
+        assert_eq!((Arc::strong_count(&first), Arc::strong_count(&second)), (1, 1));
+    }
+}

@@ -203,3 +203,48 @@ impl State {
         before.references() == 1
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_without_a_handle_has_one_reference_in_the_end() {
+        let state = State::spawned();
+        assert_eq!(state.drop_handle(), Ok(()));
+        let before = state.begin();
+        assert!(before.is_scheduled() && !before.is_cancelled());
+        assert!(!before.has_handle() && !before.has_awaiter());
+        assert!(!state.finish().is_scheduled() && state.is_finished());
+        assert!(!state.wake() && state.drop_reference());
+        let refused = State::refused();
+        assert!(refused.is_finished() && !refused.wake());
+        assert_eq!(refused.wake_and_drop(), Woken::Free);
+    }
+
+    #[test]
+    fn a_task_runs_again_after_each_wake_until_it_finishes() {
+        let state = State::spawned();
+        assert!(!state.wake() && !state.cancel(), "it is scheduled");
+        let state = State::spawned();
+        assert_eq!(state.begin().references(), 2);
+        assert_eq!((state.unset_awaiter(), state.set_awaiter()), (Ok(false), Ok(())));
+        assert_eq!((state.unset_awaiter(), state.set_awaiter()), (Ok(true), Ok(())));
+        assert!(!state.wake() && state.pause().is_scheduled(), "it was woken during the run");
+        let _ = state.begin();
+        assert!(!state.pause().is_scheduled() && state.wake());
+        assert!(!state.begin().is_cancelled() && !state.pause().is_scheduled());
+        state.add_reference();
+        assert_eq!(state.wake_and_drop(), Woken::Schedule);
+        let _ = state.begin();
+        state.add_reference();
+        assert_eq!(state.wake_and_drop(), Woken::Nothing, "it runs");
+        assert!(!state.cancel());
+        let before = state.finish();
+        assert!(before.is_cancelled() && before.has_handle() && before.has_awaiter());
+        assert_eq!(before.references(), 2);
+        assert_eq!((state.set_awaiter(), state.drop_handle()), (Err(Finished), Err(Finished)));
+        assert_eq!(state.unset_awaiter(), Err(Finished));
+        assert!(!state.drop_reference() && state.drop_reference());
+    }
+}

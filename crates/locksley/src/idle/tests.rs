@@ -315,3 +315,12 @@ fn balanced_cancels_a_sleep_against_a_wake_up() {
     assert_eq!(world.until_other(&mut *thief), (64 + 2 * 65, Move::Sleep));
     assert_eq!(world.until_other(&mut *thief), (64, Move::Sleep));
 }
+
+#[test]
+fn policies_tell_their_names_and_turns() {
+    let turn = Duration::from_micros(700);
+    let balanced = Balanced::default().with_turn(turn);
+    let policies: [&dyn IdlePolicy; 3] = [&Abp::default(), &Bws::default(), &balanced];
+    assert_eq!(policies.map(|policy| policy.name()), ["abp", "bws", "balanced"]);
+    assert_eq!(policies.map(|policy| policy.turn()), [None, None, Some(turn)]);
+}

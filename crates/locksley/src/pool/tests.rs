@@ -38,3 +38,12 @@ pub(crate) fn hold(pool: &Pool, index: usize) -> Sender<()> {
 pub(crate) fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
     Worker::with_current(|current| task(current.expect("a worker's thread")))
 }
+
+/// Calls `test` on worker 0 of two, while the other one is held.
+pub(crate) fn beside_a_held_worker<R: Send + 'static>(test: fn(&Worker) -> R) -> R {
+    let pool = Pool::new(2).unwrap();
+    let _held = hold(&pool, 1);
+    let (result, received) = channel();
+    pool.spawn_with(Spawn::At(0), move |_| result.send(on_worker(test)).unwrap());
+    received.recv_timeout(LONGEST).unwrap()
+}

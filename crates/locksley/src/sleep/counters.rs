@@ -128,3 +128,26 @@ impl Counters {
         after
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_decides_as_its_counts_say() {
+        let counts = || [0, 1, 2, 3, MAX_WORKERS as u64];
+        for (searching, asleep) in counts().into_iter().flat_map(|n| counts().map(|m| (n, m))) {
+            for (sentinel, spare) in [0, 1].into_iter().flat_map(|n| counts().map(|m| (n, m))) {
+                let word = asleep + ONE_SEARCHING * searching + SENTINEL * sentinel + ONE_WAKEUP;
+                let (now, spare) = (Snapshot(word), spare as usize);
+                assert_eq!((now.asleep(), now.searching()), (asleep as usize, searching as usize));
+                assert_eq!((now.has_sentinel(), now.wakeups()), (sentinel == 1, 1));
+                let can_stay_asleep = if now.has_sentinel() { spare } else { 0 };
+                let needs_thief = searching == 0 && now.asleep() > can_stay_asleep;
+                assert_eq!(now.needs_thief(spare), needs_thief, "{now:?} {spare}");
+                let is_bound_reached = now.has_sentinel() && now.asleep() <= spare;
+                assert_eq!(now.is_bound_reached(spare), is_bound_reached, "{now:?} {spare}");
+            }
+        }
+    }
+}

@@ -219,3 +219,41 @@ impl Sleep {
         self.snapshot().is_bound_reached(self.limits.workers_over_send_limit())
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn limit(awake: usize) -> Limit {
+        Limit { awake, timed_park: Duration::from_micros(1) }
+    }
+
+    /// The size; and the workers over the limit or the size, over the size, and over the send limit.
+    fn bounds(limits: &Limits) -> (usize, [usize; 3]) {
+        let over = [limits.spare_workers(), limits.over_size(), limits.workers_over_send_limit()];
+        (limits.size(), over)
+    }
+
+    #[test]
+    fn borrowed_threads_count_towards_the_limit_only() {
+        let limits = Limits::new(6, 1, limit(3), 4);
+        assert_eq!(bounds(&limits), (6, [3, 0, 1]));
+        limits.is_one_more_allowed.store(true, Ordering::Relaxed);
+        assert_eq!(bounds(&limits), (6, [3, 0, 0]));
+        assert_eq!(limits.update(|limit, _| (limit, 1)), 3);
+        assert_eq!(bounds(&limits), (1, [4, 4, 4]));
+        assert_eq!(limits.update(|_, size| (usize::MAX, size + 2)), 3);
+        assert_eq!(bounds(&limits), (3, [2, 2, 2]));
+        assert_eq!(limits.update(|_, _| (0, 0)), NO_LIMIT);
+        assert_eq!(bounds(&limits), (0, [5, 5, 5]));
+        // One worker is always within the bounds.
+        assert_eq!(bounds(&Limits::new(2, 0, limit(0), 0)), (2, [1, 0, 1]));
+    }
+
+    #[test]
+    fn without_a_limit_a_sentinel_has_a_timed_park_too() {
+        let timed_park = |limit| Limits::new(1, 0, limit, 1).timed_park();
+        assert_eq!(timed_park(Limit::NONE), DEFAULT_TIMED_PARK);
+        assert_eq!(timed_park(limit(1)), Duration::from_micros(1));
+    }
+}

@@ -376,6 +376,30 @@ fn neighbours_are_woken_first() {
 }
 
 #[test]
+fn fewer_workers_than_the_pool_has_are_a_limit_for_sent_tasks() {
+    let sleep = Sleep::with_slots(4, 4, 0, Limit::NONE, 4);
+    let is_reduced = || (sleep.has_reduced_size(), sleep.has_send_limit());
+    assert_eq!(is_reduced(), (false, false));
+    sleep.set_limit(Limit::NONE, 3);
+    assert_eq!(is_reduced(), (false, true));
+    sleep.resize(2);
+    assert_eq!(is_reduced(), (true, true));
+}
+
+#[test]
+fn an_affinity_that_may_be_narrowed_has_an_epoch_for_each_interval_awake() {
+    assert_eq!(Sleep::new(1, Limit::NONE).unrestricted_epoch(0), Some(0));
+    let sleep = Sleep::new(1, Limit::NONE).with_wake_affinities(1);
+    let wake_affinity = &sleep.wake_affinities[0];
+    for _ in 0..2 {
+        assert_eq!(sleep.unrestricted_epoch(0), wake_affinity.unrestricted_epoch());
+        wake_affinity.begin_sleep(1);
+        assert_eq!(sleep.unrestricted_epoch(0), wake_affinity.unrestricted_epoch());
+        wake_affinity.end_sleep();
+    }
+}
+
+#[test]
 fn the_set_of_sleepers_spans_several_words() {
     let sleepers = super::sleepers::Sleepers::new(130);
     for worker in [0, 63, 64, 129] {

@@ -145,6 +145,34 @@ fn a_child_that_needs_another_thread_aborts_with_a_message() {
     }
 }
 
+/// There is no other worker that could take the parent's task before the fork.
+#[test]
+fn a_child_whose_task_returns_does_not_go_on_with_the_next_one() {
+    let _alone = alone();
+    let pool = Pool::new(1).unwrap();
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    let (end, said) = pool.install(move |_| {
+        let here = std::process::id();
+        locksley::spawn(move || {
+            let is_here = std::process::id() == here;
+            writer.write_all(if is_here { b"p" } else { b"c" }).unwrap();
+        });
+        let said = Said::new();
+        match fork_and_go_on() {
+            0 => {
+                said.listens();
+                (End::Exit(0), String::new())
+            }
+            child => (end_of(child), said.all()),
+        }
+    });
+    assert_eq!((end, &*said), (End::Signal(libc::SIGABRT), MESSAGE));
+    drop(pool);
+    let mut ran = String::new();
+    reader.read_to_string(&mut ran).unwrap();
+    assert_eq!(ran, "p");
+}
+
 /// The child waits for the second half of a join, or a task of a scope, that a thief runs in the
 /// parent.
 #[test]

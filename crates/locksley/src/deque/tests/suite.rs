@@ -509,6 +509,33 @@ fn a_held_sender_hides_nothing_in_the_pinned_queue() {
     }
 }
 
+/// A push that makes room in a closed deque overwrites no request: the next push opens it.
+#[test]
+fn a_request_at_any_step_of_a_push_is_kept() {
+    for steps in 0.. {
+        let (owner, thief) = chase_lev(true);
+        assert!(owner.close() && owner.push(item(0)).is_complete);
+        let gate = Arc::new(Gate::default());
+        let (held, owner) = thread::scope(|scope| {
+            let gate_of_owner = &gate;
+            let owner = scope.spawn(move || {
+                stepped::arm(steps, gate_of_owner);
+                owner.push_new(item(1)); // the first ring has two slots
+                stepped::disarm();
+                owner
+            });
+            let held = gate.wait_until_held();
+            let _ = thief.request_open();
+            gate.open();
+            (held, owner.join().unwrap())
+        });
+        assert!(!owner.push(item(2)).is_complete, "step {steps} loses the request");
+        if !held {
+            break;
+        }
+    }
+}
+
 macro_rules! deque_suite {
     ($($name:ident: $kind:ty, $harness:ident;)*) => {$(
         mod $name {

@@ -80,3 +80,43 @@ pub(super) fn is_taken(processor: usize, worker: &Worker) -> bool {
             && slot.processor() == Some(processor)
     })
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::pool::tests::beside_a_held_worker;
+    use crate::scheduler::Slot;
+
+    /// The other worker, when it has blocked: until then it may change its processor. `None` where
+    /// the system does not tell.
+    fn blocked_peer(worker: &Worker) -> Option<&Slot> {
+        let peer = worker.shared().slot(1);
+        loop {
+            match peer.standing(worker.slot().processor()) {
+                Standing::Blocked => return Some(peer),
+                Standing::Unknown => return None,
+                _ => std::thread::yield_now(),
+            }
+        }
+    }
+
+    #[test]
+    fn a_processor_is_taken_by_an_awake_peer_that_ran_there_last() {
+        let taken = beside_a_held_worker(|worker| {
+            let peer = blocked_peer(worker)?;
+            let there = peer.processor()?;
+            Some([Activity::Works, Activity::Searches, Activity::Sleeps].map(|activity| {
+                peer.set_activity(activity);
+                [there, usize::MAX].map(|processor| is_taken(processor, worker))
+            }))
+        });
+        let expected = [[true, false], [true, false], [false, false]];
+        assert!(taken.is_none_or(|taken| taken == expected), "{taken:?}");
+    }
+
+    #[test]
+    fn no_processor_is_given_to_a_peer_that_is_blocked() {
+        let is_given = |worker: &_| blocked_peer(worker).is_some() && bring_here(worker, 1);
+        assert!(!beside_a_held_worker(is_given));
+    }
+}

@@ -313,9 +313,21 @@ mod tests {
 
     use super::*;
     use crate::Spawn;
-    use crate::pool::tests::{divided, hold};
+    use crate::pool::tests::{LONGEST, divided, hold, on_worker};
     use crate::primitive::CachePadded;
     use crate::primitive::stepped::{self, Gate};
+
+    #[test]
+    fn a_sweep_goes_to_all_others_and_the_nearest_first() {
+        let pool = divided(&[2, 3]).build().unwrap();
+        let (here, orders) = std::sync::mpsc::channel();
+        pool.spawn_with(Spawn::At(3), move |_| {
+            let order = |random| on_worker(|worker| by_distance(worker, random).collect());
+            here.send([0, 1].map(order)).unwrap();
+        });
+        let orders: [Vec<usize>; 2] = orders.recv_timeout(LONGEST).unwrap();
+        assert_eq!(orders, [[2, 4, 0, 1], [4, 2, 1, 0]]);
+    }
 
     /// A policy may consider only each n-th victim.
     #[test]

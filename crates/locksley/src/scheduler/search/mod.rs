@@ -19,6 +19,8 @@ mod grace_period;
 mod locality;
 mod searcher;
 mod sleeping;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod untouched;
 mod victims;
 mod yielding;

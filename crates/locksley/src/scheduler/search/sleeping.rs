@@ -184,3 +184,38 @@ impl Searcher {
         outcome
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::pool::tests::beside_a_held_worker;
+    use crate::scheduler::job::HeapJob;
+    use crate::sleep::Limit;
+
+    /// Here the worker is the sentinel. A spare worker looks at the same.
+    #[test]
+    fn a_worker_over_the_limit_leaves_a_sent_task_only_at_the_send_limit() {
+        let outcomes = beside_a_held_worker(|worker| {
+            let shared = worker.shared();
+            let mut searcher = Searcher::new(worker.index(), worker.slot_index(), shared);
+            let mut park = |allowed, is_sent| {
+                let limit = Limit { awake: 1, timed_park: Duration::from_millis(1) };
+                shared.sleep.set_limit(limit, allowed);
+                if is_sent {
+                    // SAFETY: sent once, here; the task borrows nothing, and does not unwind.
+                    shared.injector.send(unsafe { HeapJob::into_job(None, |_| ()) });
+                }
+                shared.sleep.begin_search();
+                let outcome = searcher.park(worker, &Flag::new());
+                shared.sleep.end_search(&worker.wake_token, || false);
+                while worker.run_one() {}
+                outcome
+            };
+            [park(2, true), park(1, true), park(2, false)]
+        });
+        use SleepOutcome::{SentinelTimedOut, StayedAwake};
+        assert_eq!(outcomes, [StayedAwake, SentinelTimedOut, SentinelTimedOut]);
+    }
+}

@@ -238,6 +238,26 @@ mod tests {
         assert!((0..10).any(|_| is_done_by_a_sentinel_elsewhere()), "there was none elsewhere");
     }
 
+    #[test]
+    fn the_injector_is_touched_when_a_task_was_taken_from_it() {
+        let pool = Pool::new(1).unwrap();
+        let held = hold(&pool, 0);
+        pool.spawn(|_| ());
+        let shared = pool.shared_now();
+        let mut untouched = Untouched::new(0);
+        untouched.record(shared);
+        assert!(untouched.is_injector_untouched(shared, false));
+        assert!(!untouched.is_injector_untouched(shared, true), "it was sent just now");
+        assert!(!untouched.is_untouched(&shared.injector, untouched.injector, true));
+        drop(held);
+        let until = Instant::now() + LONGEST;
+        while !shared.injector.is_empty() {
+            assert!(Instant::now() < until);
+            thread::yield_now();
+        }
+        assert!(!untouched.is_injector_untouched(shared, false));
+    }
+
     /// Has worker 0 push a task for each message, and report when it has, until the sender is
     /// dropped.
     fn pushes(pool: &Pool) -> (Sender<()>, Receiver<()>) {

@@ -23,6 +23,8 @@ mod parker;
 mod replaced;
 mod service;
 mod step;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod turns;
 mod wait;
 

@@ -28,7 +28,7 @@ impl Worker {
     /// Makes one job the next to run: in turn from its inbox, the injector, the old end of its
     /// deque, its pinned queue or the inbox of its place, or from the next of these that has one.
     #[cold]
-    fn look_elsewhere(&self, turn: u32) {
+    pub(super) fn look_elsewhere(&self, turn: u32) {
         if self.shared.is_in_forked_child() {
             return; // all tasks belong to the parent
         }
