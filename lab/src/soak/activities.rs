@@ -195,7 +195,7 @@ fn block(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
     Ok(checks)
 }
 
-/// Loops, scopes and futures that are cancelled: an error says exactly that something did not begin.
+/// Loops, scopes and futures that are cancelled: an error says that something did not begin.
 fn cancel(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
     let mut checks = Checks::default();
     let (items, at) = (3000, random.next_u64() % 6000);

@@ -179,7 +179,8 @@ impl<T> Inbox<T> {
 
     /// Advances `tail`, on behalf of any sender.
     fn advance_tail(&self, from: *mut Node<T>, to: *mut Node<T>) {
-        // Release pairs with the acquires in `protect` and `take`. On failure another thread has advanced it.
+        // Release pairs with the acquires in `protect` and `take`. On failure another thread has
+        // advanced it.
         let _ = self.tail.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
     }
 }

@@ -150,8 +150,8 @@ impl<'w> Latch<'w> {
         }
     }
 
-    /// Waits until the latch is set. A worker waits by calling `wait`; any other thread is a *caller*,
-    /// which spins and then blocks.
+    /// Waits until the latch is set. A worker waits by calling `wait`. Any other thread is a
+    /// *caller*: it spins, and then blocks.
     ///
     /// # Panics
     /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the

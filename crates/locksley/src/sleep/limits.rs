@@ -228,7 +228,7 @@ mod tests {
         Limit { awake, timed_park: Duration::from_micros(1) }
     }
 
-    /// The size; and the workers over the limit or the size, over the size, and over the send limit.
+    /// The size, and the workers over the limit or the size, over the size, over the send limit.
     fn bounds(limits: &Limits) -> (usize, [usize; 3]) {
         let over = [limits.spare_workers(), limits.over_size(), limits.workers_over_send_limit()];
         (limits.size(), over)
