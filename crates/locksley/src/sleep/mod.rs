@@ -12,6 +12,8 @@
 mod counters;
 pub(crate) mod limit;
 mod limits;
+#[cfg(all(test, not(loom)))]
+mod liveness;
 #[cfg(all(test, loom))]
 mod models;
 mod notify;
