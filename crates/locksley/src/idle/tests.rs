@@ -1,6 +1,6 @@
 //! What each policy decides: tables of what a thief sees, and its moves.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Abp, Activity, Balanced, Bws, End, IdleContext, IdlePolicy, Move, Peers, Thief};
 use crate::os::Standing;
@@ -194,15 +194,19 @@ fn balanced_sleeps_after_64_failed_steals_beside_busy_programs() {
     }
 }
 
+/// More samples of the machine, one every two milliseconds, than change what a thief decides.
+fn sample(thief: &mut dyn Thief, world: impl Fn(u32) -> World) {
+    for number in 0..30 {
+        std::thread::sleep(Duration::from_millis(2));
+        (0..60).for_each(|failures| _ = world(number).next(thief, failures));
+    }
+}
+
 /// A thief of a policy that has seen a quiet machine for long enough.
 fn quiet_thief() -> (World, Box<dyn Thief>) {
     let quiet = World { others: 0, ..BUSY };
     let mut thief = Balanced::default().thief(0, 4);
-    // More than the samples that it takes, one every two milliseconds.
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_millis(100) {
-        (0..60).for_each(|failures| _ = quiet.next(&mut *thief, failures));
-    }
+    sample(&mut *thief, |_| quiet);
     (quiet, thief)
 }
 
@@ -230,20 +234,12 @@ fn balanced_yields_once_to_a_woken_caller_on_a_quiet_machine() {
 
 #[test]
 fn balanced_counts_no_caller_as_another_program() {
-    // Of two samples, one sees a caller: `others` is that thread.
-    for (others, is_quiet) in [(1, true), (2, false)] {
+    // One of the other threads is a caller, which was woken before each sample.
+    for (others, last_move) in [(1, Move::Yield), (2, Move::Sleep)] {
         let mut thief = Balanced::default().thief(0, 4);
-        let began = Instant::now();
-        for woken_callers in 0.. {
-            let world = World { others, woken_callers, ..BUSY };
-            (0..60).for_each(|failures| _ = world.next(&mut *thief, failures));
-            if began.elapsed() > Duration::from_millis(100) {
-                break;
-            }
-        }
-        let world = World { others: 0, ..BUSY };
-        let (attempts, last) = world.until_other(&mut *thief);
-        assert_eq!((attempts == 64, last == Move::Sleep), (!is_quiet, !is_quiet), "{others}");
+        sample(&mut *thief, |woken_callers| World { others, woken_callers, ..BUSY });
+        let (attempts, last) = World { others: 0, ..BUSY }.until_other(&mut *thief);
+        assert_eq!((attempts, last), (if others == 1 { 0 } else { 64 }, last_move));
     }
 }
 
