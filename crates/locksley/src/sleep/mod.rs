@@ -12,8 +12,6 @@
 mod counters;
 pub(crate) mod limit;
 mod limits;
-#[cfg(all(test, not(loom)))]
-mod liveness;
 #[cfg(all(test, loom))]
 mod models;
 mod notify;

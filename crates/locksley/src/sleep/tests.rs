@@ -1,5 +1,7 @@
 //! The stall harness for the sleep protocol, and tests of which sleepers are woken.
 
+mod liveness;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
