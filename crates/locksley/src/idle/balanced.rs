@@ -152,8 +152,11 @@ impl Thief for BalancedThief {
         self.attempts += 1;
         let woken_callers = context.woken_callers();
         let is_caller_woken = woken_callers != mem::replace(&mut self.woken_callers, woken_callers);
-        if is_caller_woken && self.common.contention.is_machine_quiet() {
-            return Move::Yield;
+        if is_caller_woken {
+            self.common.contention.poll(Instant::now(), context);
+            if self.common.contention.is_machine_quiet() {
+                return Move::Yield;
+            }
         }
         if self.attempts <= UNPACED_ATTEMPTS.min(self.common.sleep_threshold) {
             return Move::Search;

@@ -6,7 +6,7 @@ use crate::cancellation::{Cancellation, Cancelled};
 
 /// The token of a loop: a reference to a [`Cancellation`], or `()` for none.
 ///
-/// It is a type parameter, so a loop without a token checks nothing and returns no error.
+/// It is a type parameter, so a loop without a token checks no token and returns no error.
 pub trait Token: Copy + Send + Sync {
     /// The return type of a loop: `R`, or `Result<R, Cancelled>`.
     type Outcome<R>;

@@ -12,7 +12,7 @@ use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::observed::follow;
 
-/// For how long a caller spins before it blocks. To wake it takes longer.
+/// For how long a caller spins before it blocks. A wake-up takes longer.
 const SPIN: Duration = Duration::from_micros(10);
 
 /// A flag that is set once. A latch holds one, and the thread to wake.

@@ -19,7 +19,11 @@ impl ThreadAffinity {
     /// library does not tell the processor of a thread by `rseq`: an emulated kernel may only
     /// pretend to move threads.
     pub fn preempt(&self) -> bool {
-        on_a_throwaway_thread(|| self.take_its_turn().map_err(|error| error.to_string())).is_ok()
+        // Checked first: without it, each call would create a thread in vain.
+        let can_check = rseq::number_of_this_thread().is_ok();
+        can_check
+            && on_a_throwaway_thread(|| self.take_its_turn().map_err(|error| error.to_string()))
+                .is_ok()
     }
 
     fn take_its_turn(&self) -> io::Result<()> {
@@ -32,11 +36,13 @@ impl ThreadAffinity {
         // sees all that the caller wrote before.
         fence(Ordering::SeqCst);
         let stat = match fs::read_to_string(format!("/proc/self/task/{}/stat", self.0)) {
+            // It has ended: before the file was opened, or before it was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
             stat => stat?,
         };
         let processor = last_processor(&stat).ok_or(io::ErrorKind::InvalidData)?;
-        // What counts is where this thread runs then.
+        // The result is ignored: the check of `here` decides.
         affinity::set(THIS_THREAD, &mask_of([processor].into_iter()));
         let here = rseq::number_of_this_thread().map_err(io::Error::other)?;
         // SAFETY: the word of the calling thread, which lives.

@@ -183,11 +183,11 @@ impl Searcher {
         None
     }
 
-    /// Opens all closed deques if a request of this thief was not answered, and steals from the
-    /// deque that it was made to. The owner may be suspended, or run one long task. Called at the
+    /// Opens all closed deques if a request of this thief was not answered, and steals from
+    /// that victim. The owner may be suspended, or run one long task. Called at the
     /// latest before this thief gives up its processor.
     ///
-    /// It steals at once: on one processor, the owner closes the deque again as soon as it runs.
+    /// It steals at once: on one processor, the owner may close the deque again when it runs.
     pub(super) fn steal_by_force(&mut self, worker: &Worker) -> Option<Found> {
         let victim = self.unanswered.take()?;
         worker.shared().open_deques(&mut self.open_requests);

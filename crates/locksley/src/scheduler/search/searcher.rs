@@ -33,7 +33,7 @@ pub(crate) struct Searcher {
     /// Empty between calls of [`Shared::open_deques`]; kept for its memory.
     pub(super) open_requests: Vec<(usize, OpenRequest)>,
     /// The last victim whose deque stayed closed although this thief had requested it to be opened.
-    /// `None` since deques were opened by force.
+    /// `None` since the last `steal_by_force`.
     pub(super) unanswered: Option<usize>,
     /// Failed attempts since the search began, or since the worker last slept.
     pub(super) failures: u64,

@@ -134,8 +134,8 @@ impl Shared {
         })
     }
 
-    /// Records that a worker has woken a caller, a thread outside of the pool whose task has ended.
-    /// The caller may have woken up on the processor of a thief.
+    /// Records that a worker has set the latch of a caller, a thread outside of the pool, which may
+    /// have woken up on the processor of a thief.
     pub(crate) fn record_woken_caller(&self) {
         // Relaxed: a hint.
         self.woken_callers.fetch_add(1, Ordering::Relaxed);
