@@ -92,7 +92,7 @@ fn is_done_in_a_child(case: &str) {
     let text =
         String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned();
     if text.contains("not tried") {
-        eprintln!("{text}");
+        locksley_sys::skip_test(text.trim());
     }
     assert!(output.status.success() && text.contains("done"), "{text}");
 }
