@@ -150,9 +150,7 @@ impl Thief for BalancedThief {
             return Move::Sleep;
         }
         self.attempts += 1;
-        let woken_callers = context.woken_callers();
-        let is_caller_woken = woken_callers != mem::replace(&mut self.woken_callers, woken_callers);
-        if is_caller_woken {
+        if mem::replace(&mut self.woken_callers, context.woken_callers) != context.woken_callers {
             self.common.contention.poll(Instant::now(), context);
             if self.common.contention.is_machine_quiet() {
                 return Move::Yield;

@@ -56,7 +56,7 @@ impl CpuContention {
             let others = context.others_on_the_machine().unwrap_or(context.processors);
             // A caller of the pool is not another program. It is taken to be runnable, even if it
             // waits: as the only other thread it would make the machine look busy.
-            let woken = context.woken_callers();
+            let woken = context.woken_callers;
             let has_caller = self.woken_callers.swap(woken, Ordering::Relaxed) != woken;
             self.add(others.saturating_sub(usize::from(has_caller)));
         }

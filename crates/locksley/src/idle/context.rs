@@ -47,6 +47,8 @@ pub struct IdleContext<'a> {
     /// another place. `None` before the first attempt, and if the victim was a replacement.
     pub victim: Option<usize>,
     /// The slot of this thread. A replacement shows the index of the worker that it replaces.
+    /// How often workers have woken a *caller*: a thread outside of the pool that waits for a task.
+    pub(crate) woken_callers: u32,
     pub(crate) slot: usize,
     pub(crate) peers: &'a dyn Peers,
 }
@@ -65,7 +67,6 @@ pub enum Activity {
 
 /// What an [`IdleContext`] asks the pool.
 pub(crate) trait Peers: Debug {
-    fn woken_callers(&self) -> u32;
     /// See [`IdleContext::is_over_limit`].
     fn is_over_the_limit(&self) -> bool;
     fn activity(&self, worker: usize) -> Activity;
@@ -76,11 +77,6 @@ pub(crate) trait Peers: Debug {
 }
 
 impl IdleContext<'_> {
-    /// How often workers have woken a caller: a thread outside of the pool that waits for a task.
-    pub(crate) fn woken_callers(&self) -> u32 {
-        self.peers.woken_callers()
-    }
-
     /// True if as many other workers are awake as the policy's [`limit`](super::IdlePolicy::limit)
     /// allows, and no sent task justifies [one more](crate::Pool::size).
     #[must_use]

@@ -32,10 +32,6 @@ const BUSY: World = World {
 };
 
 impl Peers for World {
-    fn woken_callers(&self) -> u32 {
-        self.woken_callers
-    }
-
     fn is_over_the_limit(&self) -> bool {
         self.is_over_limit
     }
@@ -62,6 +58,7 @@ impl World {
             processors: self.processors,
             worker,
             victim: (failures > 0).then_some(1),
+            woken_callers: self.woken_callers,
             slot: 0,
             peers: self,
         }

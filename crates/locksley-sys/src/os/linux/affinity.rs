@@ -210,7 +210,7 @@ pub(crate) fn probe() -> Result<(), String> {
     RESULT.get_or_init(|| on_a_throwaway_thread(change_and_restore)).clone()
 }
 
-/// Runs `probe` on a new thread, because what the probe changes may not be undone.
+/// Runs `probe` on a new thread, whose affinity and priority need not be restored.
 pub(super) fn on_a_throwaway_thread<T: Send>(
     probe: impl FnOnce() -> Result<T, String> + Send,
 ) -> Result<T, String> {

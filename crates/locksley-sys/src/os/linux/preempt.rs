@@ -1,8 +1,8 @@
 //! A barrier on one thread, where the system refuses [`heavy_barrier`](super::heavy_barrier).
 //!
-//! Another thread runs for a moment on the processor of that thread, which cannot run there at the
-//! same time. So the kernel switches the thread out, or has done so, and each switch is a full
-//! barrier between two of its instructions.
+//! A helper thread runs for a moment on the last processor of that thread, which then does not run
+//! there. So the kernel has switched the thread out, and each switch is a full barrier between two
+//! of its instructions.
 
 use std::sync::atomic::{Ordering, fence};
 use std::{fs, io};
@@ -22,11 +22,13 @@ impl ThreadAffinity {
         // Checked first: without it, each call would create a thread in vain.
         let can_check = rseq::number_of_this_thread().is_ok();
         can_check
-            && on_a_throwaway_thread(|| self.take_its_turn().map_err(|error| error.to_string()))
-                .is_ok()
+            && on_a_throwaway_thread(|| {
+                self.run_on_its_processor().map_err(|error| error.to_string())
+            })
+            .is_ok()
     }
 
-    fn take_its_turn(&self) -> io::Result<()> {
+    fn run_on_its_processor(&self) -> io::Result<()> {
         // The files may be those of another namespace, with other numbers for our threads.
         let own_path = format!("{}/task/{}", std::process::id(), this_thread());
         if fs::read_link("/proc/thread-self")?.to_str() != Some(own_path.as_str()) {
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_running_thread_is_switched_out_and_an_ended_one_is_let_be() {
+    fn a_running_thread_is_switched_out_and_an_ended_one_counts_as_switched_out() {
         if let Err(why) = rseq::number_of_this_thread() {
             return crate::skip_test(why);
         }
@@ -108,7 +110,7 @@ mod tests {
             assert!(is_made && after > before);
             thread
         });
-        // The kernel lets go of a thread a little after it was joined.
+        // The entry in `/proc` disappears some time after the thread was joined.
         let until = Instant::now() + Duration::from_secs(20);
         while fs::exists(format!("/proc/self/task/{}", thread.0)).unwrap() {
             assert!(Instant::now() < until);

@@ -175,6 +175,7 @@ impl Searcher {
             processors: shared.processors(),
             worker: worker.index(),
             victim: self.victim.filter(|&victim| victim < shared.workers),
+            woken_callers: shared.woken_callers(),
             slot: worker.slot_index(),
             peers: &**shared,
         }

@@ -141,10 +141,6 @@ impl Peers for Shared {
         self.slot(worker).standing(self.slot(seen_from).processor())
     }
 
-    fn woken_callers(&self) -> u32 {
-        self.woken_callers()
-    }
-
     fn runnable_threads(&self) -> Option<usize> {
         self.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
     }

@@ -11,7 +11,7 @@ const SPIN: Duration = Duration::from_micros(20);
 /// this worker takes about 100 µs, so a shorter wait should not park. If a yield gives the
 /// processor to another thread, fewer attempts fit into this time.
 const PATIENCE: Duration = Duration::from_micros(200);
-/// The sleeps of the last thread, between two searches for a task.
+/// The sleeps of the last unblocked thread, which must not park, between two searches.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 
@@ -32,7 +32,7 @@ enum Pause {
 }
 
 impl Pause {
-    /// The pause after that time without a descendant.
+    /// The pause after `elapsed` without a task to run.
     fn after(elapsed: Duration) -> Self {
         if elapsed >= PATIENCE {
             Self::YieldBeforePark
@@ -59,7 +59,7 @@ impl Backoff {
         self.last != Pause::Spin
     }
 
-    /// Spins or yields once. Returns false if the patience is over.
+    /// Spins or yields once. Returns false once `PATIENCE` has passed.
     pub(super) fn snooze(&mut self) -> bool {
         self.last = Pause::after(self.began.elapsed());
         if self.is_yielding() {
