@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -115,15 +115,17 @@ fn a_replacement_has_the_index_of_the_worker_and_a_thread_and_data_of_its_own() 
         .unwrap();
     let seen = pool.install(|w| {
         let (sender, receiver) = channel();
-        for _ in 0..100 {
-            let sender = sender.clone();
+        // Tasks end in pairs, so both threads run some.
+        let pair = Arc::new(Barrier::new(2));
+        for _ in 0..20 {
+            let (sender, pair) = (sender.clone(), Arc::clone(&pair));
             locksley::spawn(move || {
                 on_worker(|w| {
                     let (index, id) = *w.data::<(usize, thread::ThreadId)>().unwrap();
                     assert_eq!(id, thread::current().id());
                     assert!(index < w.workers());
                     let name = thread::current().name().unwrap().to_owned();
-                    thread::sleep(Duration::from_millis(1));
+                    pair.wait();
                     sender.send((w.index(), name)).unwrap();
                 })
             });
@@ -133,7 +135,7 @@ fn a_replacement_has_the_index_of_the_worker_and_a_thread_and_data_of_its_own() 
         (here, locksley::blocking(|| receiver.iter().collect::<Vec<_>>()))
     });
     let (here, seen) = seen;
-    assert_eq!(seen.len(), 100);
+    assert_eq!(seen.len(), 20);
     assert!(seen.iter().all(|(index, _)| *index < 2));
     let names: HashSet<_> = seen.iter().map(|(_, name)| name.as_str()).collect();
     let blocked = format!("w{here}");
