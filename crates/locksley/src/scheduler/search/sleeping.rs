@@ -61,10 +61,15 @@ impl Searcher {
     fn look_over_limit(&mut self, worker: &Worker, outcome: SleepOutcome) -> Option<Found> {
         let sleep = &worker.shared().sleep;
         let is_over_size = sleep.is_over_size();
+        // Two workers that fall asleep and stay awake at the same time are over the limit when they
+        // look. Each would leave to the other, for ever, the task for which both stay awake.
+        let has_stayed = outcome == SleepOutcome::StayedAwake;
         let received = worker.take_pinned().or_else(|| {
             let own = worker.receive_from(&worker.slot().inbox);
-            let near = own.or_else(|| if is_over_size { None } else { receive_near(worker) });
-            near.or_else(|| if sleep.is_over_send_limit() { None } else { worker.take_injected() })
+            let takes_near = has_stayed || !is_over_size;
+            let near = own.or_else(|| if takes_near { receive_near(worker) } else { None });
+            let takes_sent = has_stayed || !sleep.is_over_send_limit();
+            near.or_else(|| if takes_sent { worker.take_injected() } else { None })
         });
         if received.is_some() || !outcome.is_sentinel() {
             return received;
@@ -217,5 +222,30 @@ mod tests {
         });
         use SleepOutcome::{SentinelTimedOut, StayedAwake};
         assert_eq!(outcomes, [StayedAwake, SentinelTimedOut, SentinelTimedOut]);
+    }
+
+    /// Both workers of a pool of size 1 fall asleep, see a sent task, and stay awake.
+    #[test]
+    fn of_two_workers_in_lockstep_one_takes_a_sent_task() {
+        let is_taken = beside_a_held_worker(|worker| {
+            let shared = worker.shared();
+            let mut searcher = Searcher::new(worker.index(), worker.slot_index(), shared);
+            shared.sleep.resize(1);
+            // SAFETY: sent once, here; the task borrows nothing, and does not unwind.
+            shared.injector.send(unsafe { HeapJob::into_job(None, |_| ()) });
+            (0..2).for_each(|_| shared.sleep.begin_search());
+            let mut outcome = None;
+            shared.sleep.sleep(1 - worker.slot_index(), false, |_| {
+                outcome = Some(searcher.park(worker, &Flag::new()));
+                true
+            });
+            assert_eq!(outcome, Some(SleepOutcome::StayedAwake));
+            let found = searcher.look_over_limit(worker, SleepOutcome::StayedAwake);
+            (0..2).for_each(|_| shared.sleep.end_search(&worker.wake_token, || false));
+            let is_taken = found.is_some();
+            found.into_iter().for_each(|found| worker.execute(found));
+            is_taken
+        });
+        assert!(is_taken);
     }
 }

@@ -4,7 +4,7 @@
 //! is written by hand from the README, for whole lives of small pools. Memory is sequentially
 //! consistent, and a step may be several accesses. [`Pool::visit`] goes through all states: no
 //! execution may be endless, however unfair its schedule, and each must end well. Left out:
-//! inboxes, the send limit, closed deques, `ReserveSentinel`, wake-up affinity.
+//! inboxes, closed deques, `ReserveSentinel`, wake-up affinity.
 
 use Act::{Block, Close, Leaf, PushAndBlock, PushAndWait, Resize};
 use std::collections::HashMap;
@@ -22,6 +22,8 @@ enum Fault {
     /// The last thief stops without a look at what is left.
     NoSuccessor,
     ResizeOrCloseWakesNone,
+    /// A worker over the size leaves to others the task for which it has not parked.
+    LeavesWhatItStaysFor,
     /// A replacement works on although its worker is back.
     ReplacementKeepsSlot,
 }
@@ -52,8 +54,9 @@ enum At {
     /// If it is spare, and leaves pushed tasks to the sentinel; and if it is the sentinel.
     Recheck(bool, bool),
     Asleep(bool),
-    /// Searches after a sleep, and misses no task. True after a timeout.
-    Look(bool),
+    /// Searches after a sleep, and misses no task. Whether it takes sent and pushed tasks over the
+    /// limit, too.
+    Look(bool, bool),
     Work(Act),
     Wait,
     /// The program has done so many acts.
@@ -103,9 +106,13 @@ impl State {
     }
 
     fn needs_thief(&self) -> bool {
-        let searching = self.count(|at| matches!(at, At::Search | At::Announce | At::Look(_)));
+        let searching = self.count(|at| matches!(at, At::Search | At::Announce | At::Look(..)));
         let spare = if self.has_sentinel { self.spare } else { 0 };
         searching == 0 && self.count(is_asleep) > spare
+    }
+
+    fn is_limit_reached(&self) -> bool {
+        self.has_sentinel && self.count(is_asleep) <= self.spare
     }
 
     fn is_work_left(&self) -> bool {
@@ -117,6 +124,8 @@ impl State {
 struct Pool {
     workers: usize,
     spare: usize,
+    /// The limit is the size, and so the send limit.
+    limits_sends: bool,
     has_timeouts: bool,
     program: &'static [Act],
     fault: Option<Fault>,
@@ -130,8 +139,10 @@ impl Pool {
         let is_done = state.is_closed || (me == self.workers && !state.is_assigned);
         let is_over = state.count(is_asleep) < state.spare;
         let is_leaf_left = state.pushed > 0 || state.count(|at| at == At::Work(Leaf)) > 0;
-        let searches = matches!(at, At::Search | At::Look(_)) && wake == Wake::No;
-        let is_left = |spare: bool| !state.sent.is_empty() || (state.pushed > 0 && !spare);
+        let searches = matches!(at, At::Search | At::Look(..)) && wake == Wake::No;
+        let is_send_limit_reached = self.limits_sends && state.is_limit_reached();
+        let is_sent_left = |spare| !(state.sent.is_empty() || spare && is_send_limit_reached);
+        let is_left = |spare: bool| is_sent_left(spare) || (state.pushed > 0 && !spare);
         // A timeout is long: no other worker can make a step. So what is ready is untouched.
         let times_out = || {
             let others = Self { has_timeouts: false, ..*self };
@@ -145,7 +156,7 @@ impl Pool {
                 let (first, number) = match wake {
                     Wake::Event(0) if has(Fault::ResizeOrCloseWakesNone) => (0, 0),
                     Wake::Event(first) => (first, usize::MAX),
-                    Wake::Sent => (0, 1),
+                    Wake::Sent => (0, usize::from(!is_send_limit_reached)),
                     Wake::Pushed if state.needs_thief() && !has_token => (0, 1),
                     Wake::Stopped(false) if state.is_work_left() => (0, 1),
                     _ => (0, 0),
@@ -160,9 +171,10 @@ impl Pool {
             }
             At::Next if is_done => return None,
             At::Next => At::Search,
-            At::Search | At::Look(_) => {
-                let takes_sent = !state.sent.is_empty() && (!is_over || at != At::Search);
-                let takes_pushed = state.pushed > 0 && (!is_over || at == At::Look(true));
+            At::Search | At::Look(..) => {
+                let (sent, pushed) = if let At::Look(s, p) = at { (s, p) } else { (false, false) };
+                let takes_sent = !state.sent.is_empty() && (!is_over || sent);
+                let takes_pushed = state.pushed > 0 && (!is_over || pushed);
                 let may_fail = at == At::Search || !(takes_sent || takes_pushed);
                 state.threads[me].at = match choice {
                     0 if is_done => At::Next,
@@ -192,7 +204,9 @@ impl Pool {
                 state.threads.iter_mut().for_each(|thread| thread.has_token &= keeps);
                 state.has_sentinel &= !leads || has(Fault::SentinelNotReplaced);
                 state.threads[me].is_notified = false;
-                At::Look(at == At::Asleep(true) && !is_notified)
+                let has_timed_out = at == At::Asleep(true) && !is_notified;
+                let has_stayed = !matches!(at, At::Asleep(_)) && !has(Fault::LeavesWhatItStaysFor);
+                At::Look(has_timed_out || has_stayed || !self.limits_sends, has_timed_out)
             }
             At::Work(task @ (PushAndBlock | PushAndWait)) => {
                 state.pushed += 1;
@@ -263,20 +277,22 @@ impl Pool {
 }
 
 const fn pool(workers: usize, spare: usize, program: &'static [Act]) -> Pool {
-    Pool { workers, spare, has_timeouts: true, program, fault: None }
+    Pool { workers, spare, limits_sends: false, has_timeouts: true, program, fault: None }
 }
 
 const LIMIT: Pool = pool(2, 1, &[Leaf, PushAndBlock, Close]);
 const NO_LIMIT: Pool = pool(2, 0, &[PushAndBlock]);
 /// A timeout would hide a wake-up that is missing.
 const RESIZE: Pool = Pool { has_timeouts: false, ..pool(2, 1, &[PushAndBlock, Resize, Close]) };
+const SIZE: Pool = Pool { limits_sends: true, ..LIMIT };
 const WAIT: Pool = pool(2, 1, &[PushAndWait, Leaf, Close]);
 const THIEF_BLOCKS: Pool = pool(3, 0, &[PushAndBlock, Block, Close]);
 const TWO_SPARE: Pool = pool(3, 2, &[PushAndBlock, Leaf, Resize, Close]);
 
 #[test]
 fn all_tasks_run_and_the_workers_stop() {
-    for pool in [LIMIT, NO_LIMIT, RESIZE, WAIT, pool(1, 0, WAIT.program), THIEF_BLOCKS, TWO_SPARE] {
+    let one_worker = pool(1, 0, WAIT.program);
+    for pool in [LIMIT, NO_LIMIT, RESIZE, SIZE, WAIT, one_worker, THIEF_BLOCKS, TWO_SPARE] {
         println!("{} states", pool.check().unwrap_or_else(|found| panic!("{found}")));
     }
 }
@@ -292,6 +308,7 @@ fn each_fault_is_found() {
         (Fault::NoSuccessor, THIEF_BLOCKS, "a ready task waits for ever"),
         (Fault::ResizeOrCloseWakesNone, RESIZE, "a ready task waits for ever"),
         (Fault::ResizeOrCloseWakesNone, LIMIT, "workers sleep for ever"),
+        (Fault::LeavesWhatItStaysFor, SIZE, "workers do not stop"),
         (Fault::ReplacementKeepsSlot, WAIT, "too many workers are awake"),
     ] {
         let found = Pool { fault: Some(fault), ..pool }.check().unwrap_err();
