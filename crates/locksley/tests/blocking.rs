@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Confined, Restless, Sleepy, message, on_worker};
+use common::{Confined, RESTLESS, Sleepy, message, on_worker};
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on, blocking};
 use locksley_sync::Semaphore;
 
@@ -28,7 +28,7 @@ fn pools(workers: usize) -> [Pool; 4] {
     let builders: [PoolBuilder; 4] = [
         builder(),
         builder().idle_policy(Sleepy),
-        builder().idle_policy(Restless),
+        builder().idle_policy(RESTLESS),
         builder().idle_policy(Confined),
     ];
     builders.map(|builder| builder.build().unwrap())

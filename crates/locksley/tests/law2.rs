@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Confined, Restless};
+use common::{Confined, RESTLESS};
 use locksley::idle::Abp;
 use locksley::{Pool, Worker};
 
@@ -18,7 +18,7 @@ fn pools_of_two() -> [Pool; 4] {
     let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let of_two = || Pool::builder().workers(2);
     let confined = of_two().idle_policy(Confined);
-    [of_two(), of_two().idle_policy(sleepless), of_two().idle_policy(Restless), confined]
+    [of_two(), of_two().idle_policy(sleepless), of_two().idle_policy(RESTLESS), confined]
         .map(|builder| builder.build().unwrap())
 }
 

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Instant;
 
 use common::places::{PATIENCE, divided, hold};
-use common::{AlwaysAsleep, Confined, Restless, Sleepy, message, on_worker};
+use common::{AlwaysAsleep, Confined, RESTLESS, Sleepy, message, on_worker};
 use locksley::idle::{Abp, Balanced, Bws};
 use locksley::loops::par;
 use locksley::task::yield_now;
@@ -29,7 +29,7 @@ fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 7] {
         |pool| pool.idle_policy(Bws::default()),
         |pool| pool.idle_policy(Abp { sleep_after: None, ..Abp::default() }),
         |pool| pool.idle_policy(Sleepy),
-        |pool| pool.idle_policy(Restless),
+        |pool| pool.idle_policy(RESTLESS),
         |pool| pool.idle_policy(Confined),
         |pool| pool.idle_policy(AlwaysAsleep),
     ]

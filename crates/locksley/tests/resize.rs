@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{AlwaysAsleep, Restless, Sleepy, fall_silent, in_time};
+use common::{AlwaysAsleep, RESTLESS, Sleepy, fall_silent, in_time};
 use locksley::idle::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool, PoolBuilder, Spawn, Worker};
 
@@ -23,7 +23,7 @@ fn pools() -> [Pool; 6] {
         builder().idle_policy(Bws::default()),
         builder().idle_policy(Abp::default()),
         builder().idle_policy(Sleepy),
-        builder().idle_policy(Restless),
+        builder().idle_policy(RESTLESS),
         builder().idle_policy(AlwaysAsleep),
     ];
     builders.map(|builder| builder.build().unwrap())

@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::{Confined, Restless, pools};
+use common::{Confined, RESTLESS, pools};
 use locksley::idle::Abp;
 use locksley::task::{self, JoinHandle, Placement, yield_now};
 use locksley::{Pool, Spawn, Worker};
@@ -130,7 +130,7 @@ fn pools_of(workers: usize) -> impl Iterator<Item = Pool> {
     let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let of = move || Pool::builder().workers(workers);
     let pools =
-        [of(), of().idle_policy(sleepless), of().idle_policy(Restless), of().idle_policy(Confined)];
+        [of(), of().idle_policy(sleepless), of().idle_policy(RESTLESS), of().idle_policy(Confined)];
     pools.into_iter().map(|builder| builder.build().unwrap())
 }
 

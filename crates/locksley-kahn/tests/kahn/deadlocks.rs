@@ -8,7 +8,7 @@ use locksley::task::Placement;
 use locksley::{Pool, Worker, block_on};
 use locksley_kahn::{Network, NetworkError, Receiver, Sender};
 
-use crate::common::{Restless, in_time, pools};
+use crate::common::{RESTLESS, in_time, pools};
 use crate::{EMPTY, FULL, crossed, cycle, ends, of, ring};
 
 /// Calls `task` with the worker that the calling thread is.
@@ -256,7 +256,7 @@ fn closures_without_end_do_not_put_off_deadlock_checks() {
 /// The worker has noted a network, and would check it when it searches.
 #[test]
 fn a_worker_checks_for_deadlocks_before_it_blocks() {
-    let pool = Pool::builder().workers(1).idle_policy(Restless).build().unwrap();
+    let pool = Pool::builder().workers(1).idle_policy(RESTLESS).build().unwrap();
     let pool: &'static Pool = Box::leak(Box::new(pool));
     let (tell, told) = std::sync::mpsc::channel();
     let (say, said) = std::sync::mpsc::channel();

@@ -37,23 +37,7 @@ impl Thief for Sleepy {
 }
 
 /// Searches only: it neither yields nor parks.
-#[derive(Debug)]
-pub(crate) struct Restless;
-
-impl IdlePolicy for Restless {
-    fn name(&self) -> &'static str {
-        "restless"
-    }
-    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
-        Box::new(Restless)
-    }
-}
-
-impl Thief for Restless {
-    fn next(&mut self, _context: &IdleContext<'_>) -> Move {
-        Move::Search
-    }
-}
+pub(crate) const RESTLESS: Abp = Abp { attempts: u32::MAX, lower_after: None, sleep_after: None };
 
 /// As on a machine with one processor: pushes keep one worker awake.
 ///

@@ -9,7 +9,7 @@ use std::thread;
 use locksley::{Pool, PoolBuilder, Spawn, Worker};
 
 use crate::children::{End, Said, alone, end_of, fork_and_go_on, in_a_child};
-use crate::common::Restless;
+use crate::common::RESTLESS;
 use crate::common::places::divided;
 use crate::pools::{fib, fib_on};
 
@@ -105,7 +105,7 @@ fn a_child_that_needs_another_thread_aborts_with_a_message() {
     ];
     let builders: [fn() -> PoolBuilder; 3] = [
         || divided(&[1, 1]),
-        || divided(&[1, 1]).idle_policy(Restless),
+        || divided(&[1, 1]).idle_policy(RESTLESS),
         || divided(&[1, 1]).oldest_first(),
     ];
     let _alone = alone();

@@ -2,28 +2,10 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use crate::idle::{IdleContext, IdlePolicy, Move, Thief};
+use crate::idle::Abp;
 use crate::pool::tests::{LONGEST, divided, hold, on_worker};
 use crate::scheduler::job::HeapJob;
 use crate::{Pool, Spawn, Worker};
-
-#[derive(Debug)]
-struct Restless;
-
-impl IdlePolicy for Restless {
-    fn name(&self) -> &'static str {
-        "restless"
-    }
-    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
-        Box::new(Restless)
-    }
-}
-
-impl Thief for Restless {
-    fn next(&mut self, _context: &IdleContext<'_>) -> Move {
-        Move::Search
-    }
-}
 
 /// Where a task waits while worker 0 is held.
 #[derive(Clone, Copy, Debug)]
@@ -79,8 +61,9 @@ fn push_and_hold(pool: &Pool, task: impl FnOnce(&Worker) + Send + 'static) -> Se
 #[test]
 fn a_thief_that_never_sleeps_finds_what_waits_anywhere() {
     use Queue::*;
+    let restless = Abp { attempts: u32::MAX, lower_after: None, sleep_after: None };
     for pool in [Pool::builder().workers(2), divided(&[2])] {
-        let pool = pool.idle_policy(Restless).build().unwrap();
+        let pool = pool.idle_policy(restless).build().unwrap();
         for queue in [Injector, InboxOfThisWorker, PinnedQueueOfThisWorker, InboxOfItsPlace] {
             assert_eq!(find(&pool, queue), 0, "{queue:?}");
         }
