@@ -3,10 +3,11 @@
 //!
 //! This process is the supervisor and the adversary. A child, the [`subject`], runs the activities
 //! and prints a line for each. It ends at the first wrong result. The supervisor ends it if no line
-//! comes for a while.
+//! comes for a while, in which the subject has had processors or wanted none.
 
 mod activities;
 mod adversary;
+mod progress;
 mod resources;
 mod satellites;
 pub mod subject;
@@ -26,6 +27,7 @@ use crate::experiment::child::{remove_settings, this_program};
 use crate::fault::{Fault, Outcome};
 use crate::machine;
 use adversary::Adversary;
+use progress::Standstill;
 use resources::thread_states;
 use subject::Line;
 pub use tally::Report;
@@ -41,7 +43,8 @@ pub struct Soak {
     pub time: Duration,
     /// What all random choices follow from.
     pub seed: u64,
-    /// After this long without a line of the subject, it hangs.
+    /// After this long without a line of the subject, it hangs. Not counted is time in which it
+    /// waits for processors.
     pub patience: Duration,
     /// A defect that the soak has to find, for its own test.
     pub inject: Option<String>,
@@ -61,16 +64,16 @@ impl Soak {
         let mut subject = Subject::start(self, workers)?;
         adversary.admit(subject.id);
         let mut tally = Tally::default();
-        let (mut heard, mut next) = (Instant::now(), Instant::now());
+        let (mut standstill, mut next) = (Standstill::new(), Instant::now());
         loop {
             let pause = next.saturating_duration_since(Instant::now());
             match subject.lines.recv_timeout(pause) {
                 Ok(line) => {
-                    heard = Instant::now();
+                    standstill.end();
                     tally.add(line)?;
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) if heard.elapsed() > self.patience => {
+                Err(RecvTimeoutError::Timeout) if standstill.look(subject.id) > self.patience => {
                     let (open, states) = (tally.open(), thread_states(subject.id));
                     return Err(Fault::run(format!("{open} made no progress: {states}")));
                 }

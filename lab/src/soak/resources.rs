@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
 
-/// Threads end, and their files close, some time after they were joined.
-const RETURN: Duration = Duration::from_secs(10);
+/// Threads end, and their files close, some time after they were joined. They have the time of so
+/// many looks, which are a millisecond apart, or more if processors are busy.
+const LOOKS: usize = 10_000;
 
 /// Files that a process with pools keeps open: `/proc/loadavg`.
 const KEPT: usize = 1;
@@ -47,14 +48,15 @@ impl Resources {
 
     /// The resources when threads and files are as few as here again, or have had the time.
     pub(super) fn after_return(self) -> Outcome<Resources> {
-        let begun = Instant::now();
-        loop {
-            let now = Resources::now()?;
-            if now.is_back_at(self) || begun.elapsed() > RETURN {
-                return Ok(now);
+        let mut now = Resources::now()?;
+        for _ in 0..LOOKS {
+            if now.is_back_at(self) {
+                break;
             }
             sleep(Duration::from_millis(1));
+            now = Resources::now()?;
         }
+        Ok(now)
     }
 }
 
