@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use locksley::os::Assists;
 use locksley::{Pool, Worker};
+use locksley_sys::os::heavy_barrier;
 
 const CASE: &str = "LOCKSLEY_TEST_CASE";
 
@@ -36,12 +37,12 @@ fn forbid(calls: &[libc::c_long]) -> Result<(), Error> {
     if answer == 0 { Ok(()) } else { Err(Error::last_os_error()) }
 }
 
-/// With the second worker busy, forks until this worker's deque is closed. Then forbids the `calls`
-/// and has the second worker search, beside a first half that calls `between` until the second half
-/// has run.
-fn fork_beside_a_thief(calls: &[libc::c_long], between: impl Fn(&Worker) + Sync) {
+/// A round for each `between`. With the second worker busy, forks until this worker's deque is
+/// closed. Then has the second worker search, beside a first half that calls `between` until the
+/// second half has run. In the first round forbids the `calls` before that; a barrier has failed
+/// before the second one.
+fn fork_beside_a_thief(calls: &[libc::c_long], rounds: &[&(dyn Fn(&Worker) + Sync)]) {
     let pool = Pool::builder().workers(2).assists(Assists::ALL).build().unwrap();
-    let [is_busy, may_search, has_run] = [const { AtomicBool::new(false) }; 3];
     let wait = |flag: &AtomicBool, between: &dyn Fn()| {
         let until = Instant::now() + Duration::from_secs(20);
         while !flag.load(Ordering::Acquire) {
@@ -49,38 +50,45 @@ fn fork_beside_a_thief(calls: &[libc::c_long], between: impl Fn(&Worker) + Sync)
             between();
         }
     };
-    pool.install(|worker| {
-        locksley::in_place_scope(|scope| {
-            scope.spawn(|_| {
-                is_busy.store(true, Ordering::Release);
-                wait(&may_search, &std::thread::yield_now);
+    for (round, between) in rounds.iter().enumerate() {
+        let _ = heavy_barrier();
+        let [is_busy, may_search, has_run] = [const { AtomicBool::new(false) }; 3];
+        pool.install(|worker| {
+            locksley::in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    is_busy.store(true, Ordering::Release);
+                    wait(&may_search, &std::thread::yield_now);
+                });
+                wait(&is_busy, &std::thread::yield_now);
+                for _ in 0..10_000 {
+                    worker.join(|_| (), |_| ());
+                }
+                match if round == 0 { forbid(calls) } else { Ok(()) } {
+                    Ok(()) => println!("forbidden"),
+                    Err(why) => println!("not tried: {why}"),
+                }
+                let first = |worker: &Worker| {
+                    may_search.store(true, Ordering::Release);
+                    wait(&has_run, &|| between(worker));
+                };
+                worker.join(first, |_| has_run.store(true, Ordering::Release));
             });
-            wait(&is_busy, &std::thread::yield_now);
-            for _ in 0..10_000 {
-                worker.join(|_| (), |_| ());
-            }
-            match forbid(calls) {
-                Ok(()) => println!("forbidden"),
-                Err(why) => println!("not tried: {why}"),
-            }
-            let first = |worker: &Worker| {
-                may_search.store(true, Ordering::Release);
-                wait(&has_run, &|| between(worker));
-            };
-            worker.join(first, |_| has_run.store(true, Ordering::Release));
         });
-    });
+    }
     println!("done");
 }
 
 /// The code that the other tests run in another process. Does nothing as a test.
 #[test]
 fn child() {
+    let spin = |_: &Worker| spin_loop();
     match std::env::var(CASE).as_deref() {
-        Ok("membarrier") => fork_beside_a_thief(&[libc::SYS_membarrier], |_| spin_loop()),
+        Ok("membarrier") => fork_beside_a_thief(&[libc::SYS_membarrier], &[&spin]),
         Ok("affinity") => {
-            let calls = [libc::SYS_membarrier, libc::SYS_sched_setaffinity];
-            fork_beside_a_thief(&calls, |worker| _ = worker.join(|_| (), |_| ()));
+            // Without affinity, a new thread may run on the owner's processor by chance.
+            let affinity = [libc::SYS_sched_setaffinity, libc::SYS_clone, libc::SYS_clone3];
+            let calls = [&[libc::SYS_membarrier][..], &affinity].concat();
+            fork_beside_a_thief(&calls, &[&|worker| _ = worker.join(|_| (), |_| ()), &spin]);
         }
         _ => {}
     }
@@ -103,7 +111,8 @@ fn without_membarrier_a_thief_takes_a_half_from_a_closed_deque() {
     is_done_in_a_child("membarrier");
 }
 
-/// The thief cannot run on the owner's processor either. The owner's next push opens its deque.
+/// The thief cannot run on the owner's processor either. The owner's next push opens its deque, and
+/// no deque is closed after that.
 #[test]
 fn without_affinity_too_the_next_fork_gives_the_half_away() {
     is_done_in_a_child("affinity");
