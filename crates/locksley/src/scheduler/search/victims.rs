@@ -76,6 +76,17 @@ mod tests {
         assert!((0..100).all(|_| victims.random_geometric(1) == 0));
     }
 
+    /// The numbers are from another implementation of xorshift64*.
+    #[test]
+    fn the_numbers_are_those_of_the_published_generator() {
+        let numbers = |thief| {
+            let mut victims = Victims::new(thief);
+            [(); 3].map(|()| victims.below(1 << 31))
+        };
+        assert_eq!(numbers(0), [0x06c1_d9f1, 0x2a62_263c, 0x5422_f9a1]);
+        assert_eq!(numbers(1), [0x090e_ae2b, 0x2774_c04b, 0x6c35_d00d]);
+    }
+
     #[test]
     fn a_pool_of_one_has_no_victims() {
         assert_eq!(Victims::new(0).choose(1), None);
