@@ -384,8 +384,12 @@ fn fewer_workers_than_the_pool_has_are_a_limit_for_sent_tasks() {
     assert_eq!(is_reduced(), (false, false));
     sleep.set_limit(Limit::NONE, 3);
     assert_eq!(is_reduced(), (false, true));
+    for worker in [2, 3] {
+        put_to_sleep(&sleep, worker);
+    }
     sleep.resize(2);
     assert_eq!(is_reduced(), (true, true));
+    assert_eq!(woken(&sleep), [2, 3], "all look again");
 }
 
 #[test]

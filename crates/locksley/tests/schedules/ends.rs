@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use locksley::loops::par;
 use locksley::{Cancellation, Worker, scope, scope_until, spawn};
+use shuttle::hint::spin_loop;
 
 use super::{Count, below, beside, builder, check, fib, with_pool, with_pool_of};
 
@@ -81,6 +82,9 @@ fn a_cancelled_scope_or_loop_ends_and_says_whether_something_did_not_begin() {
                     let before = begun.get();
                     let items = || par(0..3_usize).grain(1).cancel(token).for_each(|_| begun.add());
                     assert_eq!(pool.install(|_| items()).is_ok(), begun.get() - before == 3);
+                    while token.check().is_ok() {
+                        spin_loop();
+                    }
                 },
             );
         });

@@ -8,6 +8,7 @@ use locksley::places::Places;
 use locksley::{Pool, Spawn, Worker, scope};
 use shuttle::hint::spin_loop;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
+use shuttle::thread::yield_now;
 
 use super::{Count, below, beside, builder, check, fib, with_pool, with_pool_of};
 
@@ -21,7 +22,8 @@ fn two_threads_send_tasks_that_fork() {
     });
 }
 
-/// Law 2: the second half of a fork is reachable while the first one waits for it.
+/// Law 2: the second half of a fork is reachable while the first one waits for it. Before that, the
+/// worker may have closed its deque, and the thief may have fallen asleep.
 #[test]
 fn one_half_of_a_fork_waits_for_the_other_half() {
     check(|| {
@@ -32,7 +34,11 @@ fn one_half_of_a_fork_waits_for_the_other_half() {
                     spin_loop();
                 }
             };
-            pool.install(|worker| worker.join(wait, |_| flag.store(true, Ordering::Release)));
+            pool.install(|worker| {
+                assert_eq!(fib(worker, 5), 5);
+                (0..below(2) * below(200)).for_each(|_| yield_now());
+                worker.join(wait, |_| flag.store(true, Ordering::Release))
+            });
         });
     });
 }
