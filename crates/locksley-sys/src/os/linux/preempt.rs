@@ -61,7 +61,7 @@ fn last_processor(stat: &str) -> Option<usize> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::sync::mpsc::channel;
     use std::time::{Duration, Instant};
 
@@ -94,20 +94,27 @@ mod tests {
             return crate::skip_test(why);
         }
         let ((sender, receiver), is_over) = (channel(), AtomicBool::new(false));
+        let turns = AtomicU64::new(0);
         let thread = std::thread::scope(|scope| {
             scope.spawn(|| {
                 sender.send(ThreadAffinity::of_this_thread()).unwrap();
                 while !is_over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
+                    turns.fetch_add(1, Ordering::Relaxed);
                 }
             });
             let thread = receiver.recv().unwrap();
-            let before = switches(&thread);
-            // Each time, it may have been switched out just before.
-            let is_made = (0..20).all(|_| thread.preempt());
-            let after = switches(&thread);
+            let is_switched_out = || {
+                // Another program may have its processor. So the thread has to run after the first
+                // count.
+                let (before, turn) = (switches(&thread), turns.load(Ordering::Relaxed));
+                while turns.load(Ordering::Relaxed) == turn {
+                    std::thread::yield_now();
+                }
+                thread.preempt() && switches(&thread) > before
+            };
+            let is_always = (0..20).all(|_| is_switched_out());
             is_over.store(true, Ordering::Relaxed);
-            assert!(is_made && after > before);
+            assert!(is_always);
             thread
         });
         // The entry in `/proc` disappears some time after the thread was joined.
