@@ -194,6 +194,7 @@ impl SlotRecord {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::sync::mpsc::TryRecvError::Empty;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::thread;
     use std::time::{Duration, Instant};
@@ -256,6 +257,33 @@ mod tests {
             thread::yield_now();
         }
         assert!(!untouched.is_injector_untouched(shared, false));
+    }
+
+    #[test]
+    fn workers_count_as_idle_since_they_have_blocked() {
+        let pool = Pool::new(2).unwrap();
+        pool.resize(1).unwrap();
+        let [running, _blocked] = [0, 1].map(|worker| hold(&pool, worker));
+        let shared = pool.shared_now();
+        if shared.processor_time().is_none() {
+            return;
+        }
+        let mut untouched = Untouched::new(0);
+        let mut idle_since = || {
+            thread::sleep(Duration::from_millis(10));
+            untouched.record(shared);
+            untouched.progress.idle_since
+        };
+        let until = Instant::now() + LONGEST;
+        let mut is_idle = || {
+            assert!(Instant::now() < until);
+            idle_since() == idle_since()
+        };
+        while !is_idle() {}
+        let (_end, ended) = channel::<()>();
+        pool.spawn_with(Spawn::At(0), move |_| while ended.try_recv() == Err(Empty) {});
+        drop(running);
+        while is_idle() {}
     }
 
     /// Has worker 0 push a task for each message, and report when it has, until the sender is
