@@ -12,7 +12,7 @@ use crate::fault::{Fault, Outcome};
 
 /// Threads end, and their files close, some time after they were joined. They have the time of so
 /// many looks, which are a millisecond apart, or more if processors are busy.
-const LOOKS: usize = 10_000;
+const LOOKS: usize = 5000;
 
 /// Files that a process with pools keeps open: `/proc/loadavg`.
 const KEPT: usize = 1;
