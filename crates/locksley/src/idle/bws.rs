@@ -76,11 +76,10 @@ struct BwsThief {
 
 impl Thief for BwsThief {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
-        // The first attempt of a search has no victim yet. A lone worker never has one, and sleeps.
-        let Some(victim) = context.victim.filter(|_| context.failures > 0) else {
+        if context.failures == 0 || context.workers == 1 {
             self.failed_steals = 0;
             return if context.workers > 1 { Move::Search } else { Move::Sleep };
-        };
+        }
         self.failed_steals += 1;
         if self.failed_steals > self.sleep_threshold {
             self.failed_steals = 0;
@@ -88,6 +87,8 @@ impl Thief for BwsThief {
                 return Move::Sleep;
             }
         }
+        // `None` for a replacement.
+        let Some(victim) = context.victim else { return Move::Search };
         match context.activity(victim) {
             Activity::Works => match context.standing(victim) {
                 Standing::WaitsHere | Standing::WaitsElsewhere => return Move::HandOver(victim),

@@ -130,6 +130,16 @@ fn bws_sleeps_after_64_failed_steals() {
     assert_eq!(alone.next(&mut *Bws::default().thief(0, 1), 0), Move::Sleep);
 }
 
+/// A replacement is no victim that the policy sees.
+#[test]
+fn bws_counts_a_failed_steal_from_a_replacement() {
+    let mut thief = Bws::with_threshold(3).thief(0, 4);
+    let context = |failures| IdleContext { victim: None, ..BUSY.context(failures, 0) };
+    let moves: Vec<_> = (0..=4).map(|failures| thief.next(&context(failures))).collect();
+    let search = Move::Search;
+    assert_eq!(moves, [search, search, search, search, Move::Sleep]);
+}
+
 #[test]
 fn bws_gives_its_processor_to_a_preempted_victim_with_work() {
     let cases = [
