@@ -60,7 +60,7 @@ fn a_pinned_builder_does_not_pin_its_workers_by_accident() {
         // Otherwise a preempted worker's mask may change for an instant.
         let stays = Assists::ALL.without(Assists::MOVES);
         let free = Pool::builder().workers(2).assists(stays).build().unwrap();
-        assert_eq!(free.install(|_| allowed()), before);
+        assert_eq!(free.broadcast(|_| allowed()), [before.clone(), before.clone()]);
         let default = Pool::builder().build().unwrap();
         let is_set = std::env::var("LOCKSLEY_WORKERS").is_ok_and(|value| !value.is_empty());
         let size = if is_set { default.size() } else { Processors::allowed().count() };

@@ -225,8 +225,8 @@ mod linux {
         let before = schedule();
         let pool = meddling(4).build().unwrap();
         meddle(&pool, 20, false);
-        let (inside, child) =
-            pool.install(|_| (schedule(), std::thread::spawn(schedule).join().unwrap()));
+        let on_each = |_: &_| (schedule(), std::thread::spawn(schedule).join().unwrap());
+        let (inside, child) = pool.broadcast(on_each).pop().unwrap();
         drop(pool);
         assert_eq!(schedule(), before, "the thread that builds the pool");
         assert_eq!(child, before, "a thread that a task starts");

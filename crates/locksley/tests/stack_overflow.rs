@@ -32,8 +32,8 @@ fn overflow(case: &str) {
     match case {
         "locksley-1" => Pool::new(2).unwrap().spawn_with(Spawn::At(1), overflow),
         "painter 0" => {
-            let builder =
-                Pool::builder().workers(1).thread_name(|index| format!("painter {index}"));
+            let builder = Pool::builder().workers(1).own_threads_only();
+            let builder = builder.thread_name(|index| format!("painter {index}"));
             _ = builder.build().unwrap().install(|worker| join_deeply(worker, 0));
         }
         "locksley-0'" => {

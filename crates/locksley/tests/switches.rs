@@ -2,10 +2,13 @@
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
+mod common;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::without_callers;
 use locksley::Pool;
 use locksley::idle::Abp;
 use locksley::os::{Assists, Processors};
@@ -71,7 +74,7 @@ fn a_wake_up_is_a_switch_to_a_thief() {
         |stats| stats.to_thief >= 20,
         || {
             let before = sleeps();
-            pool.install(|_| ());
+            pool.spawn(|_| ());
             repeat_until(&pool, |stats| stats.sleeps > before, thread::yield_now);
         },
     );
@@ -85,6 +88,7 @@ fn a_preemption_of_a_worker_with_work_is_no_switch_to_a_thief() {
         return locksley_sys::skip_test("there are no switch records");
     }
     let pool = Pool::builder().workers(1).assists(Assists::ALL).build().unwrap();
+    let pool = without_callers(pool);
     beside_other_threads(|| {
         let (has_begun, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {

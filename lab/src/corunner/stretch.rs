@@ -127,7 +127,7 @@ mod tests {
         let sleeps = || pool.stats().total().sleeps;
         for _ in 0..10 {
             let before = sleeps();
-            pool.install(|_| ());
+            pool.spawn(|_| ());
             while sleeps() == before {
                 std::thread::yield_now();
             }

@@ -96,10 +96,6 @@ impl Unknown {
     /// None is asked for.
     pub unsafe fn restore(&self) {}
 
-    pub fn preempt(&self) -> bool {
-        false
-    }
-
     pub fn count_union<'a>(_threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
         None
     }
@@ -166,7 +162,15 @@ pub fn process_time() -> Option<Duration> {
     None
 }
 
+pub fn preempt_all() -> bool {
+    false
+}
+
 pub fn shorten_turns(_turn: Duration) {}
+
+pub fn stack_end() -> Option<usize> {
+    None
+}
 
 /// Forks are not noticed here.
 pub fn generation() -> u32 {

@@ -44,10 +44,11 @@ pub struct IdleContext<'a> {
     /// The index of this worker.
     pub worker: usize,
     /// The victim of the last attempt, even if the attempt left it alone because it belongs to
-    /// another place. `None` before the first attempt, and if the victim was a replacement.
+    /// another place. `None` before the first attempt, and if the victim was a replacement. A
+    /// number from [`workers`](Self::workers) on stands for a thread outside of the pool that runs
+    /// a task of it ([`Pool::install`](crate::Pool::install)).
     pub victim: Option<usize>,
-    /// The slot of this thread. A replacement shows the index of the worker that it replaces.
-    /// How often workers have woken a *caller*: a thread outside of the pool that waits for a task.
+    /// How often calls of *callers*, threads outside of the pool, have ended.
     pub(crate) woken_callers: u32,
     pub(crate) slot: usize,
     pub(crate) peers: &'a dyn Peers,

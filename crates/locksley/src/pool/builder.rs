@@ -297,6 +297,25 @@ impl PoolBuilder {
         self
     }
 
+    /// Has all tasks run on threads of the pool.
+    ///
+    /// By default [`Pool::install`] runs its task on the calling thread, in the place of a sleeping
+    /// worker, if nothing says that the threads of the workers differ from other threads: no hook,
+    /// data, stack size or affinity, and no task that was sent to one worker alone.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::thread::current;
+    ///
+    /// let pool = locksley::Pool::builder().workers(2).own_threads_only().build()?;
+    /// assert_ne!(pool.install(|_| current().id()), current().id());
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn own_threads_only(mut self) -> Self {
+        self.options.own_threads_only = true;
+        self
+    }
+
     /// Sets the largest number of replacements: threads that run tasks under the index of a worker
     /// which waits or is in a [blocking call](crate::blocking()).
     ///

@@ -246,13 +246,18 @@ impl Pool {
         self.shared_now().stats()
     }
 
-    /// Runs `task` on a worker of this pool and returns its result.
+    /// Runs `task` as a worker of this pool and returns its result.
     ///
-    /// On a worker of this pool, the task runs at once, on that worker. Any other thread blocks
-    /// until the task has run. If the thread is a worker of another pool, a replacement works under
-    /// its index there during the wait. The tasks of other threads go to one queue, and workers
-    /// take them in that order. Two workers may begin the tasks that they have taken in either
-    /// order.
+    /// On a worker of this pool, the task runs at once, on that worker. On a thread that is no
+    /// worker, it runs at once if a worker sleeps: the thread acts as that worker meanwhile, with
+    /// its index, and runs only the task and what the task forks. Thread-locals are then those of
+    /// the thread. [`PoolBuilder::own_threads_only`] prevents this, and says when else it does not
+    /// happen.
+    ///
+    /// Otherwise the thread blocks until a worker has run the task. If the thread is a worker of
+    /// another pool, a replacement works under its index there during the wait. Such tasks go to
+    /// one queue, and workers take them in that order. Two workers may begin the tasks that they
+    /// have taken in either order.
     ///
     /// # Panics
     /// If the task panics, with its payload.
@@ -273,7 +278,10 @@ impl Pool {
         let shared = self.shared();
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(shared) => task(worker),
-            _ => send_and_wait(shared, current, task),
+            Some(_) => send_and_wait(shared, current, task),
+            None => {
+                shared.run_on_caller(task).unwrap_or_else(|task| send_and_wait(shared, None, task))
+            }
         })
     }
 }

@@ -385,7 +385,7 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
         let gate = Arc::new(Gate::default());
         let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         // Only replacements are held: when the worker itself works, they do not.
-        let worker = pool.install(|_| thread::current().id());
+        let worker = pool.broadcast(|_| thread::current().id())[0];
         for _ in 0..PARENTS {
             let (gate, done, armed) = (Arc::clone(&gate), Arc::clone(&done), Arc::clone(&armed));
             pool.spawn(move |_| {
@@ -410,6 +410,45 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
         }
         let all = PARENTS * CHILDREN;
         let is_held = release(pool, steps, &gate, &done, (all - IN_HAND, all));
+        times_held += usize::from(is_held);
+    }
+    assert!(times_held > 50, "the harness holds threads: {times_held}");
+}
+
+/// A caller is held while it takes over a worker, in its task, or while it gives the worker back.
+#[test]
+fn others_finish_while_a_caller_is_held_at_any_step() {
+    let mut times_held = 0;
+    for steps in (0..160).chain((160..600).step_by(37)) {
+        let pool = pool(2, abp(Some(0)));
+        let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
+        while pool.shared().sleep.snapshot().asleep() < 2 {
+            thread::yield_now();
+        }
+        let is_held = thread::scope(|scope| {
+            let call = scope.spawn(|| {
+                stepped::arm(steps, &gate);
+                pool.install(|w| {
+                    let _ = w;
+                    (0..CHILDREN).for_each(|_| {
+                        let task = counted(&done);
+                        crate::spawn(|| on_worker(task));
+                    });
+                });
+                stepped::disarm();
+            });
+            while !gate.is_held() && !call.is_finished() {
+                thread::yield_now();
+            }
+            (0..PARENTS).for_each(|_| pool.spawn(counted(&done)));
+            let finished = wait_for(&done, PARENTS);
+            assert!(finished >= PARENTS, "held after {steps} steps: {finished}");
+            let is_held = gate.is_held();
+            gate.open();
+            is_held
+        });
+        drop(pool);
+        assert_eq!(done.load(Ordering::Acquire), PARENTS + CHILDREN, "nothing is lost");
         times_held += usize::from(is_held);
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");

@@ -13,6 +13,7 @@ use crate::os;
 use crate::primitive::mpsc::channel;
 use crate::primitive::thread::JoinHandle;
 use crate::scheduler::Shared;
+use crate::scheduler::caller::Callers;
 use crate::scheduler::config::{Affinity, Configuration, Hooks, Threads};
 use crate::scheduler::replacement::Replacements;
 use crate::scheduler::worker::{OwnerHandles, Worker};
@@ -21,6 +22,9 @@ use crate::unwind::{self, Payload};
 
 /// The default limit of replacement workers. In a pool with more workers, their number.
 const REPLACEMENTS: usize = 256;
+
+/// The largest number of callers that run tasks of a pool at the same time.
+const CALLERS: usize = 8;
 
 /// What a pool is built from, and, in a forked child, built from again.
 #[derive(Clone)]
@@ -34,6 +38,20 @@ pub(super) struct Plan {
     pub(super) threads: Option<Threads>,
 }
 
+impl Plan {
+    /// True if callers run tasks on their own threads: the program has not chosen what the threads
+    /// of the workers are like.
+    fn takes_callers(&self) -> bool {
+        let Self { options, hooks, configuration, threads, .. } = self;
+        let has_hooks = hooks.on_start.is_some() || hooks.worker_data.is_some();
+        let has_own_threads = options.own_threads_only
+            || options.with_current_thread
+            || options.affinity != Affinity::Process;
+        let has_plain_threads = threads.as_ref().is_some_and(|it| it.stack_size.is_none());
+        has_plain_threads && !has_hooks && !has_own_threads && configuration.observer.is_none()
+    }
+}
+
 /// How the workers start.
 #[derive(Clone, Copy, Default)]
 pub(super) struct StartOptions {
@@ -44,6 +62,8 @@ pub(super) struct StartOptions {
     pub(super) with_current_thread: bool,
     /// The limit of replacement workers, if the program sets one.
     pub(super) replacements: Option<usize>,
+    /// True if callers run no tasks of the pool.
+    pub(super) own_threads_only: bool,
     /// True if a forked child that uses the pool may build it again from its plan.
     pub(super) can_rebuild: bool,
 }
@@ -84,21 +104,23 @@ pub(super) fn start(
 
 /// Makes what the workers share. Also returns the owner's handles of each worker.
 fn new_shared(plan: Plan) -> (Vec<OwnerHandles>, Arc<Shared>) {
+    let takes_callers = plan.takes_callers();
     let Plan { workers, options, hooks, configuration, threads } = plan;
+    let callers = if takes_callers { workers.min(CALLERS).min(MAX_WORKERS - workers) } else { 0 };
+    let rest = MAX_WORKERS - workers - callers;
     let replacements = match threads {
-        Some(_) => {
-            options.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(MAX_WORKERS - workers)
-        }
+        Some(_) => options.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(rest),
         None => 0,
     };
     let (mut handles, slots): (Vec<_>, Vec<_>) =
-        (0..workers + replacements).map(|_| configuration.new_slot()).unzip();
+        (0..workers + callers + replacements).map(|_| configuration.new_slot()).unzip();
     let borrowed = usize::from(options.with_current_thread);
-    let of_replacements = handles.drain(workers..);
+    let of_replacements = handles.split_off(workers + callers).into_iter();
     let replacements =
         Replacements::new(of_replacements, threads, hooks, options.affinity, workers - borrowed);
+    let callers = Callers::new(handles.drain(workers..));
     let tasks = Box::new(OwnedTasks::new(slots.len()));
-    (handles, Shared::new(slots, workers, borrowed, replacements, tasks, configuration))
+    (handles, Shared::new(slots, workers, borrowed, callers, replacements, tasks, configuration))
 }
 
 fn adapt_to_child(mut plan: Plan, shared: &Shared) -> Plan {

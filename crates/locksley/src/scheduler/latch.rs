@@ -144,7 +144,7 @@ impl<'w> Latch<'w> {
                 latch.flag.set();
                 thread.unpark();
                 Worker::with_current(|current| {
-                    current.inspect(|worker| worker.shared().record_woken_caller());
+                    current.inspect(|worker| worker.record_woken_caller());
                 });
             }
         }

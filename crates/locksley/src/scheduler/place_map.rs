@@ -336,7 +336,7 @@ mod tests {
                 let (seen, is_seen) = channel();
                 crate::spawn(move || {
                     on_worker(|w| {
-                        let is_replacement = w.slot_index() == 4;
+                        let is_replacement = w.slot_index() == w.shared().first_replacement();
                         seen.send((is_replacement, w.wake_token.neighbours())).unwrap();
                     })
                 });

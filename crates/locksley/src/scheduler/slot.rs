@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::deque::{Inbox, PinnedQueue, SharedDeque};
 use crate::idle::Activity;
@@ -47,6 +47,8 @@ pub(crate) struct Slot {
     pub(crate) affinity: OnceLock<ThreadAffinity>,
     /// Where the thread is: on which processor, and whether it runs, waits for it or blocks.
     watch: OnceLock<ThreadWatch>,
+    /// The same for the slot of a caller: of the last one. The lock is only tried.
+    caller: Mutex<Option<Arc<ThreadWatch>>>,
     /// Where the worker's time goes.
     ledger: CachePadded<Ledger>,
 }
@@ -69,6 +71,7 @@ impl Slot {
             delay: OnceLock::new(),
             affinity: OnceLock::new(),
             watch: OnceLock::new(),
+            caller: Mutex::new(None),
             ledger: CachePadded::new(Ledger::new()),
         }
     }
@@ -95,6 +98,23 @@ impl Slot {
         if let Some(watch) = self.watch.get() {
             watch.retire();
         }
+    }
+
+    /// Begins the call of a caller's thread, which other workers observe by `watch`.
+    pub(crate) fn begin_call(&self, watch: Option<Arc<ThreadWatch>>) {
+        // Otherwise another thread reads the last caller's: a hint.
+        if let Ok(mut caller) = self.caller.try_lock() {
+            *caller = watch;
+        }
+        self.ledger.begin();
+        self.set_activity(Activity::Works);
+    }
+
+    /// Ends the call.
+    pub(crate) fn end_call(&self) {
+        self.set_running(std::ptr::null_mut());
+        self.ledger.end();
+        self.activity.store(Activity::Sleeps as u8, Ordering::Relaxed);
     }
 
     /// Publishes what the worker does from now on, and charges its time to that.
@@ -197,12 +217,19 @@ impl Slot {
 
     /// The processor on which the worker's thread ran last.
     pub(crate) fn processor(&self) -> Option<usize> {
-        self.watch.get()?.processor()
+        self.observe(ThreadWatch::processor).flatten()
+    }
+
+    fn observe<R>(&self, look: impl FnOnce(&ThreadWatch) -> R) -> Option<R> {
+        if let Some(watch) = self.watch.get() {
+            return Some(look(watch));
+        }
+        self.caller.try_lock().ok()?.as_deref().map(look)
     }
 
     /// Whether the worker's thread runs, waits for processor `here` or another one, or blocks.
     pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
-        self.watch.get().map_or(Standing::Unknown, |watch| watch.standing(here))
+        self.observe(|watch| watch.standing(here)).unwrap_or(Standing::Unknown)
     }
 
     /// How often the worker's thread has left its processor and come back.
@@ -214,7 +241,7 @@ impl Slot {
     /// affinity is the same afterwards. Does nothing if `is_unrestricted`, which is called after
     /// the affinity was read, returns false. Returns true if the thread was moved.
     pub(crate) fn pull(&self, here: usize, is_unrestricted: impl FnOnce() -> bool) -> bool {
-        self.watch.get().is_some_and(|watch| watch.pull(here, is_unrestricted))
+        self.observe(|watch| watch.pull(here, is_unrestricted)).unwrap_or(false)
     }
 
     pub(crate) fn stats(&self) -> WorkerStats {

@@ -17,6 +17,7 @@ mod models;
 mod notify;
 mod parker;
 mod sleepers;
+mod takeover;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod tests;
 mod wake_affinity;
@@ -28,6 +29,7 @@ pub(crate) use limit::Limit;
 use limits::Limits;
 pub(crate) use parker::Parker;
 use sleepers::Sleepers;
+use takeover::Takeover;
 use wake_affinity::WakeAffinity;
 pub(crate) use wake_token::WakeToken;
 
@@ -40,6 +42,8 @@ pub(crate) struct Sleep {
     sleepers: Sleepers,
     /// One for each slot.
     parkers: Box<[CachePadded<Parker>]>,
+    /// One for each worker.
+    takeovers: Box<[CachePadded<Takeover>]>,
     /// One for each slot, or none.
     wake_affinities: Box<[CachePadded<WakeAffinity>]>,
     /// The number of processors that workers with a wake-up affinity may run on.
@@ -112,6 +116,7 @@ impl Sleep {
             counters: Counters::default(),
             sleepers: Sleepers::new(slots),
             parkers: (0..slots).map(|_| CachePadded::new(Parker::new())).collect(),
+            takeovers: (0..workers).map(|_| CachePadded::new(Takeover::new())).collect(),
             wake_affinities: Box::default(),
             processors: 0,
             limits: Limits::new(workers, borrowed_threads, limit, allowed),
@@ -175,9 +180,15 @@ impl Sleep {
         // Pairs with the fences that follow the publication of a task or an event (`notify_pushed`,
         // `notify_sent`, `notify_addressed`, `wake`).
         fence(Ordering::SeqCst);
-        let outcome = if look_again(role) {
-            SleepOutcome::StayedAwake
-        } else if role.is_sentinel() {
+        if look_again(role) {
+            let _ = self.counters.end_sleep(role.is_sentinel());
+            self.sleepers.remove(worker);
+            return SleepOutcome::StayedAwake;
+        }
+        if let Some(takeover) = self.takeovers.get(worker) {
+            takeover.begin_sleep(role.is_sentinel());
+        }
+        let outcome = if role.is_sentinel() {
             self.with_wake_affinity(worker, || parker.park_timeout(self.limits.timed_park()));
             if parker.is_notified() {
                 SleepOutcome::SentinelWoken
@@ -188,8 +199,7 @@ impl Sleep {
             self.with_wake_affinity(worker, || parker.park());
             SleepOutcome::Woken
         };
-        let _ = self.counters.end_sleep(role.is_sentinel());
-        self.sleepers.remove(worker);
+        self.end_park(worker, role.is_sentinel());
         outcome
     }
 

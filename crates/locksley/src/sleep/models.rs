@@ -13,6 +13,7 @@ use crate::deque::{
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
 mod limit;
+mod takeover;
 
 /// A number of ready tasks.
 struct Tasks(AtomicUsize);

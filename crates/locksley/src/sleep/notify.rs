@@ -178,6 +178,8 @@ impl Sleep {
         fence(Ordering::SeqCst);
         if self.sleepers.contains(worker) {
             self.parkers[worker].unpark();
+        } else {
+            self.recall(worker);
         }
     }
 

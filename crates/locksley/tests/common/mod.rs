@@ -36,13 +36,16 @@ impl Thief for Sleepy {
     }
 }
 
+/// The same pool. From now on only its own threads run its tasks.
+pub(crate) fn without_callers(pool: Pool) -> Pool {
+    pool.broadcast(|_| ());
+    pool
+}
+
 /// Searches only: it neither yields nor parks.
 pub(crate) const RESTLESS: Abp = Abp { attempts: u32::MAX, lower_after: None, sleep_after: None };
 
 /// As on a machine with one processor: pushes keep one worker awake.
-///
-/// `pool/stall.rs` has its own policy of this kind, with shorter waits: unit tests cannot use this
-/// module.
 ///
 /// `pool/stall.rs` has its own policy of this kind, with shorter waits: unit tests cannot use this
 /// module.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use locksley::{Pool, Worker};
 
 use crate::children::{End, alone, in_a_child};
+use crate::common::without_callers;
 
 pub(crate) fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -136,7 +137,7 @@ fn dropping_and_detaching_in_the_child_waits_for_no_thread() {
 #[test]
 fn statistics_of_a_pool_from_before_the_fork_can_be_read() {
     let _alone = alone();
-    let pool = Pool::new(2).unwrap();
+    let pool = without_callers(Pool::new(2).unwrap());
     pool.install(|w| fib_on(w, 15));
     let end = in_a_child(|| {
         assert_eq!(pool.stats().workers.len(), 2);

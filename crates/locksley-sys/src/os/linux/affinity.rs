@@ -15,7 +15,7 @@ pub(super) const NO_PROCESSORS: Mask = [0; WORDS];
 
 const ALL_PROCESSORS: Mask = [!0; WORDS];
 
-pub(super) const THIS_THREAD: libc::pid_t = 0;
+const THIS_THREAD: libc::pid_t = 0;
 
 fn get(thread: libc::pid_t) -> Option<Mask> {
     let mut mask = NO_PROCESSORS;
@@ -134,13 +134,26 @@ fn process_mask() -> Option<Mask> {
 
 /// The numbers of the processors that the process may run on.
 pub(crate) fn process_affinity() -> Option<Vec<usize>> {
-    let mask = process_mask()?;
-    Some((0..WORDS * BITS).filter(|&processor| has(&mask, processor)).collect())
+    Some(members(&process_mask()?))
+}
+
+fn members(mask: &Mask) -> Vec<usize> {
+    (0..WORDS * BITS).filter(|&processor| has(mask, processor)).collect()
+}
+
+/// Has the calling thread run on each processor where a thread of this process may run, in
+/// sequence. Calls `check` with the number of each.
+pub(super) fn visit_processors(check: impl Fn(usize) -> bool) -> Result<(), String> {
+    let mask = if set(THIS_THREAD, &ALL_PROCESSORS) { get(THIS_THREAD) } else { None };
+    let processors = members(&mask.ok_or_else(last_error)?);
+    let visit = |processor| set(THIS_THREAD, &mask_of([processor].into_iter())) && check(processor);
+    let is_done = processors.into_iter().all(visit);
+    is_done.then_some(()).ok_or_else(|| "not moved".to_owned())
 }
 
 /// A handle of a thread. Other threads read the thread's affinity with it while the thread lives.
 #[derive(Debug)]
-pub struct ThreadAffinity(pub(super) libc::pid_t);
+pub struct ThreadAffinity(libc::pid_t);
 
 impl ThreadAffinity {
     /// The handle of the calling thread.

@@ -16,6 +16,7 @@ mod preempt;
 mod rseq;
 mod runnable;
 mod scheduling;
+mod stack;
 mod switches;
 mod watch;
 
@@ -34,8 +35,10 @@ pub use futex::Futex;
 pub use groups::QuotaWatch;
 #[cfg(not(loom))]
 pub use mask::{SleepersMask, current_processor};
+pub use preempt::preempt_all;
 pub use runnable::runnable_threads;
 pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_turns};
+pub use stack::stack_end;
 pub use watch::ThreadWatch;
 
 /// Tries the assist of that name.

@@ -125,6 +125,15 @@ impl ThreadWatch {
     }
 }
 
+impl Drop for ThreadWatch {
+    fn drop(&mut self) {
+        if self.generation != generation() {
+            // The ring is not mapped here, so it must not be unmapped.
+            std::mem::forget(self.switches.get_mut().take());
+        }
+    }
+}
+
 pub(super) fn probe() -> Result<(), String> {
     rseq::number_of_this_thread().and_then(|word| {
         // SAFETY: the word belongs to the calling thread, which lives.

@@ -682,7 +682,8 @@ fn a_woken_worker_runs_its_task_before_it_polls() {
             wait_until_asleep(&pool);
             let before = readings.load(Ordering::Relaxed);
             is_watched.store(true, Ordering::Release);
-            pool.install(|_| is_watched.store(false, Ordering::Release));
+            let watched = Arc::clone(&is_watched);
+            pool.spawn(move |_| watched.store(false, Ordering::Release));
             // It polls before it sleeps again.
             let patience = Instant::now() + SOON;
             while readings.load(Ordering::Relaxed) == before {

@@ -122,6 +122,6 @@ impl Shared {
             "replacement {replacement} is not assigned to worker {index}"
         );
         // As after setting a latch.
-        self.sleep.wake(self.workers + replacement);
+        self.sleep.wake(self.first_replacement() + replacement);
     }
 }

@@ -21,7 +21,7 @@ impl Shared {
         let replacements = &self.replacements;
         let threads = replacements.threads.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         // Before it pushes anything, so that searches look there.
-        self.mark_slot_taken(self.workers + replacement);
+        self.mark_slot_taken(self.first_replacement() + replacement);
         let shared = Arc::clone(self);
         let serve = move || shared.serve_as_replacement(replacement, index);
         let handle = threads.spawn(format!("{}'", threads.names[index]), serve)?;
@@ -39,7 +39,7 @@ impl Shared {
             os::move_to_process_affinity();
         }
         self.set_time_slice();
-        let slot = self.workers + replacement;
+        let slot = self.first_replacement() + replacement;
         self.sleep.settle_wake_affinity(slot);
         let make = |data| Worker::new(index, slot, handles, Arc::clone(self), data);
         self.run_worker((index, slot), make, |worker| {

@@ -117,6 +117,7 @@ impl Searcher {
     fn next_move(&mut self, worker: &Worker) -> Move {
         let shared = worker.shared();
         let is_over = shared.sleep.is_over_size() || shared.is_over_allowance();
+        let is_over = is_over || worker.makes_room();
         let next = if is_over || self.sleeps_on {
             Move::Sleep
         } else {
@@ -174,7 +175,7 @@ impl Searcher {
             asleep: snapshot.asleep(),
             processors: shared.processors(),
             worker: worker.index(),
-            victim: self.victim.filter(|&victim| victim < shared.workers),
+            victim: self.victim.filter(|&victim| victim < shared.first_replacement()),
             woken_callers: shared.woken_callers(),
             slot: worker.slot_index(),
             peers: &**shared,

@@ -44,6 +44,7 @@ impl Shared {
     pub(crate) fn send_to(&self, caller: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: the worker runs each word of its pinned queue once; this one is about to be sent.
         let job = unsafe { self.wrap(caller, job) };
+        self.callers.stop();
         self.slots[worker].pinned_queue.send(job);
         self.sleep.wake(worker);
         self.unpark(worker);

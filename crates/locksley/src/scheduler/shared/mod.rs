@@ -18,6 +18,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use super::caller::Callers;
 use super::config::{Configuration, PanicHandler, Rules};
 use super::pending::Pending;
 use super::place_map::PlaceMap;
@@ -44,13 +45,14 @@ pub(crate) trait CancelAll: Any + Send + Sync {
 /// The shared part of a pool. It lives as long as the last worker, the last handle of the pool, and
 /// the last waker of a [`block_on`](crate::block_on) on one of its workers.
 pub(crate) struct Shared {
-    /// The slots of the workers, followed by those of replacements.
+    /// The slots of the workers, followed by those of callers, and those of replacements.
     slots: Box<[CachePadded<Slot>]>,
     pub(crate) workers: usize,
     /// The number of borrowed threads. They are the first workers.
     borrowed_threads: usize,
     /// The number of slots up to the last one that a worker ever had.
     slots_taken: AtomicUsize,
+    pub(crate) callers: Callers,
     pub(crate) replacements: Replacements,
     /// The generation of the process that built the pool.
     generation: u32,
@@ -81,11 +83,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// `slots` has one slot for each of the `workers`, the first of which are `borrowed_threads`,
-    /// and one for each replacement.
+    /// and one for each of the `callers` and replacements.
     pub(crate) fn new(
         slots: Vec<Slot>,
         workers: usize,
         borrowed_threads: usize,
+        callers: Callers,
         replacements: Replacements,
         owned_tasks: Box<dyn CancelAll>,
         configuration: Configuration,
@@ -113,6 +116,7 @@ impl Shared {
             workers,
             borrowed_threads,
             slots_taken: AtomicUsize::new(workers),
+            callers,
             replacements,
             generation: os::generation(),
             injector: Inbox::new(),

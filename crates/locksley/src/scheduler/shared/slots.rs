@@ -2,13 +2,18 @@
 
 use super::Shared;
 use crate::deque::OpenRequest;
-use crate::os::{self, ThreadAffinity};
+use crate::os;
 use crate::primitive::{CachePadded, Ordering};
 use crate::scheduler::Slot;
 
 impl Shared {
     pub(crate) fn slot(&self, slot: usize) -> &Slot {
         &self.slots[slot]
+    }
+
+    /// The slot of the first replacement.
+    pub(crate) fn first_replacement(&self) -> usize {
+        self.workers + self.callers.slots()
     }
 
     /// The number of slots up to the last one that a worker ever had. Includes the slot of each
@@ -45,13 +50,12 @@ impl Shared {
             Some((worker, slot.deque.request_open()?))
         };
         scratch.extend(self.taken().iter().enumerate().filter_map(closed));
-        let is_made = !scratch.is_empty() && os::heavy_barrier();
+        // The system may forbid the barrier after a deque was closed. If all fails, the owner opens
+        // with its next push or pop, as it was requested.
+        let is_made = !scratch.is_empty() && (os::heavy_barrier() || os::preempt_all());
         for (worker, closed) in scratch.drain(..) {
-            let slot = &self.slots[worker];
-            // The system may forbid the barrier after the deque was closed. If all fails, the owner
-            // opens with its next push or pop, as it was requested.
-            if is_made || slot.affinity.get().is_some_and(ThreadAffinity::preempt) {
-                slot.deque.open(closed);
+            if is_made {
+                self.slots[worker].deque.open(closed);
             }
         }
     }

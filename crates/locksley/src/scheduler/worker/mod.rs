@@ -29,7 +29,7 @@ mod turns;
 mod wait;
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::fmt;
 use std::sync::Arc;
 
@@ -77,7 +77,8 @@ pub struct Worker {
     slot_index: usize,
     shared: Arc<Shared>,
     pub(crate) wake_token: WakeToken,
-    search: RefCell<Searcher>,
+    /// Made at the first search of a caller's thread, which seldom searches.
+    search: RefCell<Option<Searcher>>,
     pinned_tasks: Reader<Job>,
     /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
@@ -85,10 +86,14 @@ pub struct Worker {
     runs_pinned_next: Cell<bool>,
     /// The index that tasks see: its own, or that of the worker that it replaces.
     index: Cell<usize>,
+    /// True if it has woken a caller, and the next call may take it over if it sleeps.
+    makes_room: Cell<bool>,
     /// True while its thread may block (`replaced.rs`), whether or not it has a replacement.
     is_away: Cell<bool>,
     /// True if its thread belongs to the program, and runs tasks only while it waits.
     pub(crate) is_borrowed: bool,
+    /// True if a caller's thread acts as a worker that sleeps (`../caller.rs`).
+    is_caller: bool,
     data: Box<dyn Any>,
 }
 
@@ -107,7 +112,29 @@ impl Worker {
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
-        let search = RefCell::new(Searcher::new(index, slot_index, &shared));
+        let search = Searcher::new(index, slot_index, &shared);
+        Self::with_search(index, slot_index, handles, shared, data, Some(search))
+    }
+
+    /// The worker that a caller acts as.
+    pub(crate) fn for_caller(
+        index: usize,
+        slot_index: usize,
+        handles: OwnerHandles,
+        shared: Arc<Shared>,
+    ) -> Self {
+        let worker = Self::with_search(index, slot_index, handles, shared, Box::new(()), None);
+        Self { is_borrowed: true, is_caller: true, ..worker }
+    }
+
+    fn with_search(
+        index: usize,
+        slot_index: usize,
+        handles: OwnerHandles,
+        shared: Arc<Shared>,
+        data: Box<dyn Any>,
+        search: Option<Searcher>,
+    ) -> Self {
         // It wakes workers of its own place first.
         let neighbours = shared.neighbours_of(index);
         let wake_token = neighbours.map_or_else(WakeToken::default, WakeToken::with_neighbours);
@@ -119,15 +146,38 @@ impl Worker {
             slot_index,
             shared,
             wake_token,
-            search,
+            search: RefCell::new(search),
             pinned_tasks: handles.pinned_tasks,
             polls: Cell::new(0),
             runs_pinned_next: Cell::new(false),
             index: Cell::new(index),
+            makes_room: Cell::new(false),
             is_away: Cell::new(false),
             is_borrowed: false,
+            is_caller: false,
             data,
         }
+    }
+
+    /// Records that it has set the latch of a caller.
+    pub(crate) fn record_woken_caller(&self) {
+        self.makes_room.set(self.shared.callers.may_come());
+        self.shared.record_woken_caller();
+    }
+
+    /// True once after it has woken a caller, if all workers are awake: no call can take over one.
+    pub(crate) fn makes_room(&self) -> bool {
+        self.makes_room.take() && self.shared.sleep.snapshot().asleep() == 0
+    }
+
+    /// The owner's handles of this worker's queues.
+    pub(crate) fn into_handles(self) -> OwnerHandles {
+        OwnerHandles { deque: self.deque, pinned_tasks: self.pinned_tasks }
+    }
+
+    fn search(&self) -> RefMut<'_, Searcher> {
+        let make = || Searcher::new(self.index(), self.slot_index, &self.shared);
+        RefMut::map(self.search.borrow_mut(), |search| search.get_or_insert_with(make))
     }
 
     pub(crate) fn counters(&self) -> &Counters {

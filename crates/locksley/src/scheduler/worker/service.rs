@@ -36,7 +36,7 @@ impl Worker {
         let found = pinned.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
         found.or_else(|| {
             self.deque.open();
-            self.search.borrow_mut().run(self, done)
+            self.search().run(self, done)
         })
     }
 

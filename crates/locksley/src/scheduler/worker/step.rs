@@ -53,7 +53,7 @@ impl Worker {
 
     /// Takes any task: from this worker's queues, from other workers, or from the injector.
     pub(super) fn find_any(&self) -> Option<Found> {
-        self.take_local().or_else(|| self.search.borrow_mut().search_once(self))
+        self.take_local().or_else(|| self.search().search_once(self))
     }
 
     fn execute_if_any(&self, found: Option<Found>) -> bool {

@@ -1,0 +1,93 @@
+//! Loom models of callers that take over a sleeping worker.
+
+use super::*;
+
+/// Acts as worker 0 if that sleeps, and gives it back. Calls `act` in between.
+fn call(caller: usize, sleep: &Sleep, tasks: &Tasks, act: impl FnOnce()) {
+    if let Some(worker) = sleep.take_over(caller) {
+        sleep.end_search(&WakeToken::default(), || tasks.are_left());
+        act();
+        sleep.give_back(worker, caller, |_| tasks.are_left());
+    }
+}
+
+/// The worker runs a task that comes before, during or after the call.
+fn a_call_loses_no_task(notify: fn(&Sleep)) {
+    check(3, move || {
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
+        let (worker, caller) = (shared.clone(), shared.clone());
+        let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
+        let caller = thread::spawn(move || call(0, &caller.0, &caller.1, || ()));
+        shared.1.add_one();
+        notify(&shared.0);
+        caller.join().unwrap();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_takeover_a_call_loses_no_pushed_task() {
+    a_call_loses_no_task(|sleep| sleep.notify_pushed(&WakeToken::default()));
+}
+
+#[test]
+fn loom_takeover_a_call_loses_no_sent_task() {
+    a_call_loses_no_task(Sleep::notify_sent);
+}
+
+/// The caller waits for what only the worker's own thread does.
+#[test]
+fn loom_takeover_an_event_recalls_the_worker() {
+    check(3, || {
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), [Event::new(), Event::new()]));
+        let own = shared.clone();
+        let own = thread::spawn(move || {
+            let (sleep, [request, answer]) = &*own;
+            sleep.begin_search();
+            while !request.is_set() {
+                sleep.sleep(0, false, |_| request.is_set());
+            }
+            answer.set();
+            sleep.end_search(&WakeToken::default(), || false);
+        });
+        let (sleep, [request, answer]) = &*shared;
+        // The worker may wake up early, and find that a caller acts as it.
+        sleep.wake(0);
+        call(0, sleep, &Tasks::new(0), || {
+            request.set();
+            sleep.wake(0);
+            while !answer.is_set() {
+                thread::yield_now();
+            }
+        });
+        request.set();
+        sleep.wake(0);
+        own.join().unwrap();
+        assert_eq!((sleep.snapshot().asleep(), sleep.snapshot().searching()), (0, 0));
+    });
+}
+
+/// Two callers, one of which may come after the worker was recalled from the other: at most one
+/// thread acts as the worker.
+#[test]
+fn loom_takeover_one_thread_acts_as_the_worker() {
+    check(2, || {
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0), AtomicUsize::new(0)));
+        let own = shared.clone();
+        let own = thread::spawn(move || work_once(0, &own.0, &own.1));
+        let act = |shared: &(Sleep, Tasks, AtomicUsize), caller| {
+            call(caller, &shared.0, &shared.1, || {
+                assert_eq!(shared.2.fetch_add(1, Ordering::Relaxed), 0);
+                thread::yield_now();
+                shared.2.fetch_sub(1, Ordering::Relaxed);
+            });
+        };
+        let other = shared.clone();
+        let other = thread::spawn(move || act(&other, 1));
+        act(&shared, 0);
+        other.join().unwrap();
+        shared.1.add_one();
+        shared.0.notify_sent();
+        own.join().unwrap();
+    });
+}

@@ -1,0 +1,209 @@
+//! A caller, a thread outside of the pool, takes over a sleeping worker: it acts as that worker,
+//! while the worker's own thread goes on sleeping.
+//!
+//! ```text
+//!          begin_sleep              take              begin_return
+//!     OWN -------------> ASLEEP -------------> TAKEN ---------------> RETURNING
+//!      ^    end_sleep    | ^ ^                   | recall                |
+//!      +-----------------+ | +-------------------|-----------------------+
+//!      +-------------------|------ RECALLED <----+        end_return
+//!            end_sleep     +-- (SENTINEL: as ASLEEP)
+//! ```
+//!
+//! To the rest of the protocol, the worker has woken up in `take`, has found the caller's task, and
+//! falls asleep between `begin_return` and `end_return`. So the argument of the README holds: the
+//! caller changes the counters and the set, executes the fence and looks again, in the same order
+//! as the worker would. Each state but `RECALLED` names the one thread that may do this, and an
+//! acquiring exchange passes it on.
+//!
+//! A wake-up that has chosen the worker before it was taken finds it awake: the caller has ended
+//! its search after it, and so has looked for the task (`end_search`). The worker's thread then
+//! waits for the caller. An event for the worker itself may be what the caller waits for, so it
+//! *recalls* the worker: its own thread acts again, beside the caller, which gives nothing back.
+//! If the caller is `RETURNING`, it looks for the event after its fence.
+//!
+//! A suspended caller is like a suspended worker. Models: `models/takeover.rs`; stall harness:
+//! `../pool/stall.rs`.
+
+use super::Sleep;
+use crate::os::Futex;
+use crate::primitive::{Ordering, fence};
+
+/// Which thread acts as one worker.
+#[derive(Debug)]
+pub(super) struct Takeover(Futex);
+
+/// The worker's own thread, which is awake, or falls asleep.
+const OWN: u32 = 0;
+/// Its own thread, which sleeps. A caller may take over.
+const ASLEEP: u32 = 1;
+/// As `ASLEEP`, and the worker is the sentinel.
+const SENTINEL: u32 = 2;
+/// The caller with the number in the upper bits.
+const TAKEN: u32 = 3;
+/// The same caller, which gives the worker back.
+const RETURNING: u32 = 4;
+/// A caller had the worker, which was recalled. The worker's own thread is about to act again.
+const RECALLED: u32 = 5;
+/// A flag beside `TAKEN` and `RETURNING`: the worker's own thread is awake, and blocks here.
+const WAITS: u32 = 8;
+
+const STATE: u32 = 7;
+const CALLER_SHIFT: u32 = 4;
+
+/// How a worker's sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slept {
+    /// The worker still counts as asleep.
+    Asleep { is_sentinel: bool },
+    /// A caller took over and counted the worker as awake.
+    Recalled,
+}
+
+impl Takeover {
+    pub(super) fn new() -> Self {
+        Self(Futex::new(OWN))
+    }
+
+    /// Lets callers take over. Called by the worker that counts as asleep.
+    pub(super) fn begin_sleep(&self, is_sentinel: bool) {
+        // Release pairs with the acquire in `take`: the worker's change of the counters is seen.
+        self.0.word.store(if is_sentinel { SENTINEL } else { ASLEEP }, Ordering::Release);
+    }
+
+    /// The worker's thread acts again, after its caller if there is one.
+    pub(super) fn end_sleep(&self) -> Slept {
+        loop {
+            // Acquire pairs with the release of the caller: its change of the counters is seen.
+            let now = self.0.word.load(Ordering::Acquire);
+            let slept = match now & STATE {
+                TAKEN | RETURNING => {
+                    let waits = now | WAITS;
+                    if now == waits || self.exchange(now, waits) {
+                        self.0.wait(waits, None);
+                    }
+                    continue;
+                }
+                RECALLED => Slept::Recalled,
+                state => Slept::Asleep { is_sentinel: state == SENTINEL },
+            };
+            if self.exchange(now, OWN) {
+                return slept;
+            }
+        }
+    }
+
+    /// Takes over for `caller` if the worker sleeps. Says whether it is the sentinel.
+    fn take(&self, caller: u32) -> Option<bool> {
+        let now = self.0.word.load(Ordering::Acquire);
+        let can_take = matches!(now, ASLEEP | SENTINEL);
+        let is_taken = can_take && self.exchange(now, caller << CALLER_SHIFT | TAKEN);
+        is_taken.then_some(now == SENTINEL)
+    }
+
+    /// Begins to give the worker back. `false` if it was recalled.
+    fn begin_return(&self, caller: u32) -> bool {
+        let taken = caller << CALLER_SHIFT | TAKEN;
+        let returning = caller << CALLER_SHIFT | RETURNING;
+        self.exchange(taken, returning) || self.exchange(taken | WAITS, returning | WAITS)
+    }
+
+    /// The worker's own thread acts from now on. It sleeps.
+    fn end_return(&self) {
+        // AcqRel as in `exchange`. No other thread changes the state of a worker that is given
+        // back.
+        let before = self.0.word.swap(ASLEEP, Ordering::AcqRel);
+        if before & WAITS != 0 {
+            self.0.wake();
+        }
+    }
+
+    /// Has the worker's own thread act again, although a caller has taken over. Returns true if one
+    /// had. The caller of this then wakes the worker.
+    fn recall(&self) -> bool {
+        loop {
+            let now = self.0.word.load(Ordering::Acquire);
+            if now & STATE != TAKEN {
+                return false;
+            }
+            if self.exchange(now, RECALLED) {
+                if now & WAITS != 0 {
+                    self.0.wake();
+                }
+                return true;
+            }
+        }
+    }
+
+    fn exchange(&self, from: u32, to: u32) -> bool {
+        // Acquire and release: each thread that acts as the worker sees what the last one did.
+        self.0.word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+impl Sleep {
+    /// Has the calling thread, the caller with this number, act as a worker that sleeps, unless the
+    /// limit is reached. The worker then counts as searching.
+    pub(crate) fn take_over(&self, caller: usize) -> Option<usize> {
+        let snapshot = self.snapshot();
+        if snapshot.asleep() <= self.limits.spare_workers() {
+            return None;
+        }
+        let take = |worker: usize| Some((worker, self.takeovers.get(worker)?));
+        let (worker, is_sentinel) = self
+            .sleepers
+            .iter()
+            .filter_map(take)
+            .find_map(|(worker, takeover)| Some((worker, takeover.take(caller as u32)?)))?;
+        let _ = self.counters.end_sleep(is_sentinel);
+        self.sleepers.remove(worker);
+        Some(worker)
+    }
+
+    /// Gives back `worker`, which has no task. Its own thread sleeps on, or is woken if `look_again`
+    /// returns true. The argument of that is true if the worker leaves pushed tasks to others.
+    pub(crate) fn give_back(
+        &self,
+        worker: usize,
+        caller: usize,
+        look_again: impl FnOnce(bool) -> bool,
+    ) {
+        let takeover = &self.takeovers[worker];
+        if !takeover.begin_return(caller as u32) {
+            return;
+        }
+        // As in `sleep`, but not as the sentinel: the worker's thread has no timeout.
+        self.sleepers.insert(worker);
+        self.counters.begin_search();
+        let snapshot = self.counters.begin_sleep();
+        // Pairs with the fences that follow the publication of a task or an event, as in `sleep`.
+        fence(Ordering::SeqCst);
+        let spare = self.limits.spare_workers();
+        let needs_sentinel = snapshot.asleep() <= spare && !snapshot.has_sentinel();
+        let must_wake = needs_sentinel || look_again(snapshot.is_bound_reached(spare));
+        takeover.end_return();
+        if must_wake {
+            self.parkers[worker].unpark();
+        }
+    }
+
+    /// Has the own thread of `worker` act again if a caller has taken over.
+    pub(super) fn recall(&self, worker: usize) {
+        if self.takeovers.get(worker).is_some_and(|takeover| takeover.recall()) {
+            self.parkers[worker].unpark();
+        }
+    }
+
+    /// Ends the park of a worker: it searches afterwards.
+    pub(super) fn end_park(&self, worker: usize, is_sentinel: bool) {
+        let takeover = self.takeovers.get(worker);
+        let slept = takeover.map_or(Slept::Asleep { is_sentinel }, |it| it.end_sleep());
+        match slept {
+            Slept::Asleep { is_sentinel } => {
+                let _ = self.counters.end_sleep(is_sentinel);
+                self.sleepers.remove(worker);
+            }
+            Slept::Recalled => self.counters.begin_search(),
+        }
+    }
+}

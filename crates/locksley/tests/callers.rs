@@ -1,0 +1,205 @@
+//! Threads outside of a pool that run its tasks, in the place of sleeping workers.
+
+#![cfg(all(target_os = "linux", not(locksley_portable)))]
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use common::message;
+use locksley::os::Assists;
+use locksley::{Affinity, Pool, PoolBuilder, Spawn, Worker};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// Calls until `is_reached` accepts a call's thread.
+fn calls_until(pool: &Pool, is_reached: impl Fn(ThreadId) -> bool) -> bool {
+    let until = Instant::now() + SOON;
+    while Instant::now() < until {
+        if is_reached(pool.install(|_| thread::current().id())) {
+            return true;
+        }
+        thread::yield_now();
+    }
+    false
+}
+
+fn runs_on_caller(pool: &Pool) -> bool {
+    let this = thread::current().id();
+    calls_until(pool, |thread| thread == this)
+}
+
+/// In a pool that may take callers, a worker sleeps sooner or later.
+fn never_runs_on_caller(pool: &Pool) -> bool {
+    let this = thread::current().id();
+    (0..20).all(|_| {
+        thread::sleep(Duration::from_millis(1));
+        pool.install(|_| thread::current().id()) != this
+    })
+}
+
+fn builder() -> PoolBuilder {
+    Pool::builder().workers(2)
+}
+
+#[test]
+fn a_call_of_an_idle_pool_runs_on_the_calling_thread_under_an_index() {
+    for workers in [1, 2, 5] {
+        let pool = Pool::new(workers).unwrap();
+        assert!(runs_on_caller(&pool), "{workers}");
+        let (index, again) = pool.install(|w| (w.index(), pool.install(Worker::index)));
+        assert!(index < workers && index == again);
+        assert!(Worker::with_current(|current| current.is_none()));
+        assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
+    }
+}
+
+#[test]
+fn a_pool_whose_threads_may_differ_from_others_takes_no_callers() {
+    let pools = [
+        builder().own_threads_only(),
+        builder().on_start(|_| ()),
+        builder().worker_data(|index| index),
+        builder().stack_size(3 << 20),
+        builder().affinity(Affinity::Builder),
+    ];
+    for pool in pools {
+        let pool = pool.build().unwrap();
+        assert!(never_runs_on_caller(&pool), "{pool:?}");
+    }
+    for send in [
+        |pool: &Pool| drop(pool.broadcast(|_| ())),
+        |pool: &Pool| pool.spawn_with(Spawn::At(1), |_| ()),
+    ] {
+        let pool = builder().build().unwrap();
+        assert!(runs_on_caller(&pool));
+        send(&pool);
+        assert!(never_runs_on_caller(&pool));
+    }
+}
+
+#[test]
+fn a_thread_with_a_small_stack_calls_a_worker() {
+    let pool = builder().build().unwrap();
+    thread::scope(|scope| {
+        let small = thread::Builder::new().stack_size(256 << 10);
+        small.spawn_scoped(scope, || assert!(never_runs_on_caller(&pool))).unwrap();
+    });
+    assert!(runs_on_caller(&pool));
+}
+
+#[test]
+fn a_panic_comes_out_of_a_call_and_the_pool_works_on() {
+    let pool = Pool::new(1).unwrap();
+    for _ in 0..20 {
+        let call = || pool.install(|_| panic!("in a call"));
+        assert_eq!(message(&*catch_unwind(AssertUnwindSafe(call)).unwrap_err()), "in a call");
+        assert!(Worker::with_current(|current| current.is_none()));
+    }
+    assert!(runs_on_caller(&pool));
+}
+
+/// As on a worker: the newest first.
+#[test]
+fn detached_tasks_of_a_call_run_after_it() {
+    let pool = Pool::new(1).unwrap();
+    assert!(runs_on_caller(&pool));
+    let (sender, receiver) = channel();
+    pool.install(|_| {
+        for n in 0..10 {
+            let sender = sender.clone();
+            locksley::spawn(move || sender.send(n).unwrap());
+        }
+    });
+    drop(sender);
+    assert!(receiver.iter().eq((0..10).rev()));
+}
+
+/// The worker that the caller acts as is recalled for it.
+#[test]
+fn a_call_may_wait_for_a_task_of_its_own_worker() {
+    let pool = Pool::new(1).unwrap();
+    assert!(runs_on_caller(&pool));
+    let threads = pool.install(|w| {
+        let (sender, receiver) = channel();
+        w.is_of(&pool).then(|| {
+            pool.spawn_with(Spawn::At(w.index()), move |w| {
+                sender.send((w.index(), thread::current().id())).unwrap();
+            });
+        });
+        receiver.recv_timeout(SOON).map(|(index, thread)| (index, thread, thread::current().id()))
+    });
+    let (index, of_task, of_call) = threads.unwrap();
+    assert!(index == 0 && of_task != of_call);
+    assert!(never_runs_on_caller(&pool));
+}
+
+#[test]
+fn a_broadcast_from_a_call_runs_once_on_each_worker() {
+    let pool = Pool::new(3).unwrap();
+    assert!(runs_on_caller(&pool));
+    let (threads, of_call) = pool.install(|_| {
+        (pool.broadcast(|w| (w.index(), thread::current().id())), thread::current().id())
+    });
+    assert!(threads.iter().map(|of| of.0).eq(0..3));
+    assert!(threads.iter().all(|of| of.1 != of_call));
+}
+
+/// Data that a program keeps by index is used by one thread at a time.
+#[test]
+fn no_index_is_used_by_two_threads_at_once() {
+    for assists in [Assists::ALL, Assists::NONE] {
+        let pool = Pool::builder().workers(3).assists(assists).build().unwrap();
+        let used = [const { AtomicBool::new(false) }; 3];
+        let use_index = |w: &Worker| {
+            assert!(!used[w.index()].swap(true, Ordering::Acquire), "{}", w.index());
+            std::hint::black_box((0..50).sum::<u64>());
+            used[w.index()].store(false, Ordering::Release);
+        };
+        let on_caller = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    let this = thread::current().id();
+                    for _ in 0..300 {
+                        pool.install(|w| {
+                            let is_here = thread::current().id() == this;
+                            on_caller.fetch_add(usize::from(is_here), Ordering::Relaxed);
+                            use_index(w);
+                            w.join(use_index, use_index);
+                        });
+                    }
+                });
+            }
+        });
+        assert!(on_caller.into_inner() > 0);
+    }
+}
+
+#[test]
+fn a_call_waits_while_the_pool_has_as_many_workers_at_work_as_it_may() {
+    let pool = Pool::new(2).unwrap();
+    assert!(runs_on_caller(&pool));
+    pool.resize(1).unwrap();
+    let (order, is_held) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            pool.install(|_| {
+                is_held.store(true, Ordering::Release);
+                // The other call comes meanwhile.
+                thread::sleep(Duration::from_millis(50));
+                order.lock().unwrap().push("first");
+            });
+        });
+        while !is_held.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        pool.install(|_| order.lock().unwrap().push("second"));
+    });
+    assert_eq!(order.into_inner().unwrap(), ["first", "second"]);
+}
