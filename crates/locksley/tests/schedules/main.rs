@@ -61,14 +61,17 @@ fn with_pool_of(builder: PoolBuilder, life: impl FnOnce(Pool)) {
     };
     let threads = [Count::default(), Count::default()];
     let [begin, end] = threads.clone();
-    let pool = builder.on_start(move |_| begin.add()).on_exit(move |_| end.add()).build().unwrap();
+    // A pool with a start hook takes no callers.
+    let has_hook = below(2) == 0;
+    let builder = if has_hook { builder.on_start(move |_| begin.add()) } else { builder };
+    let pool = builder.on_exit(move |_| end.add()).build().unwrap();
     let workers = pool.workers();
     // In half of the schedules, workers fall asleep before tasks come.
     (0..below(2) * below(200)).for_each(|_| thread::yield_now());
     life(pool);
     let [begun, ended] = threads.map(|count| count.get());
-    assert!(begun >= workers, "a worker has not begun");
-    assert_eq!(begun, ended, "a thread has not ended");
+    assert!(ended >= workers, "a worker has not begun or not ended");
+    assert!(!has_hook || begun == ended, "a thread has not ended");
 }
 
 /// A counter that is no step of a schedule.

@@ -6,10 +6,6 @@ use std::ptr;
 /// The lowest address of the calling thread's stack. Reads a file if this is the main thread.
 #[must_use]
 pub fn stack_end() -> Option<usize> {
-    if cfg!(shuttle) {
-        // Shuttle's threads share one.
-        return Some(0);
-    }
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: no memory is involved.
     let this = unsafe { libc::pthread_self() };
