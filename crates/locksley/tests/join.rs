@@ -232,3 +232,21 @@ fn a_result_with_a_panicking_destructor_does_not_hide_the_first_panic() {
     });
     assert_eq!(message(&*result.map(|_| ()).unwrap_err()), "first");
 }
+
+/// The first half runs the second one, and pushes a task that gets its index.
+#[test]
+fn a_half_that_the_first_one_has_run_is_not_taken_back() {
+    let pool = Pool::new(1).unwrap();
+    let [halves, tasks] = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
+    let task = Arc::clone(&tasks);
+    pool.install(|w| {
+        let first = |w: &Worker| {
+            assert!(w.run_local());
+            locksley::spawn(move || _ = task.fetch_add(1, Ordering::AcqRel));
+        };
+        // The half below it keeps the index from going on.
+        w.join(|w| w.join(first, |_| halves.fetch_add(1, Ordering::AcqRel)), |_| ());
+    });
+    drop(pool);
+    assert_eq!([halves, tasks].map(|count| count.load(Ordering::Acquire)), [1, 1]);
+}
