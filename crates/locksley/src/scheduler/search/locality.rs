@@ -313,6 +313,7 @@ mod tests {
 
     use super::*;
     use crate::Spawn;
+    use crate::deque::Inbox;
     use crate::pool::tests::{LONGEST, divided, hold, on_worker};
     use crate::primitive::CachePadded;
     use crate::primitive::stepped::{self, Gate};
@@ -557,6 +558,16 @@ mod tests {
                 }
             }
         });
+    }
+
+    #[test]
+    fn the_only_worker_of_a_pool_has_no_victim() {
+        let (inbox, rings) = (Inbox::new(), Box::default());
+        let home = PlaceState { workers: 0..1, inbox, others: Box::default(), rings };
+        let neighbourhood = Neighbourhood { home: &home, thief: 0, workers: 1, slots_taken: 1 };
+        let mut victims = Victims::new(0);
+        assert_eq!(neighbourhood.random_victim(&mut victims, 0), None);
+        assert_eq!(neighbourhood.random_far(&mut victims), None);
     }
 
     /// All searches end with their first attempt.

@@ -90,14 +90,24 @@ fn each_queue_has_its_turn_after_some_polls() {
 #[test]
 fn a_pinned_task_has_its_turn() {
     let is_next = beside_a_held_worker(|worker| {
-        worker.look_elsewhere(3);
-        let without = worker.runs_pinned_next.take();
-        // SAFETY: sent once, here; the task borrows nothing, and does not unwind.
-        worker.shared().send_to(None, 0, unsafe { HeapJob::into_job(None, |_| ()) });
-        worker.look_elsewhere(3);
-        (without, worker.runs_pinned_next.get())
+        // SAFETY: pushed or sent once, below; the task borrows nothing, and does not unwind.
+        let job = || unsafe { HeapJob::into_job(None, |_| ()) };
+        let is_next = |turn| {
+            worker.look_elsewhere(turn);
+            worker.runs_pinned_next.take()
+        };
+        let without = is_next(3);
+        worker.shared().send_to(None, 0, job());
+        let with = is_next(3);
+        let [beside_one, beside_two] = [(); 2].map(|()| {
+            worker.push(job());
+            is_next(2)
+        });
+        while worker.run_one() {}
+        [without, with, beside_one, beside_two]
     });
-    assert_eq!(is_next, (false, true));
+    // The only task comes next in any case, so the turn is that of the pinned one.
+    assert_eq!(is_next, [false, true, true, false]);
 }
 
 #[test]
