@@ -61,8 +61,11 @@ use crate::unwind;
 /// If a task forks, the child continues in the middle of the task. Its process aborts when the
 /// task returns, or when a wait in it needs another thread, since the other tasks belong to the
 /// parent. A task that forks should own the data that it uses in the child: data that it borrows
-/// from the stack of another thread is invalid there. Do not fork while another thread builds the
-/// first pool of the process.
+/// from the stack of another thread is invalid there.
+///
+/// Do not fork while another thread builds the first pool of the process, or while any thread
+/// starts or ends. Rust's standard library holds a lock at that moment, and new threads of the
+/// child, as those of a pool, wait for it for ever.
 ///
 /// # Examples
 /// ```
