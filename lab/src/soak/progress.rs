@@ -58,11 +58,7 @@ impl Standstill {
 
 fn look(proc: &Path, group: i32) -> Look {
     let mut look = Look { processor_time: Duration::ZERO, is_runnable: false };
-    for process in folders(proc) {
-        let Some(fields) = stat(&process) else { continue };
-        if fields[2] != group.to_string() {
-            continue;
-        }
+    for (process, fields) in processes(proc, group) {
         // Its own time and that of the children that it has waited for, in user and kernel mode.
         let ticks = fields[11..15].iter().map(|ticks| ticks.parse().unwrap_or(0));
         let ticks: u64 = ticks.sum();
@@ -71,6 +67,15 @@ fn look(proc: &Path, group: i32) -> Look {
         look.is_runnable |= threads.any(|it| stat(&it).is_some_and(|fields| fields[0] == "R"));
     }
     look
+}
+
+/// The folders of the processes of a group, and their fields.
+pub(super) fn processes(
+    proc: &Path,
+    group: i32,
+) -> impl Iterator<Item = (PathBuf, Vec<String>)> + use<> {
+    let process = |folder: PathBuf| stat(&folder).map(|fields| (folder, fields));
+    folders(proc).filter_map(process).filter(move |it| it.1[2] == group.to_string())
 }
 
 fn folders(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {

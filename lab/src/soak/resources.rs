@@ -1,12 +1,14 @@
 //! What a process holds, as `/proc` tells.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
+use super::progress::processes;
 use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
 
@@ -60,15 +62,18 @@ impl Resources {
     }
 }
 
-/// Which threads of the process are in which state, and where in the kernel.
-pub(super) fn thread_states(process: Pid) -> String {
-    let folder = format!("/proc/{}/task", process.as_raw_nonzero());
+/// Which threads of the process group are in which state, and where in the kernel.
+pub(super) fn thread_states(group: Pid) -> String {
     let state = |entry: fs::DirEntry| {
         let read = |file: &str| fs::read_to_string(entry.path().join(file)).unwrap_or_default();
         let (stat, kernel) = (read("stat"), read("wchan"));
         let state = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').next()).unwrap_or("?");
         format!("{} {state} {kernel}", read("comm").trim())
     };
-    let states = fs::read_dir(folder).into_iter().flatten().flatten().map(state);
-    states.collect::<Vec<_>>().join("; ")
+    let processes = processes(Path::new("/proc"), group.as_raw_nonzero().get());
+    let of_process = |(folder, _): (PathBuf, _)| {
+        let states = fs::read_dir(folder.join("task")).into_iter().flatten().flatten().map(state);
+        states.collect::<Vec<_>>().join("; ")
+    };
+    processes.map(of_process).collect::<Vec<_>>().join("; in a child: ")
 }

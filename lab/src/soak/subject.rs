@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
 use std::process;
+use std::sync::RwLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -101,12 +102,20 @@ pub(super) fn pool(workers: usize, turn: u64) -> Result<Pool, BuildError> {
     .build()
 }
 
+/// Locked by a fork, which runs alone. The standard library holds a lock where a thread starts or
+/// ends. If a fork comes between, the threads of the child wait for that lock for ever.
+static ALONE: RwLock<()> = RwLock::new(());
+
 /// Runs all activities in a random order.
 fn drive(driver: usize, cycle: u64, pool: &Pool, mut random: Random) {
     let mut order = activities::ALL;
     random.shuffle(&mut order);
     for (name, run) in order {
-        activity(driver, name, || run(pool, &mut random));
+        activity(driver, name, || {
+            let _fork = (name == "fork").then(|| ALONE.write());
+            let _other = (name != "fork").then(|| ALONE.read());
+            run(pool, &mut random)
+        });
     }
     // In the child there are no assists, and no further child.
     if driver == 0 && cycle.is_multiple_of(8) && std::env::var_os("LOCKSLEY_ASSISTS").is_none() {
