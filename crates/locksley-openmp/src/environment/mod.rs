@@ -1,0 +1,11 @@
+//! What the environment variables OMP_* and GOMP_* say.
+
+mod display;
+mod places;
+mod read;
+mod settings;
+mod text;
+
+pub(crate) use display::display;
+pub(crate) use settings::{announce, settings};
+pub(crate) use text::warn;

@@ -1,0 +1,36 @@
+//! Messages of the `error` directive, and errors that end the program.
+
+use std::ffi::c_char;
+
+use crate::environment::warn;
+
+/// Prints an error, and ends the program as libgomp does.
+pub(super) fn fatal(message: &str) -> ! {
+    warn(message);
+    std::process::exit(1);
+}
+
+/// The message of a directive. The length is that of the string, or all ones if it ends with 0.
+fn message(prefix: &str, text: *const c_char, length: usize) -> String {
+    if text.is_null() {
+        return format!("{prefix}error directive encountered");
+    }
+    let bytes = if length == usize::MAX {
+        // SAFETY: the program's string ends with a zero.
+        unsafe { std::ffi::CStr::from_ptr(text) }.to_bytes()
+    } else {
+        // SAFETY: the compiler passes the length.
+        unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) }
+    };
+    format!("{prefix}error directive encountered: {}", String::from_utf8_lossy(bytes))
+}
+
+export! {
+    GOMP_warning(text: *const c_char, length: usize) -> () {
+        warn(&message("", text, length));
+    }
+
+    GOMP_error(text: *const c_char, length: usize) -> () {
+        fatal(&message("fatal error: ", text, length));
+    }
+}

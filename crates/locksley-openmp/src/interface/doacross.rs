@@ -1,0 +1,150 @@
+//! Loops whose iterations wait for others.
+
+use std::ffi::{c_long, c_uint, c_void};
+use std::{ptr, slice};
+
+use super::loops::{IsMonotonic, Stated, Values, chunk, next};
+use super::reductions::{self, Extras};
+use crate::icv::{Kind, MONOTONIC};
+use crate::shares::{Doacross, Iterations};
+use crate::team::current;
+
+/// Begins such a loop over the iterations of the outermost of `levels` loops.
+///
+/// # Safety
+/// The pointers are the compiler's, or null.
+unsafe fn start(
+    stated: Stated,
+    levels: c_uint,
+    counts: *const u64,
+    values: Values,
+    extras: Extras,
+) -> bool {
+    // SAFETY: the compiler passes that many numbers.
+    let counts = unsafe { slice::from_raw_parts(counts, levels as usize) };
+    let member = current();
+    let plan = stated.plan(member, Iterations::counted(counts[0]));
+    let doacross = Some(Doacross::new(counts));
+    // SAFETY: as the caller promises.
+    unsafe { reductions::begin_share(member, Some(plan), doacross, extras) };
+    values.0.is_null() || next(member, values)
+}
+
+const NONE: Extras = (ptr::null_mut(), ptr::null_mut());
+
+macro_rules! doacross {
+    ($($name:ident $unsigned:ident $kind:ident;)*) => { export! {$(
+        $name $unsigned(
+            levels: c_uint, counts: *const u64, size: c_long, from: *mut u64, to: *mut u64,
+        ) -> bool {
+            let stated = Stated::Given(Kind::$kind, IsMonotonic::Yes, chunk(size));
+            // SAFETY: the compiler's pointers.
+            unsafe { start(stated, levels, counts, (from, to), NONE) }
+        }
+    )*} };
+}
+
+doacross! {
+    GOMP_loop_doacross_static_start GOMP_loop_ull_doacross_static_start Static;
+    GOMP_loop_doacross_dynamic_start GOMP_loop_ull_doacross_dynamic_start Dynamic;
+    GOMP_loop_doacross_guided_start GOMP_loop_ull_doacross_guided_start Guided;
+}
+
+/// The iteration vector that the compiler passes to a post.
+fn iteration<'a>(numbers: *const u64) -> Option<(&'a Doacross, &'a [u64])> {
+    let doacross = current().position.current().doacross()?;
+    // SAFETY: the compiler passes as many numbers as there are loops.
+    Some((doacross, unsafe { slice::from_raw_parts(numbers, doacross.levels()) }))
+}
+
+export! {
+    GOMP_loop_doacross_runtime_start GOMP_loop_ull_doacross_runtime_start(
+        levels: c_uint, counts: *const u64, from: *mut u64, to: *mut u64,
+    ) -> bool {
+        // SAFETY: the compiler's pointers.
+        unsafe { start(Stated::Runtime(IsMonotonic::Yes), levels, counts, (from, to), NONE) }
+    }
+
+    GOMP_loop_doacross_start GOMP_loop_ull_doacross_start(
+        levels: c_uint, counts: *const u64, schedule: c_long, size: c_long,
+        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
+    ) -> bool {
+        let stated = Stated::from_number(schedule | c_long::from(MONOTONIC), chunk(size));
+        // SAFETY: the compiler's pointers.
+        unsafe { start(stated, levels, counts, (from, to), (reductions, memory)) }
+    }
+
+    GOMP_doacross_post GOMP_doacross_ull_post(numbers: *const u64) -> () {
+        if let Some((doacross, iteration)) = iteration(numbers) {
+            doacross.post(iteration);
+        }
+    }
+}
+
+/// How many arguments of a call are in registers.
+#[cfg(target_arch = "x86_64")]
+const IN_REGISTERS: usize = 6;
+#[cfg(target_arch = "aarch64")]
+const IN_REGISTERS: usize = 8;
+
+/// Waits for an iteration whose numbers were passed as arguments.
+unsafe extern "C" fn wait(registers: *const u64, stack: *const u64) {
+    let Some(doacross) = current().position.current().doacross() else { return };
+    let number = |at: usize| {
+        let place = match at.checked_sub(IN_REGISTERS) {
+            None => registers.wrapping_add(at),
+            Some(at) => stack.wrapping_add(at),
+        };
+        // SAFETY: the compiler passes as many numbers as there are loops.
+        unsafe { *place }
+    };
+    let iteration: Vec<_> = (0..doacross.levels()).map(number).collect();
+    doacross.wait(&iteration);
+}
+
+// The two functions take as many numbers as there are loops. Rust cannot define such functions, so
+// these spill the registers for one that can read them.
+macro_rules! variadic {
+    ($($name:ident)*) => {$(
+        /// Waits for an iteration.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            #[cfg(target_arch = "x86_64")]
+            std::arch::naked_asm!(
+                "lea rax, [rsp + 8]",
+                "push rbp",
+                "mov rbp, rsp",
+                "push r9",
+                "push r8",
+                "push rcx",
+                "push rdx",
+                "push rsi",
+                "push rdi",
+                "mov rdi, rsp",
+                "mov rsi, rax",
+                "call {wait}",
+                "leave",
+                "ret",
+                wait = sym wait,
+            );
+            #[cfg(target_arch = "aarch64")]
+            std::arch::naked_asm!(
+                "stp x29, x30, [sp, #-80]!",
+                "stp x0, x1, [sp, #16]",
+                "stp x2, x3, [sp, #32]",
+                "stp x4, x5, [sp, #48]",
+                "stp x6, x7, [sp, #64]",
+                "mov x29, sp",
+                "add x0, sp, #16",
+                "add x1, sp, #80",
+                "bl {wait}",
+                "ldp x29, x30, [sp], #80",
+                "ret",
+                wait = sym wait,
+            );
+        }
+    )*};
+}
+
+variadic! { GOMP_doacross_wait GOMP_doacross_ull_wait }

@@ -1,0 +1,152 @@
+//! `omp_lock_t` and `omp_nest_lock_t`, which lie in the program's memory.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::team::current;
+use crate::waiting::Lock;
+
+/// A lock that its owner, a task, may acquire again. It fits `omp_nest_lock_t`.
+#[derive(Debug)]
+#[repr(C)]
+struct NestLock {
+    lock: Lock,
+    /// How often the owner has acquired it. Only the owner uses it.
+    depth: AtomicU32,
+    /// The task that holds it. A thread finds its own task here only if it has stored it.
+    owner: AtomicPtr<c_void>,
+}
+
+// What `omp.h` provides.
+const _: () = assert!(size_of::<Lock>() == 4 && size_of::<NestLock>() <= 16);
+
+impl NestLock {
+    fn new() -> Self {
+        let owner = AtomicPtr::new(ptr::null_mut());
+        Self { lock: Lock::new(), depth: AtomicU32::new(0), owner }
+    }
+
+    // All accesses to the owner and the depth are relaxed: `lock` orders those of different owners.
+
+    fn acquire(&self, try_only: bool) -> u32 {
+        let own = this_task();
+        if self.owner.load(Ordering::Relaxed) != own {
+            if try_only {
+                if !self.lock.try_acquire() {
+                    return 0;
+                }
+            } else {
+                self.lock.acquire();
+            }
+            self.owner.store(own, Ordering::Relaxed);
+        }
+        self.depth.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn release(&self) {
+        if self.depth.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.owner.store(ptr::null_mut(), Ordering::Relaxed);
+            self.lock.release();
+        }
+    }
+}
+
+fn this_task() -> *mut c_void {
+    Arc::as_ptr(&current().task()).cast_mut().cast()
+}
+
+fn lock<'a>(place: *mut c_void) -> &'a Lock {
+    // SAFETY: the program's initialized lock, which is as large and aligned.
+    unsafe { &*place.cast::<Lock>() }
+}
+
+fn nest_lock<'a>(place: *mut c_void) -> &'a NestLock {
+    // SAFETY: as in `lock`.
+    unsafe { &*place.cast::<NestLock>() }
+}
+
+/// Fortran's variable for a nested lock has room for the address of one.
+fn nest_lock_of_fortran<'a>(place: *mut *mut NestLock) -> &'a NestLock {
+    // SAFETY: the variable holds an address from `omp_init_nest_lock_`.
+    let address = unsafe { *place };
+    // SAFETY: the lock is freed by `omp_destroy_nest_lock_`, after its last use.
+    unsafe { &*address }
+}
+
+export! {
+    omp_init_lock omp_init_lock_(place: *mut c_void) -> () {
+        // SAFETY: the program's memory for a lock.
+        unsafe { place.cast::<Lock>().write(Lock::new()) };
+    }
+
+    omp_init_lock_with_hint omp_init_lock_with_hint_(place: *mut c_void, _hint: usize) -> () {
+        // SAFETY: the program's memory for a lock.
+        unsafe { place.cast::<Lock>().write(Lock::new()) };
+    }
+
+    omp_destroy_lock omp_destroy_lock_(_place: *mut c_void) -> () {}
+
+    omp_set_lock omp_set_lock_(place: *mut c_void) -> () {
+        lock(place).acquire();
+    }
+
+    omp_unset_lock omp_unset_lock_(place: *mut c_void) -> () {
+        lock(place).release();
+    }
+
+    omp_test_lock omp_test_lock_(place: *mut c_void) -> c_int {
+        c_int::from(lock(place).try_acquire())
+    }
+
+    omp_init_nest_lock(place: *mut c_void) -> () {
+        // SAFETY: the program's memory for a nested lock.
+        unsafe { place.cast::<NestLock>().write(NestLock::new()) };
+    }
+
+    omp_init_nest_lock_with_hint(place: *mut c_void, _hint: usize) -> () {
+        // SAFETY: the program's memory for a nested lock.
+        unsafe { place.cast::<NestLock>().write(NestLock::new()) };
+    }
+
+    omp_destroy_nest_lock(_place: *mut c_void) -> () {}
+
+    omp_set_nest_lock(place: *mut c_void) -> () {
+        nest_lock(place).acquire(false);
+    }
+
+    omp_unset_nest_lock(place: *mut c_void) -> () {
+        nest_lock(place).release();
+    }
+
+    omp_test_nest_lock(place: *mut c_void) -> c_int {
+        nest_lock(place).acquire(true).cast_signed()
+    }
+
+    omp_init_nest_lock_ omp_init_nest_lock_with_hint_(place: *mut *mut NestLock) -> () {
+        // SAFETY: Fortran's variable for a nested lock.
+        unsafe { place.write(Box::into_raw(Box::new(NestLock::new()))) };
+    }
+
+    omp_destroy_nest_lock_(place: *mut *mut NestLock) -> () {
+        // SAFETY: Fortran's variable for a nested lock.
+        let lock = unsafe { place.replace(ptr::null_mut()) };
+        if !lock.is_null() {
+            // SAFETY: from `omp_init_nest_lock_`, and no longer used.
+            drop(unsafe { Box::from_raw(lock) });
+        }
+    }
+
+    omp_set_nest_lock_(place: *mut *mut NestLock) -> () {
+        nest_lock_of_fortran(place).acquire(false);
+    }
+
+    omp_unset_nest_lock_(place: *mut *mut NestLock) -> () {
+        nest_lock_of_fortran(place).release();
+    }
+
+    omp_test_nest_lock_(place: *mut *mut NestLock) -> c_int {
+        nest_lock_of_fortran(place).acquire(true).cast_signed()
+    }
+}

@@ -1,0 +1,248 @@
+//! Loops whose iterations the threads of a team share.
+
+use std::ffi::{c_long, c_void};
+
+use super::reductions;
+use crate::icv::{Kind, MONOTONIC};
+use crate::shares::{Iterations, Plan, Preparation};
+use crate::team::{Member, current};
+
+/// A schedule as the compiler states it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stated {
+    Given(Kind, IsMonotonic, u64),
+    /// What `run-sched-var` says.
+    Runtime(IsMonotonic),
+}
+
+/// Whether each thread gets its iterations in ascending order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IsMonotonic {
+    Yes,
+    No,
+    /// As `run-sched-var` says.
+    Maybe,
+}
+
+use IsMonotonic::{Maybe, No, Yes};
+
+impl Stated {
+    /// The schedule that the functions of OpenMP 5 get as a number: 0 stands for `runtime`.
+    pub(super) fn from_number(number: c_long, chunk: u64) -> Self {
+        let number = number as u32;
+        let is_monotonic = if number & MONOTONIC != 0 { Yes } else { Maybe };
+        match Kind::from_number(number) {
+            Some(kind) => Self::Given(kind, is_monotonic, chunk),
+            None => Self::Runtime(is_monotonic),
+        }
+    }
+
+    /// A loop with this schedule, as the calling member's task understands it.
+    pub(super) fn plan(self, member: &Member, iterations: Iterations) -> Plan {
+        match self {
+            Self::Given(kind, is_monotonic, chunk) => {
+                Plan { iterations, kind, chunk, is_monotonic: is_monotonic == Yes }
+            }
+            Self::Runtime(is_monotonic) => {
+                let schedule = member.with_task(|it| it.icvs()).schedule;
+                let is_monotonic =
+                    is_monotonic == Yes || is_monotonic == Maybe && schedule.is_monotonic;
+                Plan { iterations, kind: schedule.kind, chunk: schedule.chunk, is_monotonic }
+            }
+        }
+    }
+}
+
+/// A chunk size in iterations, as the compiler states it.
+pub(super) fn chunk(stated: c_long) -> u64 {
+    stated.max(0).cast_unsigned()
+}
+
+/// Where the first and the last value of a chunk go. They are `long` or `unsigned long long`.
+pub(super) type Values = (*mut u64, *mut u64);
+
+/// Begins a loop, and takes the first chunk.
+pub(super) fn start(stated: Stated, iterations: Iterations, values: Values) -> bool {
+    let member = current();
+    begin(member, stated, iterations);
+    next(member, values)
+}
+
+pub(super) fn begin(member: &Member, stated: Stated, iterations: Iterations) {
+    let prepare =
+        || Preparation { plan: Some(stated.plan(member, iterations)), ..Preparation::default() };
+    member.team().shares.advance(&member.position, prepare);
+}
+
+pub(super) fn next(member: &Member, values: Values) -> bool {
+    if member.team().is_share_cancelled(member) {
+        return false;
+    }
+    let position = &member.position;
+    give(position.current().next(member.number, &position.cursor), values)
+}
+
+pub(super) fn next_ordered(member: &Member, values: Values) -> bool {
+    let position = &member.position;
+    give(position.current().next_ordered(member.number, &position.cursor), values)
+}
+
+fn give(chunk: Option<(u64, u64)>, (from, to): Values) -> bool {
+    let Some(chunk) = chunk else { return false };
+    // SAFETY: the compiler's variables for the two values.
+    unsafe { *from = chunk.0 };
+    // SAFETY: as above.
+    unsafe { *to = chunk.1 };
+    true
+}
+
+/// Begins a loop that may have reductions by tasks and shared memory. It takes the first chunk
+/// unless the compiler divides the iterations itself.
+///
+/// # Safety
+/// The pointers are the compiler's, or null.
+pub(super) unsafe fn start_with(
+    stated: Stated,
+    iterations: Iterations,
+    values: Values,
+    extras: reductions::Extras,
+    take: fn(&Member, Values) -> bool,
+) -> bool {
+    let member = current();
+    let plan = stated.plan(member, iterations);
+    // SAFETY: as the caller promises.
+    unsafe { reductions::begin_share(member, Some(plan), None, extras) };
+    values.0.is_null() || take(member, values)
+}
+
+macro_rules! starts {
+    ($($name:ident $unsigned:ident $stated:expr;)*) => { export! {$(
+        $name(
+            start: c_long, end: c_long, step: c_long, size: c_long, from: *mut u64, to: *mut u64,
+        ) -> bool {
+            let stated: fn(u64) -> Stated = $stated;
+            self::start(stated(chunk(size)), Iterations::signed(start, end, step), (from, to))
+        }
+        $unsigned(
+            is_up: bool, start: u64, end: u64, step: u64, size: u64, from: *mut u64, to: *mut u64,
+        ) -> bool {
+            let stated: fn(u64) -> Stated = $stated;
+            self::start(stated(size), Iterations::unsigned(is_up, start, end, step), (from, to))
+        }
+    )*} };
+}
+
+starts! {
+    GOMP_loop_static_start GOMP_loop_ull_static_start |size| Stated::Given(Kind::Static, Yes, size);
+    GOMP_loop_dynamic_start GOMP_loop_ull_dynamic_start
+        |size| Stated::Given(Kind::Dynamic, Yes, size);
+    GOMP_loop_guided_start GOMP_loop_ull_guided_start |size| Stated::Given(Kind::Guided, Yes, size);
+    GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_start
+        |size| Stated::Given(Kind::Dynamic, No, size);
+    GOMP_loop_nonmonotonic_guided_start GOMP_loop_ull_nonmonotonic_guided_start
+        |size| Stated::Given(Kind::Guided, No, size);
+    GOMP_loop_ordered_static_start GOMP_loop_ull_ordered_static_start
+        |size| Stated::Given(Kind::Static, Yes, size);
+    GOMP_loop_ordered_dynamic_start GOMP_loop_ull_ordered_dynamic_start
+        |size| Stated::Given(Kind::Dynamic, Yes, size);
+    GOMP_loop_ordered_guided_start GOMP_loop_ull_ordered_guided_start
+        |size| Stated::Given(Kind::Guided, Yes, size);
+}
+
+macro_rules! runtime_starts {
+    ($($name:ident $unsigned:ident $is_monotonic:expr;)*) => { export! {$(
+        $name(
+            start: c_long, end: c_long, step: c_long, from: *mut u64, to: *mut u64,
+        ) -> bool {
+            let iterations = Iterations::signed(start, end, step);
+            self::start(Stated::Runtime($is_monotonic), iterations, (from, to))
+        }
+        $unsigned(
+            is_up: bool, start: u64, end: u64, step: u64, from: *mut u64, to: *mut u64,
+        ) -> bool {
+            let iterations = Iterations::unsigned(is_up, start, end, step);
+            self::start(Stated::Runtime($is_monotonic), iterations, (from, to))
+        }
+    )*} };
+}
+
+runtime_starts! {
+    GOMP_loop_runtime_start GOMP_loop_ull_runtime_start Yes;
+    GOMP_loop_nonmonotonic_runtime_start GOMP_loop_ull_nonmonotonic_runtime_start No;
+    GOMP_loop_maybe_nonmonotonic_runtime_start GOMP_loop_ull_maybe_nonmonotonic_runtime_start Maybe;
+    GOMP_loop_ordered_runtime_start GOMP_loop_ull_ordered_runtime_start Yes;
+}
+
+export! {
+    GOMP_loop_static_next GOMP_loop_ull_static_next
+    GOMP_loop_dynamic_next GOMP_loop_ull_dynamic_next
+    GOMP_loop_guided_next GOMP_loop_ull_guided_next
+    GOMP_loop_runtime_next GOMP_loop_ull_runtime_next
+    GOMP_loop_nonmonotonic_dynamic_next GOMP_loop_ull_nonmonotonic_dynamic_next
+    GOMP_loop_nonmonotonic_guided_next GOMP_loop_ull_nonmonotonic_guided_next
+    GOMP_loop_nonmonotonic_runtime_next GOMP_loop_ull_nonmonotonic_runtime_next
+    GOMP_loop_maybe_nonmonotonic_runtime_next GOMP_loop_ull_maybe_nonmonotonic_runtime_next
+    (from: *mut u64, to: *mut u64) -> bool {
+        next(current(), (from, to))
+    }
+
+    GOMP_loop_ordered_static_next GOMP_loop_ull_ordered_static_next
+    GOMP_loop_ordered_dynamic_next GOMP_loop_ull_ordered_dynamic_next
+    GOMP_loop_ordered_guided_next GOMP_loop_ull_ordered_guided_next
+    GOMP_loop_ordered_runtime_next GOMP_loop_ull_ordered_runtime_next
+    (from: *mut u64, to: *mut u64) -> bool {
+        next_ordered(current(), (from, to))
+    }
+
+    GOMP_loop_start(
+        start: c_long, end: c_long, step: c_long, schedule: c_long, size: c_long,
+        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
+    ) -> bool {
+        let stated = Stated::from_number(schedule, chunk(size));
+        let iterations = Iterations::signed(start, end, step);
+        // SAFETY: the compiler's pointers.
+        unsafe { start_with(stated, iterations, (from, to), (reductions, memory), next) }
+    }
+
+    GOMP_loop_ordered_start(
+        start: c_long, end: c_long, step: c_long, schedule: c_long, size: c_long,
+        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
+    ) -> bool {
+        let stated = Stated::from_number(schedule | c_long::from(MONOTONIC), chunk(size));
+        let iterations = Iterations::signed(start, end, step);
+        // SAFETY: the compiler's pointers.
+        unsafe { start_with(stated, iterations, (from, to), (reductions, memory), next_ordered) }
+    }
+
+    GOMP_loop_ull_start(
+        is_up: bool, start: u64, end: u64, step: u64, schedule: c_long, size: u64,
+        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
+    ) -> bool {
+        let stated = Stated::from_number(schedule, size);
+        let iterations = Iterations::unsigned(is_up, start, end, step);
+        // SAFETY: the compiler's pointers.
+        unsafe { start_with(stated, iterations, (from, to), (reductions, memory), next) }
+    }
+
+    GOMP_loop_ull_ordered_start(
+        is_up: bool, start: u64, end: u64, step: u64, schedule: c_long, size: u64,
+        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
+    ) -> bool {
+        let stated = Stated::from_number(schedule | c_long::from(MONOTONIC), size);
+        let iterations = Iterations::unsigned(is_up, start, end, step);
+        // SAFETY: the compiler's pointers.
+        unsafe { start_with(stated, iterations, (from, to), (reductions, memory), next_ordered) }
+    }
+
+    GOMP_loop_end() -> () {
+        let member = current();
+        member.team().wait_at_barrier(member);
+    }
+
+    GOMP_loop_end_nowait() -> () {}
+
+    GOMP_loop_end_cancel() -> bool {
+        let member = current();
+        member.team().wait_unless_cancelled(member)
+    }
+}

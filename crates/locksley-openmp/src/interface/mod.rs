@@ -1,0 +1,42 @@
+//! libgomp's functions, as gcc calls them (`libgomp_g.h`), and OpenMP's (`omp.h`, `omp_lib`).
+//!
+//! A function here reads its arguments and calls the module that has the subject.
+
+/// Defines functions of the C interface. Several names are several functions with the same body:
+/// `long` and `unsigned long long`, or C and Fortran, may look alike here.
+macro_rules! export {
+    (@one $name:ident ($($argument:ident: $type:ty),* $(,)?) $result:ty, $body:block) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $result $body
+    };
+    (@each [$($name:ident)+] $arguments:tt $result:ty, $body:block) => {$(
+        export!(@one $name $arguments $result, $body);
+    )+};
+    ($($($name:ident)+ ($($arguments:tt)*) -> $result:ty $body:block)*) => {$(
+        export!(@each [$($name)+] ($($arguments)*) $result, $body);
+    )*};
+}
+
+mod affinity;
+mod allocators;
+mod cancellation;
+mod depend;
+mod device;
+mod diagnostics;
+mod doacross;
+mod levels;
+mod locks;
+mod loops;
+mod parallel;
+mod parallel_loops;
+mod pause;
+mod places;
+mod reductions;
+mod sections;
+mod startup;
+mod synchronization;
+mod target;
+mod taskloop;
+mod tasks;
+mod teams;
+mod variables;

@@ -1,0 +1,86 @@
+//! Places, and what the calling thread is bound to.
+
+use std::ffi::c_int;
+
+use crate::environment::settings;
+use crate::team::with_task;
+
+fn place(number: i64) -> &'static [usize] {
+    let number = usize::try_from(number).ok();
+    number.and_then(|it| settings().places.get(it)).map_or(&[], Vec::as_slice)
+}
+
+fn count() -> c_int {
+    settings().places.len() as c_int
+}
+
+/// Writes numbers to the program's array, which has room for them.
+fn write<T>(numbers: impl Iterator<Item = usize>, to: *mut T, convert: impl Fn(usize) -> T) {
+    for (at, number) in numbers.enumerate() {
+        // SAFETY: the program has asked for the number, and provides so much room.
+        let element = unsafe { to.add(at) };
+        // SAFETY: as above.
+        unsafe { element.write(convert(number)) };
+    }
+}
+
+fn write_processors<T>(number: i64, to: *mut T, convert: impl Fn(usize) -> T) {
+    write(place(number).iter().copied(), to, convert);
+}
+
+fn write_partition<T>(to: *mut T, convert: impl Fn(usize) -> T) {
+    write(0..settings().places.len(), to, convert);
+}
+
+export! {
+    omp_get_proc_bind omp_get_proc_bind_() -> c_int {
+        with_task(|it| it.icvs()).bind
+    }
+
+    omp_get_num_places omp_get_num_places_
+    omp_get_partition_num_places omp_get_partition_num_places_() -> c_int {
+        count()
+    }
+
+    // Threads are not bound to places, so the one that a thread is in is known only if there is
+    // only one.
+    omp_get_place_num omp_get_place_num_() -> c_int {
+        if count() == 1 { 0 } else { -1 }
+    }
+
+    omp_get_place_num_procs(number: c_int) -> c_int {
+        place(i64::from(number)).len() as c_int
+    }
+
+    omp_get_place_num_procs_(number: *const i32) -> c_int {
+        // SAFETY: Fortran passes it by reference.
+        place(i64::from(unsafe { *number })).len() as c_int
+    }
+
+    omp_get_place_num_procs_8_(number: *const i64) -> c_int {
+        // SAFETY: Fortran passes it by reference.
+        place(unsafe { *number }).len() as c_int
+    }
+
+    omp_get_place_proc_ids(number: c_int, to: *mut c_int) -> () {
+        write_processors(i64::from(number), to, |it| it as c_int);
+    }
+
+    omp_get_place_proc_ids_(number: *const i32, to: *mut i32) -> () {
+        // SAFETY: Fortran passes it by reference.
+        write_processors(i64::from(unsafe { *number }), to, |it| it as i32);
+    }
+
+    omp_get_place_proc_ids_8_(number: *const i64, to: *mut i64) -> () {
+        // SAFETY: Fortran passes it by reference.
+        write_processors(unsafe { *number }, to, |it| it as i64);
+    }
+
+    omp_get_partition_place_nums omp_get_partition_place_nums_(to: *mut c_int) -> () {
+        write_partition(to, |it| it as c_int);
+    }
+
+    omp_get_partition_place_nums_8_(to: *mut i64) -> () {
+        write_partition(to, |it| it as i64);
+    }
+}

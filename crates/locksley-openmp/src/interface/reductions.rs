@@ -1,0 +1,122 @@
+//! Reductions that tasks take part in, and constructs that begin with them.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::tasks::{begin_group, end_group};
+use crate::shares::{Doacross, Plan, Preparation};
+use crate::tasks::{Group, Reductions};
+use crate::team::{Member, current};
+use crate::waiting::Lock;
+
+/// A descriptor of reductions, or null; and where the compiler says how much shared memory it
+/// wants, and expects its address, or null.
+pub(super) type Extras = (*mut usize, *mut *mut c_void);
+
+/// One thread at a time registers the reductions of a shared construct.
+static REGISTRATION: Lock = Lock::new();
+
+/// The group of a whole region's reductions.
+pub(super) fn register_for_region(descriptor: *mut usize, size: u32) -> Arc<Group> {
+    let reductions = Reductions::new(descriptor);
+    let group = Group::new(None);
+    reductions.register(group.reductions(), size as usize, None);
+    group.set_reductions(reductions);
+    group.mark_as_of_share();
+    Arc::new(group)
+}
+
+/// Begins a construct that the team shares.
+///
+/// # Safety
+/// The pointers are the compiler's, or null.
+pub(super) unsafe fn begin_share(
+    member: &Member,
+    plan: Option<Plan>,
+    doacross: Option<Doacross>,
+    (descriptor, memory): Extras,
+) {
+    let (team, position) = (member.team(), &member.position);
+    // SAFETY: not null, so it is the compiler's size.
+    let size = if memory.is_null() { 0 } else { (unsafe { *memory }) as usize };
+    let prepare = |reductions| Preparation { plan, doacross, memory: size, reductions };
+    if descriptor.is_null() {
+        team.shares.advance(position, || prepare(None));
+    } else {
+        let group = begin_group(member);
+        group.mark_as_of_share();
+        let (reductions, outer) = (Reductions::new(descriptor), group.reductions());
+        let threads = team.size as usize;
+        REGISTRATION.acquire();
+        let is_first = team.shares.advance(position, || {
+            reductions.register(outer, threads, None);
+            prepare(Some(descriptor))
+        });
+        if !is_first {
+            let first = Reductions::new(position.current().reductions());
+            reductions.register(outer, threads, Some(first));
+        }
+        REGISTRATION.release();
+        group.set_reductions(reductions);
+    }
+    if !memory.is_null() {
+        // SAFETY: the compiler's variable.
+        unsafe { *memory = position.current().memory() };
+    }
+}
+
+export! {
+    GOMP_taskgroup_reduction_register(descriptor: *mut usize) -> () {
+        register_in_group(current(), descriptor);
+    }
+
+    GOMP_taskgroup_reduction_unregister(descriptor: *mut usize) -> () {
+        Reductions::new(descriptor).unregister();
+    }
+
+    GOMP_workshare_task_reduction_unregister(is_cancelled: bool) -> () {
+        let member = current();
+        let group = member.with_task(|it| it.group());
+        let reductions = group.map(|it| it.reductions());
+        end_group(member);
+        if let Some(reductions) = reductions.filter(|_| member.number == 0) {
+            reductions.unregister();
+        }
+        if !is_cancelled {
+            member.team().wait_at_barrier(member);
+        }
+    }
+
+    GOMP_task_reduction_remap(count: usize, with_original: usize, pointers: *mut *mut c_void) -> () {
+        let member = current();
+        let Some(group) = member.with_task(|it| it.group()) else { return };
+        for number in 0..count {
+            // SAFETY: the compiler's list has that many pointers.
+            let pointer = unsafe { pointers.add(number) };
+            // SAFETY: as above.
+            let address = unsafe { *pointer } as usize;
+            let found = group.reductions().find(address, member.number as usize);
+            let Some((copy, original)) = found else {
+                super::diagnostics::fatal(&format!(
+                    "couldn't find matching task_reduction or reduction with task modifier for {address:#x}"
+                ));
+            };
+            // SAFETY: as above.
+            unsafe { *pointer = copy as *mut c_void };
+            if number < with_original {
+                // SAFETY: the list has so many more for the variables.
+                let place = unsafe { pointers.add(count + number) };
+                // SAFETY: as above.
+                unsafe { *place = original as *mut c_void };
+            }
+        }
+    }
+}
+
+/// Registers reductions of the innermost group.
+pub(super) fn register_in_group(member: &Member, descriptor: *mut usize) {
+    let Some(group) = member.with_task(|it| it.group()) else { return };
+    let reductions = Reductions::new(descriptor);
+    reductions.register(group.reductions(), member.team().size as usize, None);
+    group.set_reductions(reductions);
+}

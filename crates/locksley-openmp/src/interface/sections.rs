@@ -1,0 +1,104 @@
+//! `sections`, `single` and `scope`.
+
+use std::ffi::{c_uint, c_void};
+use std::ptr;
+
+use super::{parallel, reductions};
+use crate::icv::Kind;
+use crate::shares::{Iterations, Plan, Preparation};
+use crate::tasks::Function;
+use crate::team::{self, Region, current};
+
+fn plan(count: c_uint) -> Plan {
+    let iterations = Iterations::counted(u64::from(count));
+    Plan { iterations, kind: Kind::Dynamic, chunk: 1, is_monotonic: true }
+}
+
+fn prepare(count: c_uint) -> Preparation {
+    Preparation { plan: Some(plan(count)), ..Preparation::default() }
+}
+
+/// The number of the next section, from 1; 0 if there is none.
+fn next() -> c_uint {
+    let member = current();
+    if member.team().is_share_cancelled(member) {
+        return 0;
+    }
+    let position = &member.position;
+    let section = position.current().next(member.number, &position.cursor);
+    section.map_or(0, |(from, _)| from as c_uint + 1)
+}
+
+export! {
+    GOMP_sections_start(count: c_uint) -> c_uint {
+        let member = current();
+        member.team().shares.advance(&member.position, || prepare(count));
+        next()
+    }
+
+    GOMP_sections2_start(
+        count: c_uint,
+        reductions: *mut usize,
+        memory: *mut *mut c_void,
+    ) -> c_uint {
+        let extras = (reductions, memory);
+        // SAFETY: the compiler's pointers.
+        unsafe { reductions::begin_share(current(), Some(plan(count)), None, extras) };
+        next()
+    }
+
+    GOMP_sections_next() -> c_uint {
+        next()
+    }
+
+    GOMP_parallel_sections_start(
+        function: Function, data: *mut c_void, threads: c_uint, count: c_uint,
+    ) -> () {
+        let share = Some(prepare(count));
+        team::start(Region { function, data, threads, bind: 0, share }, |_| None);
+    }
+
+    GOMP_parallel_sections(
+        function: Function, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint,
+    ) -> () {
+        // SAFETY: the compiler's function and its data.
+        unsafe { parallel::run(function, data, (threads, flags), Some(prepare(count)), |_| None) };
+    }
+
+    GOMP_sections_end() -> () {
+        let member = current();
+        member.team().wait_at_barrier(member);
+    }
+
+    GOMP_sections_end_nowait() -> () {}
+
+    GOMP_sections_end_cancel() -> bool {
+        let member = current();
+        member.team().wait_unless_cancelled(member)
+    }
+
+    GOMP_single_start() -> bool {
+        let member = current();
+        member.team().take_single(member)
+    }
+
+    GOMP_single_copy_start() -> *mut c_void {
+        let member = current();
+        if member.team().shares.advance(&member.position, Preparation::default) {
+            return ptr::null_mut();
+        }
+        member.team().wait_at_barrier(member);
+        member.position.current().published()
+    }
+
+    GOMP_single_copy_end(data: *mut c_void) -> () {
+        let member = current();
+        member.position.current().publish(data);
+        member.team().wait_at_barrier(member);
+    }
+
+    GOMP_scope_start(reductions: *mut usize) -> () {
+        // SAFETY: the compiler's pointer.
+        unsafe { reductions::begin_share(current(), None, None, (reductions, ptr::null_mut())) };
+    }
+}

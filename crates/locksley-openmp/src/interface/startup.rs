@@ -1,0 +1,12 @@
+//! What happens when the library is loaded.
+
+use crate::environment::announce;
+
+/// Reads the environment, so that its faults are told even if the program never uses OpenMP.
+extern "C" fn load() {
+    announce();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = load;

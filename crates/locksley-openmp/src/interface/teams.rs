@@ -1,0 +1,96 @@
+//! Leagues of teams: the calling thread executes one team after the other.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use super::variables::setters;
+use crate::environment::settings;
+use crate::tasks::Function;
+use crate::team::{Member, current};
+
+// `nteams-var` and `teams-thread-limit-var`: 0 if they are not set. Relaxed: they order nothing.
+static TEAMS: LazyLock<AtomicI32> = LazyLock::new(|| settings().teams.into());
+static THREAD_LIMIT: LazyLock<AtomicI32> = LazyLock::new(|| settings().teams_thread_limit.into());
+
+/// How many teams a league has that states no number.
+const DEFAULT_TEAMS: u32 = 3;
+
+fn limit_threads(member: &Member, limit: c_uint) {
+    if limit != 0 {
+        member.with_task(|task| {
+            let mut icvs = task.icvs();
+            icvs.thread_limit = if limit > c_int::MAX.cast_unsigned() { u32::MAX } else { limit };
+            task.set_icvs(icvs);
+        });
+    }
+}
+
+/// Begins the first or the next team of a league. False if there is none.
+fn next(member: &Member, teams: c_uint, limit: c_uint, is_first: bool) -> bool {
+    let league = &member.team().league;
+    let (count, number) = league.get();
+    if is_first {
+        limit_threads(member, limit);
+        league.set((teams.max(1), 0));
+    } else if number + 1 >= count {
+        return false;
+    } else {
+        league.set((count, number + 1));
+    }
+    true
+}
+
+setters! {
+    omp_set_num_teams omp_set_num_teams_ omp_set_num_teams_8_
+        |value: c_int| TEAMS.store(value.max(0), Ordering::Relaxed);
+    omp_set_teams_thread_limit omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_
+        |value: c_int| THREAD_LIMIT.store(value.max(0), Ordering::Relaxed);
+}
+
+export! {
+    GOMP_teams(teams: c_uint, limit: c_uint) -> () {
+        next(current(), teams, limit, true);
+    }
+
+    GOMP_teams4(least: c_uint, _most: c_uint, limit: c_uint, is_first: bool) -> bool {
+        next(current(), least, limit, is_first)
+    }
+
+    GOMP_teams_reg(
+        function: Function, data: *mut c_void, teams: c_uint, limit: c_uint, _flags: c_uint,
+    ) -> () {
+        let member = current();
+        let (before, icvs) = (member.team().league.get(), member.with_task(|it| it.icvs()));
+        let set = |value: &AtomicI32| value.load(Ordering::Relaxed).max(0).cast_unsigned();
+        limit_threads(member, if limit == 0 { set(&THREAD_LIMIT) } else { limit });
+        let count = match (teams, set(&TEAMS)) {
+            (0, 0) => DEFAULT_TEAMS,
+            (0, set) => set,
+            (stated, _) => stated,
+        };
+        for number in 0..count {
+            member.team().league.set((count, number));
+            // SAFETY: the compiler's function and its data.
+            unsafe { function(data) };
+        }
+        member.team().league.set(before);
+        member.with_task(|it| it.set_icvs(icvs));
+    }
+
+    omp_get_num_teams omp_get_num_teams_() -> c_int {
+        current().team().league.get().0.cast_signed()
+    }
+
+    omp_get_team_num omp_get_team_num_() -> c_int {
+        current().team().league.get().1.cast_signed()
+    }
+
+    omp_get_max_teams omp_get_max_teams_() -> c_int {
+        TEAMS.load(Ordering::Relaxed)
+    }
+
+    omp_get_teams_thread_limit omp_get_teams_thread_limit_() -> c_int {
+        THREAD_LIMIT.load(Ordering::Relaxed)
+    }
+}

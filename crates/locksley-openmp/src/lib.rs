@@ -1,0 +1,32 @@
+//! A library with libgomp's interface: OpenMP programs that gcc has compiled run on it unmodified.
+//!
+//! It is preloaded (`LD_PRELOAD=liblocksley_gomp.so program`) or linked (`-llocksley_gomp`). It has
+//! no interface for Rust.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `interface` | the functions `GOMP_*` and `omp_*` |
+//! | `team` | threads, regions, barriers, and who executes tasks |
+//! | `tasks` | tasks, groups, dependences, reductions |
+//! | `shares` | loops and other constructs that a team shares |
+//! | `waiting` | how threads wait, and what the machine grants |
+//! | `environment` | OMP_* variables |
+#![cfg(target_os = "linux")]
+// The models need a part of the modules only.
+#![cfg_attr(loom, allow(dead_code, unused_imports))]
+
+#[cfg(not(loom))]
+mod affinity;
+#[cfg(not(loom))]
+mod allocator;
+#[cfg(not(loom))]
+mod environment;
+mod icv;
+#[cfg(not(loom))]
+mod interface;
+mod shares;
+#[cfg(not(loom))]
+mod tasks;
+#[cfg(not(loom))]
+mod team;
+mod waiting;

@@ -1,0 +1,198 @@
+//! Dependences between the children of one task (`depend`).
+//!
+//! For each address the creator remembers the last child that writes it, and the children that have
+//! read it since. A new writer waits for all of these, and a new reader for the writer.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::Task;
+use super::task::lock;
+
+/// An address that a task depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) address: usize,
+    pub(crate) is_write: bool,
+}
+
+/// The kind of a dependence in an `omp_depend_t` that only reads.
+const IN: usize = 1;
+
+/// Reads the list of dependences that the compiler passes to `GOMP_task`: either the number of
+/// all, the number of writers, and addresses; or 0, the number of all, of writers, of
+/// `mutexinoutset`, of readers, and addresses, the last of which are those of `omp_depend_t`.
+///
+/// # Safety
+/// `list` is such a list.
+pub(crate) unsafe fn accesses(list: *const *mut c_void) -> Vec<Access> {
+    // SAFETY: the list has all words that are read below, since its head says how many.
+    let word = |at: usize| (unsafe { *list.wrapping_add(at) }) as usize;
+    let (all, writers, known, first) = match word(0) {
+        0 => (word(1), word(2) + word(3), word(2) + word(3) + word(4), 5),
+        all => (all, word(1), all, 2),
+    };
+    let access = |number: usize| {
+        let address = word(first + number);
+        if number < known {
+            return Access { address, is_write: number < writers };
+        }
+        let object = address as *const usize;
+        // SAFETY: an `omp_depend_t` is an address and a kind.
+        let address = unsafe { *object };
+        // SAFETY: as above.
+        let kind = unsafe { *object.wrapping_add(1) };
+        Access { address, is_write: kind != IN }
+    };
+    (0..all).map(access).collect()
+}
+
+/// A task's edges to later ones.
+#[derive(Debug)]
+pub(super) struct Links {
+    /// How many tasks have to end before this one, and one more until all are known.
+    unmet: AtomicUsize,
+    /// The tasks that wait for this one; `None` once it has ended.
+    successors: Mutex<Option<Vec<Arc<Task>>>>,
+}
+
+impl Links {
+    pub(super) fn new() -> Self {
+        Self { unmet: AtomicUsize::new(1), successors: Mutex::new(Some(Vec::new())) }
+    }
+
+    pub(super) fn are_met(&self) -> bool {
+        // Acquire: pairs with the release in `meet`. What earlier tasks wrote is seen.
+        self.unmet.load(Ordering::Acquire) == 0
+    }
+
+    /// One task fewer. True if it was the last.
+    fn meet(&self) -> bool {
+        // Release: pairs with the acquire in `are_met` and of the last one here.
+        self.unmet.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// The task has ended. Returns the tasks that have become ready.
+    pub(super) fn end(&self) -> Vec<Arc<Task>> {
+        let successors = lock(&self.successors).take().unwrap_or_default();
+        let is_ready = |task: &Arc<Task>| task.links.as_ref().is_some_and(Self::meet);
+        successors.into_iter().filter(is_ready).collect()
+    }
+}
+
+/// The children that later children depend on, by address.
+#[derive(Debug, Default)]
+pub(super) struct Table(HashMap<usize, Users>);
+
+#[derive(Debug, Default)]
+struct Users {
+    writer: Option<Arc<Task>>,
+    readers: Vec<Arc<Task>>,
+}
+
+impl Table {
+    /// Enters a task. True if it need not wait. `is_last`: no later task depends on it.
+    pub(super) fn link(&mut self, task: &Arc<Task>, accesses: &[Access], is_last: bool) -> bool {
+        let Some(links) = &task.links else { return true };
+        for access in accesses {
+            let users = self.0.entry(access.address).or_default();
+            if let Some(writer) = &users.writer {
+                precede(writer, task, links);
+            }
+            if access.is_write {
+                users.readers.iter().for_each(|reader| precede(reader, task, links));
+            }
+            if is_last {
+                continue;
+            }
+            if access.is_write {
+                users.readers.clear();
+                users.writer = Some(Arc::clone(task));
+            } else {
+                // Readers that have ended are not collected for ever.
+                users.readers.retain(|it| it.links.as_ref().is_some_and(|it| !it.has_ended()));
+                users.readers.push(Arc::clone(task));
+            }
+        }
+        links.meet()
+    }
+}
+
+impl Links {
+    fn has_ended(&self) -> bool {
+        lock(&self.successors).is_none()
+    }
+}
+
+/// Has `later` wait for `earlier`, unless that has ended or is the same.
+fn precede(earlier: &Arc<Task>, later: &Arc<Task>, links: &Links) {
+    if Arc::ptr_eq(earlier, later) {
+        return;
+    }
+    let Some(earlier) = &earlier.links else { return };
+    if let Some(successors) = lock(&earlier.successors).as_mut() {
+        // Relaxed: before the successor is in the list.
+        links.unmet.fetch_add(1, Ordering::Relaxed);
+        successors.push(Arc::clone(later));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Options;
+    use super::*;
+    use crate::environment::settings;
+
+    fn parent() -> Arc<Task> {
+        Task::implicit(settings().icvs, None)
+    }
+
+    fn child(parent: &Arc<Task>, accesses: &[(usize, bool)]) -> (Arc<Task>, bool) {
+        let options = Options { is_deferred: true, ..Options::default() };
+        let task = Task::child(parent, options, None, true, None);
+        let access = |&(address, is_write): &(usize, bool)| Access { address, is_write };
+        let accesses: Vec<_> = accesses.iter().map(access).collect();
+        let is_ready = task.link(parent, &accesses, false);
+        (task, is_ready)
+    }
+
+    #[test]
+    fn readers_wait_for_the_writer_and_a_writer_for_the_readers() {
+        let parent = parent();
+        let (write, is_ready) = child(&parent, &[(8, true)]);
+        assert!(is_ready);
+        let (read, is_ready) = child(&parent, &[(8, false)]);
+        let (read_too, is_ready_too) = child(&parent, &[(8, false), (16, true)]);
+        assert!(!is_ready && !is_ready_too);
+        let (last, is_ready) = child(&parent, &[(8, true)]);
+        assert!(!is_ready);
+        let (ready, _) = write.end();
+        assert_eq!(ready.len(), 2);
+        assert!(read.end().0.is_empty());
+        let (ready, is_last) = read_too.end();
+        assert!(ready.len() == 1 && Arc::ptr_eq(&ready[0], &last) && !is_last);
+        assert!(last.end().1, "the last child has ended");
+        assert!(child(&parent, &[(8, true)]).1, "those before have ended");
+    }
+
+    #[test]
+    fn a_task_that_names_an_address_twice_does_not_wait_for_itself() {
+        assert!(child(&parent(), &[(8, false), (8, true), (8, true)]).1);
+    }
+
+    #[test]
+    fn the_compilers_lists_are_read() {
+        let object = [64_usize, IN];
+        let old = [3_usize, 1, 8, 16, 24].map(|it| it as *mut c_void);
+        let new = [0, 4, 1, 1, 1, 8, 16, 24, object.as_ptr() as usize].map(|it| it as *mut c_void);
+        let read = |list: &[*mut c_void]| {
+            // SAFETY: lists as the compiler makes them.
+            let accesses = unsafe { accesses(list.as_ptr()) };
+            accesses.iter().map(|it| (it.address, it.is_write)).collect::<Vec<_>>()
+        };
+        assert_eq!(read(&old), [(8, true), (16, false), (24, false)]);
+        assert_eq!(read(&new), [(8, true), (16, true), (24, false), (64, false)]);
+    }
+}

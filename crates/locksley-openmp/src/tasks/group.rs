@@ -1,0 +1,89 @@
+//! A `taskgroup`: its tasks and their descendants end before it does.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use super::Reductions;
+
+/// A group of tasks.
+#[derive(Debug)]
+pub(crate) struct Group {
+    outer: Option<Arc<Group>>,
+    /// Tasks that have not ended.
+    pending: AtomicUsize,
+    is_cancelled: AtomicBool,
+    /// It stands for a construct that shares work and reduces, and cannot itself be cancelled.
+    is_of_share: AtomicBool,
+    /// The latest descriptor of its reductions, or of an outer group's.
+    reductions: AtomicPtr<usize>,
+}
+
+impl Group {
+    pub(crate) fn new(outer: Option<Arc<Self>>) -> Self {
+        let reductions = outer.as_ref().map_or(ptr::null_mut(), |it| it.reductions().descriptor());
+        Self {
+            outer,
+            pending: AtomicUsize::new(0),
+            is_cancelled: AtomicBool::new(false),
+            is_of_share: AtomicBool::new(false),
+            reductions: AtomicPtr::new(reductions),
+        }
+    }
+
+    pub(crate) fn outer(&self) -> Option<Arc<Self>> {
+        self.outer.clone()
+    }
+
+    pub(crate) fn reductions(&self) -> Reductions {
+        // Acquire: pairs with the release in `set_reductions`.
+        Reductions::new(self.reductions.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn set_reductions(&self, reductions: Reductions) {
+        // Release: pairs with the acquire in `reductions`.
+        self.reductions.store(reductions.descriptor(), Ordering::Release);
+    }
+
+    pub(crate) fn mark_as_of_share(&self) {
+        // Relaxed: before the group has tasks.
+        self.is_of_share.store(true, Ordering::Relaxed);
+    }
+
+    /// A task of the group has been created.
+    pub(crate) fn add(&self) {
+        // Relaxed: the creator, or an ancestor, waits for the group later.
+        self.pending.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A task of the group has ended. True if it was the last.
+    pub(crate) fn remove(&self) -> bool {
+        // Release: pairs with the acquire in `is_empty`. Acquire: so do those of earlier tasks.
+        self.pending.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        // Acquire: pairs with the release in `remove`. What the tasks wrote is seen.
+        self.pending.load(Ordering::Acquire) == 0
+    }
+
+    /// Cancels the group, or the one around it if this one stands for a shared construct.
+    pub(crate) fn cancel(&self) {
+        if let Some(group) = self.cancellable() {
+            // Relaxed: a hint, as cancellation is.
+            group.is_cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancellable().is_some_and(|it| it.is_cancelled.load(Ordering::Relaxed))
+    }
+
+    fn cancellable(&self) -> Option<&Self> {
+        let mut group = self;
+        while group.is_of_share.load(Ordering::Relaxed) {
+            group = group.outer.as_deref()?;
+        }
+        Some(group)
+    }
+}

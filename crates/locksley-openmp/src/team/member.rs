@@ -1,0 +1,83 @@
+//! A member of a team: what one thread has of its own in a region.
+
+use std::cell::{Cell, RefCell};
+use std::ptr;
+use std::sync::Arc;
+
+use super::Team;
+use crate::shares::Position;
+use crate::tasks::{Queue, Task};
+
+/// A member. Only its own thread uses it; others use its queue.
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// The number that `omp_get_thread_num` reports.
+    pub(crate) number: u32,
+    pub(crate) queue: Queue,
+    pub(crate) position: Position,
+    /// How many `single` constructs it has met.
+    pub(crate) singles: Cell<u64>,
+    /// How many barriers it has met.
+    pub(super) barriers: Cell<u64>,
+    team: Cell<*const Team>,
+    /// The task that the thread executes.
+    task: RefCell<Option<Arc<Task>>>,
+}
+
+// SAFETY: one thread enters a member in a region, and it alone uses what is not `Sync`. Regions are
+// ordered by the hand-over of their team to the threads.
+unsafe impl Send for Member {}
+// SAFETY: as above.
+unsafe impl Sync for Member {}
+
+impl Member {
+    pub(super) fn new(number: u32) -> Self {
+        Self {
+            number,
+            queue: Queue::default(),
+            position: Position::new(),
+            singles: Cell::new(0),
+            barriers: Cell::new(0),
+            team: Cell::new(ptr::null()),
+            task: RefCell::new(None),
+        }
+    }
+
+    /// The calling thread becomes this member of `team`.
+    pub(super) fn enter(&self, team: &Team) {
+        self.team.set(team);
+        self.singles.set(0);
+        self.barriers.set(0);
+        team.shares.enter(&self.position);
+        let task = Task::implicit(team.icvs, team.group.clone());
+        self.task.replace(Some(task));
+    }
+
+    /// The region has ended.
+    pub(super) fn leave(&self) {
+        self.task.replace(None);
+    }
+
+    /// The member's team.
+    pub(crate) fn team(&self) -> &Team {
+        // SAFETY: `enter` has set it, and a team outlives its members.
+        unsafe { &*self.team.get() }
+    }
+
+    /// The task that the thread executes.
+    pub(crate) fn task(&self) -> Arc<Task> {
+        Arc::clone(self.task.borrow().as_ref().expect("a member that has entered has a task"))
+    }
+
+    /// The same, without a reference of its own.
+    pub(crate) fn with_task<T>(&self, use_task: impl FnOnce(&Task) -> T) -> T {
+        use_task(self.task.borrow().as_ref().expect("a member that has entered has a task"))
+    }
+
+    /// Executes `body` as another task.
+    pub(super) fn within(&self, task: Arc<Task>, body: impl FnOnce()) {
+        let outer = self.task.replace(Some(task));
+        body();
+        self.task.replace(outer);
+    }
+}

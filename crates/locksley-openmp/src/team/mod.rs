@@ -1,0 +1,16 @@
+//! Teams of threads: how they begin and end, meet at barriers, and execute tasks.
+
+mod barrier;
+mod current;
+mod member;
+mod region;
+mod shared;
+mod size;
+mod tasking;
+mod worker;
+
+pub(crate) use current::{current, member, release_threads, with_task};
+pub(crate) use member::Member;
+pub(crate) use region::{Region, end, isolated, start};
+pub(crate) use shared::Team;
+pub(crate) use tasking::{NewTask, create, wait_until, yield_to_descendant};

@@ -1,0 +1,189 @@
+//! Parallel regions: how they begin and end.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use locksley_sys::os::generation;
+
+use super::current::{self, Active, State};
+use super::shared::Setting;
+use super::worker::{self, Worker};
+use super::{Member, Team, size};
+use crate::environment::{settings, warn};
+use crate::icv::Icvs;
+use crate::shares::Preparation;
+use crate::tasks::{Function, Group};
+
+/// A region as the program states it.
+#[derive(Debug)]
+pub(crate) struct Region {
+    pub(crate) function: Function,
+    pub(crate) data: *mut c_void,
+    /// What `num_threads` says; 1 if an `if` clause is false; 0 for neither.
+    pub(crate) threads: u32,
+    /// What `proc_bind` says, as a number of `omp_proc_bind_t`; 0 for nothing.
+    pub(crate) bind: i32,
+    /// The loop or sections with which the region begins.
+    pub(crate) share: Option<Preparation>,
+}
+
+/// Begins a region: the calling thread becomes its member 0, and does not execute it yet.
+/// `make_group` makes the group of the region's reductions, for that many threads. Returns the
+/// number of threads.
+pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<Group>>) -> u32 {
+    let member = current::current();
+    let mut state = current::thread().state.borrow_mut();
+    forget_workers_after_fork(&mut state);
+    let (mut size, is_dynamic) = size::reserve(member, region.threads);
+    // Members of the outer regions are in use.
+    let is_initial = state.active.is_empty() && !current::is_worker();
+    let workers = workers(&mut state, is_initial, size as usize - 1);
+    if workers.len() + 1 < size as usize {
+        if !is_dynamic {
+            warn("Thread creation failed: Resource temporarily unavailable");
+            std::process::exit(1);
+        }
+        let fewer = workers.len() as u32 + 1;
+        size::release(&member.team().group_size, size - fewer);
+        size = fewer;
+    }
+    let setting = setting(member, &region, size, make_group(size));
+    let mut team = team(&mut state, size, setting);
+    if let Some(preparation) = region.share {
+        let team = Arc::get_mut(&mut team).expect("no member has it yet");
+        team.append_first_share(preparation);
+    }
+    for (worker, number) in workers.iter().zip(1..) {
+        worker.assign(Arc::clone(&team), number);
+    }
+    enter(&team, 0);
+    let borrowed = if is_initial { Vec::new() } else { workers };
+    state.active.push(Active { team, borrowed });
+    size
+}
+
+/// Ends the innermost region that the calling thread has begun.
+pub(crate) fn end() {
+    let thread = current::thread();
+    let team = thread.state.borrow().active.last().map(|it| Arc::clone(&it.team));
+    let Some(team) = team else { return };
+    let member = team.member(0);
+    // The region stays active meanwhile: tasks that end in this barrier may begin others.
+    team.wait_at_barrier(member);
+    member.leave();
+    drop(team);
+    let active = thread.state.borrow_mut().active.pop();
+    let Some(Active { team, borrowed }) = active else { return };
+    size::release(&team.group_size, team.size - 1);
+    current::set_member(team.parent);
+    if !borrowed.is_empty() {
+        worker::give_back(borrowed);
+    }
+    let mut state = thread.state.borrow_mut();
+    state.idle.swap(0, 1);
+    state.idle[0] = Some(team);
+}
+
+/// Executes `body` as an initial thread would, with a `thread_limit`; 0 for the environment's.
+pub(crate) fn isolated(thread_limit: u32, body: impl FnOnce()) {
+    let outer = current::current();
+    let mut icvs = settings().icvs;
+    if thread_limit != 0 {
+        icvs.thread_limit = thread_limit;
+    }
+    let team = Arc::new(Team::new(1, Setting::initial(icvs)));
+    let member = enter(&team, 0);
+    // The threads of its regions are not those of the regions outside.
+    let depth = Active { team: Arc::clone(&team), borrowed: Vec::new() };
+    current::thread().state.borrow_mut().active.push(depth);
+    body();
+    current::thread().state.borrow_mut().active.pop();
+    team.wait_at_barrier(member);
+    member.leave();
+    current::set_member(outer);
+}
+
+/// Executes a region on a worker.
+pub(super) fn execute(team: &Arc<Team>, number: u32) {
+    let member = enter(team, number);
+    if let Some(function) = team.function {
+        // SAFETY: the compiler made the function for this region, and its data live until the end.
+        unsafe { function(team.data) };
+    }
+    team.wait_at_barrier(member);
+    member.leave();
+    current::set_member(ptr::null());
+}
+
+fn enter(team: &Arc<Team>, number: u32) -> &Member {
+    let member = team.member(number);
+    member.enter(team);
+    current::set_member(member);
+    member
+}
+
+fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>>) -> Setting {
+    let team = member.team();
+    let icvs = member.with_task(|it| it.icvs());
+    let level = team.level + 1;
+    Setting {
+        parent: member,
+        level,
+        active_level: team.active_level + u32::from(size > 1),
+        league: team.league.get(),
+        icvs: icvs_inside(icvs, level, region.bind),
+        group,
+        function: Some(region.function),
+        data: region.data,
+        group_size: Arc::clone(&team.group_size),
+    }
+}
+
+/// The variables inside of a region at a nesting level, from those outside.
+fn icvs_inside(icvs: Icvs, level: u32, bind: i32) -> Icvs {
+    let settings = settings();
+    let of_list = |list: &[u32]| list.get(level as usize).copied();
+    let is_bound = icvs.bind != 0;
+    let listed = settings.binds.get(level as usize).copied().filter(|_| is_bound);
+    let clause = (bind != 0 && is_bound && listed.is_none()).then_some(bind);
+    Icvs {
+        threads: of_list(&settings.threads).unwrap_or(icvs.threads),
+        bind: listed.or(clause).unwrap_or(icvs.bind),
+        ..icvs
+    }
+}
+
+/// Returns a team of that size: one that no thread has any more, or a new one.
+fn team(state: &mut State, size: u32, setting: Setting) -> Arc<Team> {
+    for idle in &mut state.idle {
+        if let Some(mut team) = idle.take_if(|it| it.size == size && Arc::strong_count(it) == 1)
+            && let Some(it) = Arc::get_mut(&mut team)
+        {
+            it.reset(setting);
+            return team;
+        }
+    }
+    Arc::new(Team::new(size, setting))
+}
+
+/// Returns `count` workers, or fewer if the system refuses threads.
+fn workers(state: &mut State, is_initial: bool, count: usize) -> Vec<Arc<Worker>> {
+    if is_initial {
+        while state.workers.len() < count {
+            let Ok(worker) = worker::take() else { break };
+            state.workers.push(worker);
+        }
+        return state.workers.iter().take(count).cloned().collect();
+    }
+    (0..count).map_while(|_| worker::take().ok()).collect()
+}
+
+fn forget_workers_after_fork(state: &mut State) {
+    if state.generation != generation() {
+        state.generation = generation();
+        // Their threads are not in this process. What they share with them is not freed.
+        std::mem::forget(std::mem::take(&mut state.workers));
+        std::mem::forget(std::mem::take(&mut state.idle));
+    }
+}

@@ -1,0 +1,198 @@
+//! How members create, find, execute and await tasks.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{Member, Team, current};
+use crate::tasks::{Access, Body, Copier, Event, Function, Options, Task};
+use crate::waiting::Poll;
+
+/// More outstanding tasks than this for each member, and a new one is executed at once.
+const MOST_OUTSTANDING: usize = 64;
+
+/// A task as the program states it.
+pub(crate) struct NewTask<'a> {
+    pub(crate) function: Function,
+    pub(crate) data: *mut c_void,
+    pub(crate) copier: Option<Copier>,
+    pub(crate) size: usize,
+    pub(crate) align: usize,
+    /// False if an `if` clause says so: the creator waits for the task.
+    pub(crate) may_be_deferred: bool,
+    pub(crate) is_final: bool,
+    pub(crate) accesses: &'a [Access],
+    /// Where the handle of a detached task's event goes.
+    pub(crate) detach: Option<*mut usize>,
+    /// Writes into the task's copy of the data, before it may run.
+    pub(crate) adjust: Option<&'a dyn Fn(*mut c_void)>,
+}
+
+/// Creates a task.
+pub(crate) fn create(member: &Member, new: NewTask<'_>) {
+    let (team, parent) = (member.team(), member.task());
+    if is_cancelled(team, &parent) {
+        return;
+    }
+    let is_simple = new.accesses.is_empty() && new.detach.is_none();
+    let is_full =
+        || team.outstanding.load(Ordering::Relaxed) >= MOST_OUTSTANDING * team.size as usize;
+    // A team of one executes a task at once, unless that has to wait for something.
+    let is_deferred = new.may_be_deferred
+        && !parent.options().is_final
+        && !(is_simple && (team.size == 1 || is_full()))
+        && !(team.level == 0 && new.detach.is_none());
+    let is_final = parent.options().is_final || new.is_final;
+    let options = Options { is_final, is_deferred };
+    let event = new.detach.map(|place| {
+        let event = Arc::<Event>::default();
+        let handle = event.handle();
+        // SAFETY: the compiler's variable for the handle.
+        unsafe { *place = handle };
+        if !new.data.is_null() {
+            // SAFETY: the first word of the data is the task's own variable for the handle.
+            unsafe { *new.data.cast::<usize>() = handle };
+        }
+        event
+    });
+    // SAFETY: the compiler's data, of this size or for this copier.
+    let body = unsafe { Body::copy(new.function, new.data, new.copier, new.size, new.align) };
+    if let Some(adjust) = new.adjust {
+        adjust(body.data());
+    }
+    let task = Task::child(&parent, options, Some(body), !new.accesses.is_empty(), event);
+    if is_deferred {
+        // Relaxed: the calling member has not arrived at a barrier, or executes a task that is
+        // counted.
+        team.outstanding.fetch_add(1, Ordering::Relaxed);
+        if task.link(&parent, new.accesses, false) {
+            push(team, member, task);
+        }
+        return;
+    }
+    if !task.link(&parent, new.accesses, true) {
+        wait_until(member, || task.is_ready());
+    }
+    execute(team, member, task);
+}
+
+fn is_cancelled(team: &Team, task: &Task) -> bool {
+    team.is_cancelled() || task.group().is_some_and(|it| it.is_cancelled())
+}
+
+fn push(team: &Team, member: &Member, task: Arc<Task>) {
+    member.queue.push(task);
+    announce(team);
+}
+
+/// Wakes a member for a task that was pushed: one that takes any task, or else one that may.
+fn announce(team: &Team) {
+    if !team.arrivals.notify_one() {
+        team.progress.notify_one();
+    }
+}
+
+fn execute(team: &Team, member: &Member, task: Arc<Task>) {
+    task.begin();
+    let body = task.take_body();
+    let is_discarded = team.is_cancelled() || task.membership().is_some_and(|it| it.is_cancelled());
+    let run = || {
+        if let Some(body) = body {
+            body.run();
+        }
+    };
+    if !is_discarded {
+        member.within(Arc::clone(&task), run);
+    }
+    let Some(event) = task.event().filter(|_| !is_discarded).cloned() else {
+        return finish(team, member, &task);
+    };
+    let shared = current::team_of(member);
+    if !task.options().is_deferred {
+        event.end(Box::new(move || shared.progress.notify_all()));
+        wait_until(member, || event.is_fulfilled());
+        return finish(team, member, &task);
+    }
+    event.end(Box::new(move || {
+        let member = current::member().filter(|it| std::ptr::eq(it.team(), &raw const *shared));
+        finish_elsewhere(&shared, member.unwrap_or_else(|| shared.member(0)), &task);
+    }));
+}
+
+/// A task has ended that `member` has executed.
+fn finish(team: &Team, member: &Member, task: &Task) {
+    let (ready, is_awaited) = task.end();
+    // They are siblings of the task, so they descend from whatever the member executes.
+    ready.into_iter().for_each(|it| push(team, member, it));
+    settle(team, task, is_awaited);
+}
+
+/// A task has ended on a thread that has not executed it.
+fn finish_elsewhere(team: &Team, member: &Member, task: &Task) {
+    let (ready, is_awaited) = task.end();
+    for task in ready {
+        member.queue.push_last(task);
+        announce(team);
+    }
+    settle(team, task, is_awaited);
+}
+
+fn settle(team: &Team, task: &Task, is_awaited: bool) {
+    if is_awaited || !task.options().is_deferred {
+        team.progress.notify_all();
+    }
+    if task.options().is_deferred {
+        team.remove_task();
+    }
+}
+
+impl Team {
+    /// Executes a task of the team, if one is ready: a member at a barrier takes any.
+    pub(super) fn execute_any(&self, member: &Member) -> bool {
+        self.execute_one(member, |_| true)
+    }
+
+    /// Executes the member's newest task or another member's oldest, if it `accepts` it.
+    fn execute_one(&self, member: &Member, accepts: impl Fn(&Task) -> bool) -> bool {
+        let own = member.queue.pop(&accepts);
+        let steal = || {
+            let (before, after) = (
+                self.members().take(member.number as usize),
+                self.members().skip(member.number as usize + 1),
+            );
+            after.chain(before).find_map(|it| it.queue.steal(&accepts))
+        };
+        let Some(task) = own.or_else(steal) else { return false };
+        if self.members().any(|it| !it.queue.is_empty()) {
+            // One woken member wakes the next.
+            announce(self);
+        }
+        execute(self, member, task);
+        true
+    }
+}
+
+/// Waits until `is_done`. Meanwhile the member executes only descendants of its task: others might
+/// want a lock that the task holds.
+pub(crate) fn wait_until(member: &Member, is_done: impl Fn() -> bool) {
+    if is_done() {
+        return;
+    }
+    let (team, own) = (member.team(), member.task());
+    let poll = || {
+        if is_done() {
+            Poll::Done
+        } else if team.execute_one(member, |it| it.descends_from(&own)) {
+            Poll::Worked
+        } else {
+            Poll::Idle
+        }
+    };
+    team.progress.wait_and_work(poll, &is_done);
+}
+
+/// Executes one ready descendant of the member's task, if it has one (`taskyield`).
+pub(crate) fn yield_to_descendant(member: &Member) {
+    let own = member.task();
+    member.team().execute_one(member, |it| it.descends_from(&own));
+}

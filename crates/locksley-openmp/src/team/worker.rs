@@ -1,0 +1,144 @@
+//! Threads that become members of teams, and wait for the next region in between.
+
+use std::cell::UnsafeCell;
+use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use locksley_sys::primitive::AtomicBool;
+
+use super::{Team, current, region};
+use crate::environment::settings;
+use crate::waiting::{self, Event};
+
+/// A thread.
+///
+/// The thread that has the worker gives it one assignment at a time. The worker takes it before
+/// the region begins, so the next one finds the place empty.
+#[derive(Debug)]
+pub(super) struct Worker {
+    assignment: UnsafeCell<Option<Assignment>>,
+    is_assigned: AtomicBool,
+    assigned: Event,
+}
+
+// SAFETY: `assignment` belongs to the thread that has the worker while `is_assigned` is false, and
+// to the worker while it is true.
+unsafe impl Send for Worker {}
+// SAFETY: as above.
+unsafe impl Sync for Worker {}
+
+#[derive(Debug)]
+enum Assignment {
+    /// Execute a region as the member of that number.
+    Region(Arc<Team>, u32),
+    End,
+}
+
+impl Worker {
+    /// Starts a thread.
+    fn start() -> io::Result<Arc<Self>> {
+        let worker = Arc::new(Self {
+            assignment: UnsafeCell::new(None),
+            is_assigned: AtomicBool::new(false),
+            assigned: Event::new(),
+        });
+        let own = Arc::clone(&worker);
+        thread::Builder::new().stack_size(stack_size()).spawn(move || own.serve())?;
+        Ok(worker)
+    }
+
+    /// Has the worker execute a region.
+    pub(super) fn assign(&self, team: Arc<Team>, number: u32) {
+        self.hand_over(Assignment::Region(team, number));
+    }
+
+    fn hand_over(&self, assignment: Assignment) {
+        // SAFETY: the caller has the worker, which has taken its last assignment.
+        unsafe { *self.assignment.get() = Some(assignment) };
+        // Release: pairs with the acquire in `take`.
+        self.is_assigned.store(true, Ordering::Release);
+        self.assigned.notify_one();
+    }
+
+    fn take(&self) -> Option<Assignment> {
+        // Acquire: pairs with the release in `hand_over`.
+        self.assigned.wait(|| self.is_assigned.load(Ordering::Acquire));
+        // SAFETY: the worker's until the next line.
+        let assignment = unsafe { (*self.assignment.get()).take() };
+        // Relaxed: the next `hand_over` comes behind the region's barrier.
+        self.is_assigned.store(false, Ordering::Relaxed);
+        assignment
+    }
+
+    fn serve(&self) {
+        waiting::note_awake();
+        while let Some(Assignment::Region(team, number)) = self.take() {
+            region::execute(&team, number);
+        }
+        current::release_threads();
+        waiting::note_asleep();
+    }
+}
+
+/// The workers that no thread has.
+#[derive(Debug, Default)]
+struct Reserve(Mutex<Vec<Arc<Worker>>>);
+
+/// In a forked child there are no workers, and another thread may have held the lock: the reserve
+/// is replaced.
+static RESERVE: AtomicPtr<Reserve> = AtomicPtr::new(ptr::null_mut());
+
+fn reserve() -> &'static Reserve {
+    // Acquire: pairs with the release of the thread that has made it.
+    let mut reserve = RESERVE.load(Ordering::Acquire);
+    if reserve.is_null() {
+        let new = Box::into_raw(Box::<Reserve>::default());
+        let exchanged =
+            RESERVE.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire);
+        reserve = exchanged.map_or_else(
+            |other| {
+                // SAFETY: made above, and no other thread has seen it.
+                drop(unsafe { Box::from_raw(new) });
+                other
+            },
+            |_| new,
+        );
+    }
+    // SAFETY: a reserve is never freed.
+    unsafe { &*reserve }
+}
+
+/// In a forked child: all workers are gone.
+pub(super) fn forget_reserve() {
+    RESERVE.store(ptr::null_mut(), Ordering::Relaxed);
+}
+
+/// Returns a worker from the reserve, or a new one.
+pub(super) fn take() -> io::Result<Arc<Worker>> {
+    let spare = reserve().0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    spare.map_or_else(Worker::start, Ok)
+}
+
+/// Gives workers back, whose regions have ended.
+pub(super) fn give_back(workers: impl IntoIterator<Item = Arc<Worker>>) {
+    reserve().0.lock().unwrap_or_else(PoisonError::into_inner).extend(workers);
+}
+
+/// Ends the workers of the reserve.
+pub(super) fn end_reserve() {
+    let workers = std::mem::take(&mut *reserve().0.lock().unwrap_or_else(PoisonError::into_inner));
+    workers.iter().for_each(|it| it.hand_over(Assignment::End));
+}
+
+/// What the environment says, or the system's default, which is larger than the standard library's.
+fn stack_size() -> usize {
+    const LEAST: usize = 64 << 10;
+    let system = || {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+        limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(8 << 20)
+    };
+    settings().stack.unwrap_or_else(system).max(LEAST)
+}

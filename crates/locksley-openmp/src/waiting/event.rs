@@ -1,0 +1,112 @@
+//! An event count: threads sleep until a condition holds that other threads make true.
+//!
+//! *Invariant.* A thread that changes the condition and then calls `notify` wakes every thread that
+//! sleeps without having seen the change. *Argument.* The sleeper counts itself, makes a fence and
+//! reads the condition; the notifier changes the condition, makes a fence and reads the count. So
+//! the sleeper sees the change, or the notifier sees the sleeper and changes the epoch. The sleeper
+//! has read the epoch before the condition, so that its futex no longer has the value it expects.
+
+use locksley_sys::primitive::{AtomicU32, Ordering, const_unless_loom, fence};
+
+use super::Patience;
+use super::futex;
+
+/// A place to wait at.
+#[derive(Debug)]
+pub(crate) struct Event {
+    epoch: AtomicU32,
+    sleepers: AtomicU32,
+}
+
+/// What a thread found when it looked whether it may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Poll {
+    /// The wait is over.
+    Done,
+    /// It has done other work meanwhile.
+    Worked,
+    /// Nothing to do yet.
+    Idle,
+}
+
+impl Event {
+    const_unless_loom! {
+        pub(crate) fn new() -> Self {
+            Self { epoch: AtomicU32::new(0), sleepers: AtomicU32::new(0) }
+        }
+    }
+
+    /// Waits until `is_done`.
+    pub(crate) fn wait(&self, mut is_done: impl FnMut() -> bool) {
+        let mut poll = || if is_done() { Poll::Done } else { Poll::Idle };
+        loop {
+            let mut patience = Patience::new();
+            loop {
+                if poll() == Poll::Done {
+                    return;
+                }
+                if !patience.pause() {
+                    break;
+                }
+            }
+            self.sleep_unless(|| poll() == Poll::Done);
+        }
+    }
+
+    /// Waits until `poll` is done. It may work meanwhile. The thread sleeps while `is_ready` is
+    /// false, which is to be true if `poll` would not find itself idle.
+    pub(crate) fn wait_and_work(
+        &self,
+        mut poll: impl FnMut() -> Poll,
+        is_ready: impl Fn() -> bool,
+    ) {
+        let mut patience = Patience::new();
+        loop {
+            match poll() {
+                Poll::Done => return,
+                Poll::Worked => patience = Patience::new(),
+                Poll::Idle if patience.pause() => (),
+                Poll::Idle => {
+                    self.sleep_unless(&is_ready);
+                    patience = Patience::new();
+                }
+            }
+        }
+    }
+
+    /// Sleeps until a notification, unless `is_ready`.
+    fn sleep_unless(&self, mut is_ready: impl FnMut() -> bool) {
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        // Acquire: pairs with the release in `notify`. After a changed epoch, what its notifier
+        // changed before is seen.
+        let epoch = self.epoch.load(Ordering::Acquire);
+        // Pairs with the fence in `notify`.
+        fence(Ordering::SeqCst);
+        if !is_ready() {
+            futex::wait(&self.epoch, epoch);
+        }
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Wakes all sleepers. The caller has changed what they wait for.
+    pub(crate) fn notify_all(&self) {
+        self.notify(i32::MAX.cast_unsigned());
+    }
+
+    /// Wakes one sleeper. Only where any sleeper can do what there is to do. True if there was one.
+    pub(crate) fn notify_one(&self) -> bool {
+        self.notify(1)
+    }
+
+    fn notify(&self, count: u32) -> bool {
+        // Pairs with the fence in `sleep_unless`.
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        // Release: pairs with the acquire in `sleep_unless`.
+        self.epoch.fetch_add(1, Ordering::Release);
+        futex::wake(&self.epoch, count);
+        true
+    }
+}

@@ -1,0 +1,130 @@
+//! What this process is granted of the machine: processors, quota, and what other programs leave.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use locksley_sys::os::{Processors, runnable_threads};
+
+/// The time between two readings of affinity and quota.
+const BETWEEN_READINGS: Duration = Duration::from_millis(100);
+/// The time between two samples of the other programs' threads.
+const BETWEEN_SAMPLES: Duration = Duration::from_millis(2);
+/// Numbers of threads are in units of 1/`ONE`.
+const ONE: u32 = 1 << 8;
+/// The weight of a sample is one part in this many.
+const WEIGHT: u32 = 4;
+/// Other programs want a processor if their threads are more than this. Some thread runs now and
+/// then on any machine.
+const QUIET: u32 = ONE / 2;
+
+// All accesses are relaxed: these are estimates, and no data depends on them.
+static READ_AT: AtomicU64 = AtomicU64::new(0);
+static ALLOWED: AtomicU32 = AtomicU32::new(0);
+static SAMPLED_AT: AtomicU64 = AtomicU64::new(0);
+/// The runnable threads of other programs, smoothed.
+static OTHERS: AtomicU32 = AtomicU32::new(0);
+/// The threads of this library that do not sleep, the program's first thread included.
+static AWAKE: AtomicU32 = AtomicU32::new(1);
+
+/// Nanoseconds since the first call; never 0.
+fn now() -> u64 {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    FIRST.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
+}
+
+fn is_due(at: &AtomicU64, now: u64, interval: Duration) -> bool {
+    let last = at.load(Ordering::Relaxed);
+    let is_past = last == 0 || now.saturating_sub(last) >= interval.as_nanos() as u64;
+    is_past && at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+}
+
+/// The number of threads that use all processors that affinity and quota allow.
+pub(crate) fn allowed() -> u32 {
+    // A reading opens files: one thread does it at a time.
+    static READING: Mutex<()> = Mutex::new(());
+    let known = ALLOWED.load(Ordering::Relaxed);
+    if known == 0 || is_due(&READ_AT, now(), BETWEEN_READINGS) {
+        let reading = READING.try_lock();
+        if known == 0 || reading.is_ok() {
+            let count = u32::try_from(Processors::allowed().count()).unwrap_or(1).max(1);
+            ALLOWED.store(count, Ordering::Relaxed);
+            return count;
+        }
+    }
+    known
+}
+
+/// Samples the other programs' threads if that is due.
+pub(crate) fn sample() {
+    let is_first = SAMPLED_AT.load(Ordering::Relaxed) == 0;
+    if !is_due(&SAMPLED_AT, now(), BETWEEN_SAMPLES) {
+        return;
+    }
+    let Some(all) = runnable_threads() else { return };
+    let others = u32::try_from(all).unwrap_or(u32::MAX).saturating_sub(awake()).min(1 << 16) * ONE;
+    let before = OTHERS.load(Ordering::Relaxed);
+    let after = if is_first { others } else { before - before / WEIGHT + others / WEIGHT };
+    OTHERS.store(after, Ordering::Relaxed);
+}
+
+/// True if other programs want processors.
+pub(super) fn is_contended() -> bool {
+    OTHERS.load(Ordering::Relaxed) > QUIET
+}
+
+/// True if more threads of this library are awake than there are processors.
+pub(super) fn is_oversubscribed() -> bool {
+    awake() > ALLOWED.load(Ordering::Relaxed).max(1)
+}
+
+/// A thread that the library has not met may sleep at a lock, so that the count may be too small.
+fn awake() -> u32 {
+    u32::try_from(AWAKE.load(Ordering::Relaxed).cast_signed()).unwrap_or(0)
+}
+
+/// The size of a team that asks for at most `asked` threads, while `busy` other threads of this
+/// process are in teams.
+///
+/// Beside other programs a team keeps the processors that they leave, and at least half of all: so
+/// two programs that both do this have a half each.
+pub(crate) fn grant(asked: u32, busy: u32) -> u32 {
+    let others = (OTHERS.load(Ordering::Relaxed) + ONE / 2) / ONE;
+    size(asked, allowed(), others, busy)
+}
+
+fn size(asked: u32, allowed: u32, others: u32, busy: u32) -> u32 {
+    let share = allowed.saturating_sub(others).max(allowed.div_ceil(2));
+    share.saturating_sub(busy).min(asked).max(1)
+}
+
+/// Records that the calling thread is about to sleep.
+pub(crate) fn note_asleep() {
+    AWAKE.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Records that the calling thread is awake, or has begun.
+pub(crate) fn note_awake() {
+    AWAKE.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Records that the calling thread is the only one: in a forked child.
+pub(crate) fn forget_threads() {
+    AWAKE.store(1, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn a_team_gets_what_others_leave_and_at_least_half() {
+        assert_eq!(size(16, 2, 0, 0), 2);
+        assert_eq!(size(16, 2, 2, 0), 1);
+        assert_eq!(size(16, 8, 1, 0), 7);
+        assert_eq!(size(16, 8, 100, 0), 4);
+        assert_eq!(size(3, 8, 0, 0), 3, "never more than was asked for");
+        assert_eq!(size(16, 8, 0, 7), 1, "other teams have the processors");
+        assert_eq!(size(4, 1, 9, 9), 1);
+    }
+}

@@ -1,0 +1,17 @@
+//! How threads wait: they spin for a moment while no other thread wants the processor, then give
+//! the processor away, then sleep.
+
+mod event;
+mod futex;
+mod lock;
+#[cfg(not(loom))]
+mod machine;
+#[cfg(all(test, loom))]
+mod models;
+mod patience;
+
+pub(crate) use event::{Event, Poll};
+pub(crate) use lock::Lock;
+#[cfg(not(loom))]
+pub(crate) use machine::{allowed, forget_threads, grant, note_asleep, note_awake, sample};
+pub(crate) use patience::Patience;

@@ -1,0 +1,172 @@
+//! Programs that the C compiler makes with `-fopenmp` do the same with this library preloaded.
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use locksley_sys::skip_test;
+
+/// The library lies beside this test, or in the folder above.
+fn library() -> PathBuf {
+    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let name = "liblocksley_gomp.so";
+    let places = [folder.join(name), folder.parent().unwrap().join(name)];
+    places.into_iter().find(|it| it.is_file()).expect("cargo has built the library")
+}
+
+/// A program of `tests/programs`, in a folder of its own.
+struct Program(tempfile::TempDir);
+
+impl Program {
+    /// Compiles a program, which is linked with libgomp. `None` where no compiler knows OpenMP.
+    #[track_caller]
+    fn new(name: &str) -> Option<Self> {
+        Self::compile(name).filter(|it| it.link(&["-fopenmp"]))
+    }
+
+    /// The same, but the program is linked with this library instead.
+    #[track_caller]
+    fn with_library(name: &str) -> Option<Self> {
+        let library = library();
+        let folder = library.parent().unwrap().to_str().unwrap();
+        let path = format!("-Wl,-rpath,{folder}");
+        Self::compile(name).filter(|it| it.link(&[library.to_str().unwrap(), &path]))
+    }
+
+    #[track_caller]
+    fn compile(name: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-fopenmp", "-c", "-o"]).arg(folder.path().join("object.o"));
+        succeeds(compiler.arg(source)).then_some(Self(folder))
+    }
+
+    #[track_caller]
+    fn link(&self, options: &[&str]) -> bool {
+        let mut compiler = Command::new("cc");
+        compiler.arg("-o").arg(self.0.path().join("program")).arg(self.0.path().join("object.o"));
+        succeeds(compiler.args(options))
+    }
+
+    fn command(&self) -> Command {
+        Command::new(self.0.path().join("program"))
+    }
+}
+
+/// Says why the test is skipped if the compiler is missing or fails.
+#[track_caller]
+fn succeeds(compiler: &mut Command) -> bool {
+    match compiler.output() {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            skip_test(errors.lines().next().unwrap_or("the compiler fails"));
+        }
+        Err(error) => skip_test(format!("cc: {error}")),
+    }
+    false
+}
+
+/// Runs a command in an environment without OMP_* variables but these.
+fn run(command: &mut Command, variables: &[(&str, &str)]) -> Output {
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("OMP_")) {
+        command.env_remove(name);
+    }
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+#[track_caller]
+fn assert_same(name: &str, variables: &[(&str, &str)]) {
+    let Some(program) = Program::new(name) else { return };
+    let expected = run(&mut program.command(), variables);
+    let preload = library();
+    let mut all = variables.to_vec();
+    all.push(("LD_PRELOAD", preload.to_str().unwrap()));
+    let same = |command: &mut Command, more: &[(&str, &str)]| {
+        let output = run(command, &[&all, more].concat());
+        assert_eq!(
+            (output.status, String::from_utf8_lossy(&output.stdout)),
+            (expected.status, String::from_utf8_lossy(&expected.stdout)),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    same(&mut program.command(), &[]);
+    same(&mut program.command(), &[("OMP_WAIT_POLICY", "passive")]);
+    let mut on_one = Command::new("taskset");
+    on_one.args(["-c", "0"]).arg(program.0.path().join("program"));
+    if Command::new("taskset").arg("-c").args(["0", "true"]).status().is_ok_and(|it| it.success()) {
+        same(&mut on_one, &[]);
+    }
+}
+
+#[test]
+fn regions() {
+    assert_same("regions.c", &[("OMP_NUM_THREADS", "16")]);
+}
+
+#[test]
+fn loops() {
+    assert_same("loops.c", &[]);
+}
+
+#[test]
+fn tasks() {
+    assert_same("tasks.c", &[]);
+}
+
+/// The member of a team of one sleeps until another thread fulfills an event.
+#[test]
+fn an_event_is_fulfilled_by_another_thread() {
+    assert_same("events.c", &[("OMP_NUM_THREADS", "1")]);
+}
+
+#[test]
+fn synchronization() {
+    assert_same("synchronization.c", &[]);
+}
+
+#[test]
+fn cancellation() {
+    assert_same("synchronization.c", &[("OMP_CANCELLATION", "true")]);
+}
+
+/// libgomp hangs in such a child, so there is nothing to compare with.
+#[test]
+fn children_of_a_fork_may_begin_regions() {
+    let Some(program) = Program::new("fork.c") else { return };
+    let output = run(&mut program.command(), &[("LD_PRELOAD", library().to_str().unwrap())]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "fork: 0 wrong\n");
+}
+
+#[test]
+fn the_library_stands_in_for_libgomp_and_tells_wrong_settings() {
+    let Some(program) = Program::with_library("wait.c") else { return };
+    let variables = [
+        ("OMP_NUM_THREADS", "none"),
+        ("OMP_SCHEDULE", "static,x"),
+        ("OMP_DISPLAY_ENV", "true"),
+        ("OMP_THREAD_LIMIT", "7"),
+    ];
+    let output = run(&mut program.command(), &variables);
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    for words in [
+        "libgomp: Invalid value for environment variable OMP_NUM_THREADS\n",
+        "libgomp: Invalid value for chunk size in environment variable OMP_SCHEDULE\n",
+        "  OMP_THREAD_LIMIT = '7'\n",
+        "OPENMP DISPLAY ENVIRONMENT END",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn threads_between_regions_use_no_processor_time() {
+    let Some(program) = Program::new("wait.c") else { return };
+    let output = run(&mut program.command(), &[("LD_PRELOAD", library().to_str().unwrap())]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let milliseconds: u64 = said.trim().parse().expect("the program says a number");
+    assert!(milliseconds < 100, "in half a second: {milliseconds} ms");
+}
