@@ -38,6 +38,7 @@ Run:
   rounds        small parallel rounds for some seconds: the unit of co-runs
   cycler        take processors away from other programs, a random number at a time
   sleeper       sleep and wake, and say how late: an interactive process
+  openmp        a program of another compiler, on libgomp's interface (locksley-openmp)
   soak          all features for a long time, beside an adversary, with each result checked
 
 Measure:
@@ -118,6 +119,8 @@ pub enum Command {
     /// Measure what it is worth to keep work where its data is: tasks placed best, worst, by chance
     /// and not at all
     Locality(experiment::Run<Locality>),
+    /// Run an OpenMP program that gcc has compiled, with locksley-openmp's library preloaded
+    Openmp(Openmp),
     /// Measure whether a pool that chooses its number of workers does as well as with the best
     /// number
     Turnkey(experiment::Run<Turnkey>),
@@ -253,6 +256,19 @@ pub struct Sleeper {
     /// What the deadlines follow from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+}
+
+/// `locksley openmp`
+#[derive(Debug, Args)]
+pub struct Openmp {
+    /// The program and its arguments
+    #[arg(
+        value_name = "PROGRAM",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
 }
 
 /// `locksley soak`

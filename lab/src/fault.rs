@@ -10,6 +10,8 @@ pub enum Fault {
     Input(String),
     /// The work was started and failed, or its answer is wrong. Exit code 1.
     Run(String),
+    /// Another program cannot be executed. Exit code 127, as a shell's.
+    Program(String),
 }
 
 /// The usual result of whatever the command line reaches.
@@ -31,6 +33,7 @@ impl Fault {
         match self {
             Fault::Input(_) => ExitCode::from(2),
             Fault::Run(_) => ExitCode::from(1),
+            Fault::Program(_) => ExitCode::from(127),
         }
     }
 }
@@ -38,7 +41,9 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Input(message) | Fault::Run(message) => f.write_str(message),
+            Fault::Input(message) | Fault::Run(message) | Fault::Program(message) => {
+                f.write_str(message)
+            }
         }
     }
 }

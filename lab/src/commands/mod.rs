@@ -4,6 +4,7 @@ mod apps;
 mod cycler;
 mod machine;
 mod once;
+mod openmp;
 mod repeat;
 mod report;
 mod rounds;
@@ -32,6 +33,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Soak(arguments) => soak::execute(&arguments),
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Intervals(run) => run.execute(),
+        Command::Openmp(arguments) => openmp::execute(&arguments),
         Command::Once(arguments) => once::execute(arguments),
         Command::Scatter(run) => run.execute(),
         Command::Locality(run) => run.execute(),

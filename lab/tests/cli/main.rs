@@ -8,6 +8,8 @@ mod locality;
 mod meter;
 mod model;
 mod networks;
+#[cfg(target_os = "linux")]
+mod openmp;
 mod rayon;
 mod records;
 #[cfg(target_os = "linux")]

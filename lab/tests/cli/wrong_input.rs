@@ -25,6 +25,7 @@ fn commands_and_flags() {
     refused(&[]);
     refused(&["dance"]);
     refused(&["run"]);
+    refused(&["openmp"]);
     refused(&["machine", "--loud"]);
     refused(&["apps", "mm"]);
     assert!(refused(&["run", "mm", "--worker", "2"]).contains("--workers"));
