@@ -4,6 +4,8 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+#[cfg(target_arch = "x86_64")]
+use locksley_sys::counter;
 use locksley_sys::os::ThreadDelay;
 
 /// A clock. Its ticks are compared only with each other.
@@ -23,7 +25,7 @@ impl Clock {
     /// The cheapest clock that is reliable here.
     pub(crate) fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if counter::is_fit() {
+        if counter::is_reliable() {
             return Self::Counter;
         }
         Self::Monotonic
@@ -63,74 +65,6 @@ impl Clock {
             Self::Counter => counter::rate(),
             _ => 1.0,
         }
-    }
-}
-
-/// The time-stamp counter (Intel, "Software Developer's Manual", volume 3, "Time-Stamp Counter";
-/// AMD, "Architecture Programmer's Manual", volume 3, CPUID Fn8000_0007).
-#[cfg(target_arch = "x86_64")]
-mod counter {
-    use std::arch::x86_64::{__cpuid, _rdtsc, CpuidResult};
-    use std::sync::OnceLock;
-    use std::time::{Duration, Instant};
-
-    use crate::proc;
-
-    /// The time after which the rate is exact to a thousandth: reading both clocks takes some ten
-    /// nanoseconds.
-    const LONG_ENOUGH: Duration = Duration::from_millis(1);
-
-    /// True if the counter is invariant (one rate, at every frequency and while idle), and agrees
-    /// with those of other processors.
-    pub(super) fn is_fit() -> bool {
-        const HIGHEST: u32 = 0x8000_0000;
-        const POWER_MANAGEMENT: u32 = 0x8000_0007;
-        const INVARIANT: u32 = 1 << 8;
-        static IS_FIT: OnceLock<bool> = OnceLock::new();
-        *IS_FIT.get_or_init(|| {
-            proc::trusts_counter()
-                && cpuid(HIGHEST).eax >= POWER_MANAGEMENT
-                && cpuid(POWER_MANAGEMENT).edx & INVARIANT != 0
-        })
-    }
-
-    #[allow(unused_unsafe, reason = "older compilers require it")]
-    fn cpuid(leaf: u32) -> CpuidResult {
-        // SAFETY: every processor of this architecture has the instruction, and this leaf, or a
-        // lower one in its place.
-        unsafe { __cpuid(leaf) }
-    }
-
-    #[inline(always)]
-    pub(super) fn read() -> i64 {
-        // SAFETY: every processor of this architecture has the counter. No memory is involved.
-        unsafe { _rdtsc() as i64 }
-    }
-
-    /// Ticks per nanosecond, by the monotonic clock. The error shrinks with the time since the
-    /// first call.
-    pub(super) fn rate() -> f64 {
-        static FIRST: OnceLock<(Instant, i64)> = OnceLock::new();
-        let &(then, ticks_then) = FIRST.get_or_init(both);
-        while then.elapsed() < LONG_ENOUGH {
-            std::hint::spin_loop();
-        }
-        let (now, ticks) = both();
-        (ticks - ticks_then) as f64 / (now - then).as_nanos() as f64
-    }
-
-    /// One moment on both clocks: the shortest of a few readings.
-    fn both() -> (Instant, i64) {
-        const READINGS: usize = 5;
-        let reading = || {
-            let (before, now, after) = (read(), Instant::now(), read());
-            let took = after - before;
-            (took, now, before + took / 2)
-        };
-        let mut readings = [(); READINGS].map(|()| reading());
-        readings.sort_unstable_by_key(|&(took, ..)| took.unsigned_abs());
-        let (_, now, ticks) = readings[0];
-        (now, ticks)
     }
 }
 

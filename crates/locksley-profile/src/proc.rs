@@ -52,19 +52,6 @@ fn throttled_time(stat: &str) -> Option<Duration> {
     micros.trim().parse().ok().map(Duration::from_micros)
 }
 
-/// True if the kernel trusts the time-stamp counter. It does not list the counter if those of
-/// different processors disagree.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn trusts_counter() -> bool {
-    const FILE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
-    names_counter(&fs::read_to_string(FILE).unwrap_or_default())
-}
-
-#[cfg(target_arch = "x86_64")]
-fn names_counter(sources: &str) -> bool {
-    sources.split_ascii_whitespace().any(|source| source == "tsc")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,15 +73,6 @@ mod tests {
         assert_eq!(throttled_time(stat), Some(Duration::from_micros(2500)));
         for without in ["usage_usec 9\n", "throttled_usec many\n", ""] {
             assert_eq!(throttled_time(without), None);
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[test]
-    fn the_counter_is_trusted_where_the_kernel_names_it() {
-        assert!(names_counter("tsc hpet acpi_pm \n") && names_counter("kvm-clock tsc\n"));
-        for other in ["", "\n", "kvm-clock acpi_pm", "hyperv_clocksource_tsc_page", "tsc-early"] {
-            assert!(!names_counter(other), "{other}");
         }
     }
 }

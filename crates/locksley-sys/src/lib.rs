@@ -6,6 +6,7 @@
 //! | [`os`] | the operating system's assists, each with a portable fallback |
 //! | [`places`] | the machine's topology, and its division into places |
 //! | [`countdown`] | the counter behind joins |
+//! | `counter` | on x86-64, the time-stamp counter |
 //! | [`unwind`] | panics as values |
 //!
 //! `locksley` re-exports what is public of [`os`] and [`places`].
@@ -20,6 +21,8 @@
 #![allow(clippy::new_without_default, reason = "nothing here is a default for others")]
 
 pub mod countdown;
+#[cfg(target_arch = "x86_64")]
+pub mod counter;
 pub mod os;
 pub mod places;
 pub mod primitive;

@@ -12,6 +12,7 @@ mod processors;
 #[allow(missing_docs, reason = "documented in `linux`")]
 mod simulated;
 mod standing;
+mod switch;
 
 #[cfg(all(target_os = "linux", not(any(locksley_portable, shuttle))))]
 mod linux;
@@ -35,10 +36,11 @@ pub use simulated::{
     Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works, light_barrier,
 };
 pub use standing::Standing;
+pub use switch::{LoggedSwitch, Switch};
 #[cfg(not(any(loom, shuttle)))]
 pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};
 pub use system::{
-    LoweredPriority, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
+    LoweredPriority, QuotaWatch, SwitchLog, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
     bind_this_thread, can_move_threads, generation, lowered_priority_works, move_this_thread,
     move_to_process_affinity, online_processors, preempt_all, process_time, runnable_threads,
     shorten_turns, stack_end, unbind_this_thread, watch_for_forks,

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use super::{Assists, LimitFault, Quota, Standing};
+use super::{Assists, LimitFault, LoggedSwitch, Quota, Standing};
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 /// A word that one thread may block on.
@@ -56,6 +56,24 @@ pub type ThreadAffinity = Unknown;
 pub type ThreadClock = Unknown;
 pub type ThreadDelay = Unknown;
 pub type ThreadWatch = Unknown;
+
+/// Never made here.
+#[derive(Debug)]
+pub enum SwitchLog {}
+
+impl SwitchLog {
+    pub fn of_this_thread() -> Result<Self, String> {
+        Err("not known on this system".to_owned())
+    }
+
+    pub fn new_switches(&mut self) -> impl Iterator<Item = LoggedSwitch> + '_ {
+        std::iter::empty()
+    }
+
+    pub fn has_new(&self) -> bool {
+        match *self {}
+    }
+}
 
 impl Unknown {
     pub fn new() -> Self {

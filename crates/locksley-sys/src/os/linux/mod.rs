@@ -12,11 +12,13 @@ mod futex;
 mod groups;
 #[cfg(not(loom))]
 mod mask;
+mod perf_ring;
 mod preempt;
 mod rseq;
 mod runnable;
 mod scheduling;
 mod stack;
+mod switch_log;
 mod switches;
 mod watch;
 
@@ -39,6 +41,7 @@ pub use preempt::preempt_all;
 pub use runnable::runnable_threads;
 pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_turns};
 pub use stack::stack_end;
+pub use switch_log::SwitchLog;
 pub use watch::ThreadWatch;
 
 /// Tries the assist of that name.

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 use super::door::{Door, Visit};
 use super::fork::generation;
 use super::rseq::ProcessorNumber;
-use super::switches::{Switch, SwitchRing};
+use super::switches::SwitchRing;
 use super::{affinity, main_thread, rseq, switches, this_thread};
-use crate::os::{Assists, Standing};
+use crate::os::{Assists, Standing, Switch};
 
 /// A thread as others may see it, until it [`retires`](Self::retire).
 #[derive(Debug)]
