@@ -90,6 +90,7 @@ mod scheduler;
 mod sleep;
 pub mod stats;
 pub mod task;
+mod trace;
 
 use locksley_sys::{countdown, primitive, unwind};
 

@@ -19,7 +19,8 @@
 //!
 //! | item | use |
 //! |---|---|
-//! | [`Observer`], [`Stamp`] | profilers and timelines |
+//! | [`Observer`], [`Stamp`] | profilers |
+//! | [`Tracer`], [`Event`] | recorders of what happens on slow paths |
 //! | [`LatestStamp`], [`stamp`], [`follow`] | objects that carry causes: channels, graphs |
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
 //! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
@@ -34,6 +35,7 @@ pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
 pub use crate::scheduler::job::{GroupHeader, Job, Kind};
 pub use crate::scheduler::observed::{follow, stamp};
+pub use crate::trace::{Event, SleepRole, Tracer, trace_pools};
 
 /// The most slots of a pool, for workers and their replacements. Slot numbers are less.
 pub const MAX_SLOTS: usize = crate::sleep::MAX_WORKERS;

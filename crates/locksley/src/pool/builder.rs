@@ -23,6 +23,7 @@ use crate::scheduler::config::{Affinity, Configuration, Hooks, Rules, Threads};
 use crate::scheduler::place_map::is_divided;
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
+use crate::trace::{Tracer, default_tracer};
 
 /// Configures a [`Pool`]. Created by [`Pool::builder`].
 ///
@@ -66,6 +67,7 @@ impl Default for PoolBuilder {
                 places: None,
                 allowance: None,
                 observer: None,
+                tracer: None,
                 deque: DequeChoice::default(),
             },
             assists: None,
@@ -345,6 +347,13 @@ impl PoolBuilder {
         self
     }
 
+    /// Sets a tracer, which records steals, searches, parks and wake-ups: see
+    /// [`extend`](crate::extend). A fork costs what it costs without one.
+    pub fn tracer(mut self, tracer: impl Tracer) -> Self {
+        self.configuration.tracer = Some(Arc::new(tracer));
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -490,6 +499,7 @@ impl PoolBuilder {
         threads: Option<Threads>,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
+        self.configuration.tracer = self.configuration.tracer.or_else(default_tracer);
         self.configuration.assists = self.assists.map_or_else(default_assists, Ok)?;
         if size.is_none() {
             self.configuration.allowance.get_or_insert_with(|| Arc::new(allowance::system));

@@ -14,6 +14,7 @@ use crate::observe::Observer;
 use crate::os::{self, Assists};
 use crate::places::Places;
 use crate::primitive::thread::{self, JoinHandle};
+use crate::trace::Tracer;
 use crate::unwind::Payload;
 
 /// Called with the payload of a detached task that panicked.
@@ -95,6 +96,7 @@ pub(crate) struct Configuration {
     /// chosen.
     pub(crate) allowance: Option<OpenSource>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) tracer: Option<Arc<dyn Tracer>>,
     pub(crate) deque: DequeChoice,
 }
 

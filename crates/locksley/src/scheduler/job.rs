@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 use crate::deque::Inbox;
 use crate::scheduler::Worker;
 use crate::scheduler::latch::{CountLatch, Flag};
+use crate::trace::Event;
 use crate::unwind::{self, Payload};
 
 /// The header: the first field of every job, which tells how to run the job. In a `ForkJob` it is
@@ -215,11 +216,14 @@ where
             unsafe { *this.body.get() = Body { result } };
             // Before the latch is set: after that, another job may get this address.
             worker.slot().set_running(std::ptr::null_mut());
+            if from != worker.slot_index() {
+                worker.shared().trace(|| Event::Signals(from));
+            }
             this.latch().set();
         }
         // The frame may be gone. The pool is alive: this is one of its workers.
         if from != worker.slot_index() {
-            worker.shared().unpark(from);
+            worker.shared().slot(from).parker.unpark(|| ());
         }
     }
 }

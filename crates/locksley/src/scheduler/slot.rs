@@ -210,6 +210,11 @@ impl Slot {
         Some(self.next.load(Ordering::Relaxed)).filter(|&next| next as u32 == oldest as u32)
     }
 
+    /// The number of tasks in the deque a moment ago; 0 if it does not tell its bounds.
+    pub(crate) fn deque_len(&self) -> usize {
+        self.deque.bounds().map_or(0, |(oldest, end)| end.saturating_sub(oldest).max(0) as usize)
+    }
+
     /// True if the deque was empty a moment ago, as far as it tells its bounds.
     pub(crate) fn has_empty_deque(&self) -> bool {
         self.deque.bounds().is_some_and(|(oldest, end)| oldest == end)

@@ -14,6 +14,7 @@ use super::counters::MAX_WORKERS;
 use super::notify::ANY_WORKER;
 use super::{Limit, Sleep};
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::trace::Event;
 
 /// The bounds of one pool. Accesses are relaxed: see [`Sleep::resize`].
 #[derive(Debug)]
@@ -150,6 +151,7 @@ impl Sleep {
         // snapshot sees the new numbers. A sleeper that decided by an older one is seen by the
         // caller, which wakes it (see the README).
         self.counters.synchronize();
+        self.trace(|| Event::Allows(self.limits.workers - self.limits.spare_workers()));
         limit_before
     }
 

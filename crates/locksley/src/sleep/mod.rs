@@ -23,6 +23,8 @@ mod tests;
 mod wake_affinity;
 mod wake_token;
 
+use std::sync::Arc;
+
 use counters::Counters;
 pub(crate) use counters::{MAX_WORKERS, Snapshot};
 pub(crate) use limit::Limit;
@@ -34,6 +36,8 @@ use wake_affinity::WakeAffinity;
 pub(crate) use wake_token::WakeToken;
 
 use crate::primitive::{CachePadded, Ordering, fence};
+pub(crate) use crate::trace::SleepRole;
+use crate::trace::{Event, Tracer};
 
 /// The sleep protocol of one pool.
 #[derive(Debug)]
@@ -49,27 +53,7 @@ pub(crate) struct Sleep {
     /// The number of processors that workers with a wake-up affinity may run on.
     processors: usize,
     limits: Limits,
-}
-
-/// The role of a sleeping worker: which tasks it leaves to others, and whether it parks with a
-/// timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SleepRole {
-    /// Leaves nothing: it looks at all queues before it parks.
-    Ordinary,
-    /// Over the limit: leaves pushed tasks to the sentinel.
-    Spare,
-    /// Over the limit, and the sentinel: leaves pushed tasks to itself, until its timeout.
-    Sentinel,
-    /// Within the limit: leaves nothing, but parks with a timeout. It is the sentinel if the limit
-    /// is reached again.
-    ReserveSentinel,
-}
-
-impl SleepRole {
-    pub(crate) fn is_sentinel(self) -> bool {
-        matches!(self, Self::Sentinel | Self::ReserveSentinel)
-    }
+    pub(crate) tracer: Option<Arc<dyn Tracer>>,
 }
 
 /// How a sleep ended.
@@ -120,6 +104,15 @@ impl Sleep {
             wake_affinities: Box::default(),
             processors: 0,
             limits: Limits::new(workers, borrowed_threads, limit, allowed),
+            tracer: None,
+        }
+    }
+
+    /// Records an event, if the pool is traced. For slow paths: otherwise it costs a load and a
+    /// branch.
+    pub(crate) fn trace(&self, event: impl FnOnce() -> Event) {
+        if let Some(tracer) = &self.tracer {
+            tracer.record(event());
         }
     }
 
@@ -189,14 +182,15 @@ impl Sleep {
             takeover.begin_sleep(role.is_sentinel());
         }
         let outcome = if role.is_sentinel() {
-            self.with_wake_affinity(worker, || parker.park_timeout(self.limits.timed_park()));
+            let timeout = self.limits.timed_park();
+            self.with_wake_affinity(worker, role, || parker.park_timeout(timeout));
             if parker.is_notified() {
                 SleepOutcome::SentinelWoken
             } else {
                 SleepOutcome::SentinelTimedOut
             }
         } else {
-            self.with_wake_affinity(worker, || parker.park());
+            self.with_wake_affinity(worker, role, || parker.park());
             SleepOutcome::Woken
         };
         self.end_park(worker, role.is_sentinel());
@@ -220,12 +214,14 @@ impl Sleep {
         }
     }
 
-    fn with_wake_affinity(&self, worker: usize, park: impl FnOnce()) {
+    fn with_wake_affinity(&self, worker: usize, role: SleepRole, park: impl FnOnce()) {
+        self.trace(|| Event::Parks(role));
         // A borrowed thread has none: it may do something else before it comes here again.
         let wake_affinity = self.wake_affinities.get(worker);
         let wake_affinity = wake_affinity.filter(|_| worker >= self.limits.borrowed_threads);
         wake_affinity.inspect(|wake_affinity| wake_affinity.begin_sleep(self.processors));
         park();
+        self.trace(|| Event::Unparks);
         wake_affinity.inspect(|wake_affinity| wake_affinity.end_sleep());
     }
 }

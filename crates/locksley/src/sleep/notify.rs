@@ -13,6 +13,7 @@ use super::{Sleep, Snapshot, WakeToken};
 use crate::deque::ChaseLevOwner;
 use crate::os;
 use crate::primitive::{Ordering, fence};
+use crate::trace::Event;
 
 pub(super) const ANY_WORKER: Range<usize> = 0..usize::MAX;
 
@@ -167,7 +168,7 @@ impl Sleep {
         if wake_token.is_some() && is_one_coming {
             return false;
         }
-        sleeper.is_some_and(|worker| self.parkers[worker].unpark())
+        sleeper.is_some_and(|worker| self.unpark(worker))
     }
 
     /// Wakes `worker` if it sleeps. The caller has published the reason before: an event, or a task
@@ -177,7 +178,7 @@ impl Sleep {
         // the sleeper in the set.
         fence(Ordering::SeqCst);
         if self.sleepers.contains(worker) {
-            self.parkers[worker].unpark();
+            self.unpark(worker);
         } else {
             self.recall(worker);
         }
@@ -188,7 +189,7 @@ impl Sleep {
         // As in `wake`.
         fence(Ordering::SeqCst);
         for worker in self.sleepers.iter() {
-            self.parkers[worker].unpark();
+            self.unpark(worker);
         }
     }
 
@@ -223,12 +224,12 @@ impl Sleep {
         let sleeper = sleeper.or_else(|| self.first_unnotified(|_| true));
         if let Some(worker) = sleeper {
             prepare(worker);
-            if self.parkers[worker].unpark() {
+            if self.unpark(worker) {
                 return;
             }
         }
         for worker in self.sleepers.iter() {
-            if self.parkers[worker].unpark() {
+            if self.unpark(worker) {
                 return;
             }
         }
@@ -236,7 +237,12 @@ impl Sleep {
 
     /// Wakes the first sleeper that `is_wanted` and is not notified. Returns true if there was one.
     pub(crate) fn wake_first(&self, is_wanted: impl Fn(usize) -> bool) -> bool {
-        self.first_unnotified(is_wanted).is_some_and(|worker| self.parkers[worker].unpark())
+        self.first_unnotified(is_wanted).is_some_and(|worker| self.unpark(worker))
+    }
+
+    fn unpark(&self, worker: usize) -> bool {
+        self.trace(|| Event::Wakes(worker));
+        self.parkers[worker].unpark()
     }
 
     fn first_unnotified(&self, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {

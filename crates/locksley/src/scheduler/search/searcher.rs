@@ -15,6 +15,7 @@ use crate::scheduler::Worker;
 use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::job::Job;
 use crate::scheduler::latch::Flag;
+use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
 
 /// A job that a worker has taken, and is to run.
@@ -137,6 +138,7 @@ impl Searcher {
         let _ = shared.poll_allowance(PollBudget::BeforeSearch);
         shared.sleep.begin_search();
         worker.slot().begin_search();
+        worker.shared().trace(|| Event::SearchBegins);
         (self.failures, self.victim) = (0, None);
         (self.sleeps_on, self.has_polled) = (false, false);
         self.far.begin_search();
@@ -153,6 +155,7 @@ impl Searcher {
         let context = self.context(worker);
         self.thief.search_ends(&context, end);
         worker.slot().set_activity(Activity::Works);
+        worker.shared().trace(|| Event::SearchEnds);
         self.leave_searching(worker);
     }
 

@@ -5,6 +5,7 @@ use super::searcher::Searcher;
 use crate::os::{self, LoweredPriority};
 use crate::scheduler::Worker;
 use crate::scheduler::allowance::PollBudget;
+use crate::trace::Event;
 
 impl Searcher {
     /// Yields at the lowest priority. Beside busy programs this may take long, so the worker does
@@ -26,6 +27,7 @@ impl Searcher {
     pub(super) fn hand_over(&mut self, worker: &Worker, peer: usize) {
         if bring_here(worker, peer) {
             worker.counters().hand_overs.increment();
+            worker.shared().trace(|| Event::HandsOver(peer));
             self.yield_to_others(worker);
         }
     }

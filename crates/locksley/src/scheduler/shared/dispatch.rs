@@ -5,6 +5,7 @@ use std::ptr::{self, NonNull};
 use super::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::Job;
+use crate::trace::Event;
 
 impl Shared {
     /// The caller, if it is a worker of this pool.
@@ -63,6 +64,6 @@ impl Shared {
     /// Unparks the thread of a slot: an event that it may wait for has happened. The caller has
     /// published the event before.
     pub(crate) fn unpark(&self, slot: usize) {
-        self.slots[slot].parker.unpark();
+        self.slots[slot].parker.unpark(|| self.trace(|| Event::Signals(slot)));
     }
 }

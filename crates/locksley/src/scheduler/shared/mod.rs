@@ -33,6 +33,7 @@ use crate::scheduler::allowance::Allowance;
 use crate::scheduler::job::Job;
 use crate::scheduler::latch::Flag;
 use crate::sleep::Sleep;
+use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
 use size::{allowed_limit, policy_limit};
 
@@ -104,7 +105,8 @@ impl Shared {
             None => policy_limit(&*idle_policy, processors.count(), borrowed_threads),
         };
         let allowed = allowance.as_ref().map_or(usize::MAX, Allowance::awake);
-        let sleep = Sleep::with_slots(workers, slots.len(), borrowed_threads, limit, allowed);
+        let mut sleep = Sleep::with_slots(workers, slots.len(), borrowed_threads, limit, allowed);
+        sleep.tracer = configuration.tracer;
         let sleep = if spreads(&*idle_policy, assists) {
             sleep.with_wake_affinities(processors.ids().len())
         } else {
@@ -175,6 +177,11 @@ impl Shared {
     /// The processors that the process was allowed to use when the pool was built.
     pub(crate) fn processor_ids(&self) -> &[usize] {
         self.processors.ids()
+    }
+
+    /// Records an event, if the pool is traced. For slow paths.
+    pub(crate) fn trace(&self, event: impl FnOnce() -> Event) {
+        self.sleep.trace(event);
     }
 
     /// The observer of the pool.

@@ -39,6 +39,7 @@ use crate::scheduler::search::Searcher;
 use crate::scheduler::{PlaceState, Shared, Slot};
 use crate::sleep::WakeToken;
 use crate::stats::Counters;
+use crate::trace::Event;
 
 pub(crate) use parker::Parker;
 
@@ -205,6 +206,12 @@ impl Worker {
     #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// Records that the calling thread is this worker from now on.
+    pub(crate) fn record_attached(&self) {
+        let (slot, place) = (self.slot_index, self.place());
+        self.shared.trace(|| Event::Attached { slot, place });
     }
 
     pub(crate) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {

@@ -17,7 +17,7 @@ fn loom_parker_loses_no_event() {
         let events = thread::spawn(move || {
             for event in 1..=2 {
                 events.1.store(event, Ordering::Release);
-                events.0.unpark();
+                events.0.unpark(|| ());
             }
         });
         for event in 1..=2 {

@@ -38,13 +38,15 @@ impl Parker {
         self.0.word.swap(AWAKE, Ordering::Acquire);
     }
 
-    /// Wakes the thread if it blocks here. The caller has published the event before.
-    pub(crate) fn unpark(&self) {
+    /// Wakes the thread if it blocks here, and calls `before_wake` then. The caller has published
+    /// the event before.
+    pub(crate) fn unpark(&self, before_wake: impl FnOnce()) {
         // Pairs with the fence in `park`.
         fence(Ordering::SeqCst);
         if self.0.word.load(Ordering::Relaxed) == PARKED
             && self.0.word.swap(AWAKE, Ordering::Release) == PARKED
         {
+            before_wake();
             self.0.wake();
         }
     }

@@ -4,6 +4,7 @@ use super::Worker;
 use crate::hooks;
 use crate::idle::Activity;
 use crate::scheduler::latch::Flag;
+use crate::trace::Event;
 
 /// While this value lives, the worker's thread may block. A replacement works under its index, if
 /// one was free.
@@ -31,6 +32,7 @@ impl Worker {
         let (mut replacement, mut is_last_thread) = (None, false);
         if !is_nested {
             self.set_activity(Activity::Sleeps, was_elsewhere);
+            self.shared.trace(|| Event::Blocks);
             let index = self.index();
             replacement = self.shared.assign_replacement(index).map(|slot| (slot, index));
             is_last_thread = self.shared.replacements.subtract_active(self.active_threads());
@@ -54,6 +56,7 @@ impl Worker {
     /// Runs this replacement for the worker with the index `assigned`, until it is `released`. It
     /// may be released and assigned again before it checks.
     pub(crate) fn replace_worker(&self, assigned: impl Fn() -> Option<usize>, released: &Flag) {
+        self.record_attached();
         self.work_until(released, || {
             let Some(index) = assigned() else { return };
             self.index.set(index);
@@ -77,6 +80,7 @@ impl Drop for Replaced<'_> {
             return;
         }
         worker.is_away.set(false);
+        worker.shared.trace(|| Event::Unparks);
         worker.shared.replacements.add_active(worker.active_threads());
         worker.set_activity(Activity::Works, self.was_elsewhere);
         if let Some((replacement, index)) = self.replacement {

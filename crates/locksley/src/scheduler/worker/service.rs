@@ -8,11 +8,13 @@ use crate::os;
 use crate::scheduler::job;
 use crate::scheduler::latch::Flag;
 use crate::scheduler::search::Found;
+use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
 
 impl Worker {
     /// Runs tasks until the pool is closed.
     pub(crate) fn work_until_closed(&self) {
+        self.record_attached();
         self.work_until(&self.shared.closed, || ());
     }
 
@@ -22,22 +24,36 @@ impl Worker {
         let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
             between();
-            if let Some(found) = self.next(done) {
+            if let Some(own) = self.next_own() {
                 between();
-                self.execute(found);
+                self.execute(own);
+                hooks::executed();
+            } else if let Some(found) = self.find_other(done) {
+                between();
+                self.execute_traced(found);
                 hooks::executed();
             }
         }
         abort.disarm();
     }
 
-    fn next(&self, done: &Flag) -> Option<Found> {
+    fn next_own(&self) -> Option<Found> {
         let pinned = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
-        let found = pinned.or_else(|| self.take_own()).or_else(|| self.take_addressed_in_turn());
-        found.or_else(|| {
+        pinned.or_else(|| self.take_own())
+    }
+
+    fn find_other(&self, done: &Flag) -> Option<Found> {
+        self.take_addressed_in_turn().or_else(|| {
             self.deque.open();
             self.search().run(self, done)
         })
+    }
+
+    /// Runs a task that is not from the worker's own deque.
+    pub(super) fn execute_traced(&self, found: Found) {
+        self.shared.trace(|| Event::TaskBegins(found.from));
+        self.execute(found);
+        self.shared.trace(|| Event::TaskEnds);
     }
 
     /// Runs a task.
@@ -64,6 +80,7 @@ impl Worker {
     /// Counts a task that was taken from another worker.
     pub(crate) fn record_steal_from(&self, victim: usize) {
         self.counters().steals.increment();
+        self.shared.trace(|| Event::Steals { victim, left: self.shared.slot(victim).deque_len() });
         let place = self.shared.place_of(victim);
         self.counters()
             .out_of_place

@@ -26,6 +26,7 @@ use crate::hooks;
 use crate::scheduler::job::{self, Job, Role};
 use crate::scheduler::latch::Flag;
 use crate::scheduler::search::Found;
+use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
 
 impl Worker {
@@ -127,9 +128,13 @@ impl Worker {
         // Hooks publish what they have deferred. They have nothing to resume after the wait.
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
-        let mut backoff = Backoff::new();
+        let (mut backoff, mut is_traced) = (Backoff::new(), false);
         while !event.is_set() {
             let mut found = find(backoff.is_yielding());
+            // Not earlier: most waits find what they wait for in their own deques.
+            if found.is_none() && !std::mem::replace(&mut is_traced, true) {
+                self.shared.trace(|| Event::Waits);
+            }
             if found.is_none() && backoff.snooze() {
                 continue;
             }
@@ -147,6 +152,9 @@ impl Worker {
                 self.execute_nested(found);
             }
             backoff = Backoff::new();
+        }
+        if is_traced {
+            self.shared.trace(|| Event::Resumes);
         }
         if let Some((observer, paused)) = paused {
             observer.resume(self.slot_index(), paused);
@@ -202,7 +210,12 @@ impl Worker {
     /// that frame may leapfrog from this one again.
     fn execute_nested(&self, found: Found) {
         let before = self.slot().running();
-        self.execute(found);
+        let is_own = found.from == self.slot_index;
+        if is_own {
+            self.execute(found)
+        } else {
+            self.execute_traced(found)
+        }
         self.slot().set_running(before);
         hooks::executed();
     }

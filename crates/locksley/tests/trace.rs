@@ -1,0 +1,174 @@
+//! What a tracer learns of a pool.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, ThreadId};
+
+use locksley::extend::{Event, SleepRole, Tracer, trace_pools};
+use locksley::{Pool, Worker};
+
+/// All events, in order.
+#[derive(Clone, Debug, Default)]
+struct Log(Arc<Mutex<Vec<(ThreadId, Event)>>>);
+
+impl Tracer for Log {
+    fn record(&self, event: Event) {
+        self.events().push((thread::current().id(), event));
+    }
+}
+
+impl Log {
+    fn events(&self) -> MutexGuard<'_, Vec<(ThreadId, Event)>> {
+        self.0.lock().unwrap()
+    }
+
+    fn of_each_thread(&self) -> Vec<Vec<Event>> {
+        let mut threads: HashMap<ThreadId, Vec<Event>> = HashMap::new();
+        for &(thread, event) in &*self.events() {
+            threads.entry(thread).or_default().push(event);
+        }
+        threads.into_values().collect()
+    }
+
+    fn count(&self, is_wanted: impl Fn(&Event) -> bool) -> usize {
+        self.events().iter().filter(|(_, event)| is_wanted(event)).count()
+    }
+}
+
+/// Runs `task` on a new pool, and returns what was traced until the pool has ended.
+fn trace(workers: usize, task: impl FnOnce(&Worker) + Send) -> Log {
+    let log = Log::default();
+    let pool = Pool::builder().workers(workers).tracer(log.clone()).build().unwrap();
+    pool.install(task);
+    drop(pool);
+    log
+}
+
+/// The event that has to end what this one begins.
+fn end_of(event: Event) -> Option<Event> {
+    Some(match event {
+        Event::TaskBegins(_) => Event::TaskEnds,
+        Event::SearchBegins => Event::SearchEnds,
+        Event::Parks(_) | Event::Blocks => Event::Unparks,
+        Event::Waits => Event::Resumes,
+        _ => return None,
+    })
+}
+
+/// Panics unless what begins on a thread ends there, one inside of the other.
+fn assert_nested(events: &[Event]) {
+    let mut open = Vec::new();
+    for &event in events {
+        let ends = [Event::TaskEnds, Event::SearchEnds, Event::Unparks, Event::Resumes];
+        if let Some(end) = end_of(event) {
+            open.push(end);
+        } else if ends.contains(&event) {
+            assert_eq!(open.pop(), Some(event), "in {events:?}");
+        }
+    }
+    assert_eq!(open, [], "in {events:?}");
+}
+
+/// Returns on its own worker only after the other half, which another worker has to steal, has run.
+fn steal_one(worker: &Worker) {
+    let is_set = AtomicBool::new(false);
+    let wait = |_: &Worker| {
+        while !is_set.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+    };
+    worker.join(wait, |_| is_set.store(true, Ordering::Release));
+}
+
+#[test]
+fn a_fork_that_is_not_stolen_is_no_event() {
+    fn fork(worker: &Worker, depth: u32) {
+        if depth > 0 {
+            worker.join(|w| fork(w, depth - 1), |w| fork(w, depth - 1));
+        }
+    }
+    let log = trace(1, |worker| {
+        fork(worker, 8);
+        locksley::scope(|scope| (0..100).for_each(|_| scope.spawn(|_| ())));
+    });
+    let worker = log.of_each_thread().into_iter().find(|it| it.contains(&Event::TaskEnds));
+    let worker = worker.expect("one task was sent to the worker");
+    let begin = worker.iter().position(|&it| it == Event::TaskBegins(0)).unwrap();
+    assert_eq!(worker[begin + 1], Event::TaskEnds, "{worker:?}");
+}
+
+#[test]
+fn a_steal_is_traced_with_its_victim() {
+    let log = trace(2, steal_one);
+    let is_steal = |event: &Event| matches!(event, Event::Steals { victim: 0 | 1, left: 0 });
+    assert_eq!(log.count(is_steal), 1);
+    let victim = log.events().iter().find_map(|&(thread, event)| match event {
+        Event::Steals { victim, .. } => Some((thread, victim)),
+        _ => None,
+    });
+    let (thief, victim) = victim.unwrap();
+    let begins = (thief, Event::TaskBegins(victim));
+    assert!(log.events().contains(&begins));
+    assert!(log.events().contains(&(thief, Event::Signals(victim))));
+}
+
+#[test]
+fn what_begins_on_a_thread_ends_there() {
+    let log = trace(3, |worker| {
+        (0..20).for_each(|_| steal_one(worker));
+        locksley::blocking(|| steal_one_elsewhere(worker));
+    });
+    for thread in log.of_each_thread() {
+        assert_nested(&thread);
+    }
+    assert!(log.count(|&it| it == Event::Blocks) >= 1);
+    // Two workers at least, and perhaps replacements.
+    assert!(log.count(|it| matches!(it, Event::Attached { .. })) >= 3);
+    let attached = log.count(|it| matches!(it, Event::Attached { place: 0, .. }));
+    assert_eq!(attached, log.count(|it| matches!(it, Event::Attached { .. })));
+}
+
+/// A task that another worker runs while this one blocks.
+fn steal_one_elsewhere(_: &Worker) {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    locksley::spawn(move || sender.send(()).unwrap());
+    receiver.recv().unwrap();
+}
+
+#[test]
+fn a_change_of_size_is_traced() {
+    let log = Log::default();
+    let pool = Pool::builder().workers(3).tracer(log.clone()).build().unwrap();
+    pool.resize(1).unwrap();
+    assert!(log.count(|&it| it == Event::Allows(1)) == 1);
+}
+
+#[test]
+fn a_sleeper_is_woken_by_the_thread_that_sends_work() {
+    let log = Log::default();
+    let pool = Pool::builder().workers(1).tracer(log.clone()).build().unwrap();
+    let parks = |it: &Event| *it == Event::Parks(SleepRole::Ordinary);
+    while log.count(parks) == 0 {
+        thread::yield_now();
+    }
+    pool.install(|_| ());
+    let this_thread = thread::current().id();
+    assert!(log.events().contains(&(this_thread, Event::Wakes(0))));
+}
+
+#[test]
+fn a_default_tracer_is_for_pools_without_one() {
+    static MADE: Mutex<Vec<Log>> = Mutex::new(Vec::new());
+    // Other tests of this program have tracers of their own.
+    assert!(trace_pools(|| {
+        let log = Log::default();
+        MADE.lock().unwrap().push(log.clone());
+        Arc::new(log)
+    }));
+    assert!(!trace_pools(|| unreachable!("the first one stays")));
+    Pool::new(1).unwrap().install(|_| ());
+    let made = MADE.lock().unwrap().clone();
+    assert_eq!(made.len(), 1);
+    assert_eq!(made[0].count(|&it| it == Event::TaskEnds), 1);
+}
