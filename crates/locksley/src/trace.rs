@@ -11,12 +11,11 @@ use std::sync::{Arc, OnceLock};
 /// as for an [`Observer`](crate::extend::Observer), unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The thread becomes a worker. That of a replacement does so for each worker that it
-    /// replaces.
+    /// The thread becomes a worker.
     Attached {
         /// The slot of the worker.
         slot: usize,
-        /// The place of the worker.
+        /// The place of the worker, or of the one that a replacement replaces first.
         place: usize,
     },
     /// A task begins that was stolen from this worker, or, if that is the running one, was sent to

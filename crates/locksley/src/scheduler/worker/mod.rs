@@ -105,7 +105,8 @@ pub(crate) struct OwnerHandles {
 }
 
 impl Worker {
-    /// A worker in slot `slot_index`. Its index is the same, except for a replacement.
+    /// A worker in slot `slot_index`, on its own thread. Its index is the same, except for a
+    /// replacement.
     pub(crate) fn new(
         index: usize,
         slot_index: usize,
@@ -139,6 +140,8 @@ impl Worker {
         // It wakes workers of its own place first.
         let neighbours = shared.neighbours_of(index);
         let wake_token = neighbours.map_or_else(WakeToken::default, WakeToken::with_neighbours);
+        let place = shared.place_of(index).unwrap_or(0);
+        shared.trace(|| Event::Attached { slot: slot_index, place });
         if shared.observer().is_some() {
             handles.deque.redirect();
         }
@@ -206,12 +209,6 @@ impl Worker {
     #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
-    }
-
-    /// Records that the calling thread is this worker from now on.
-    pub(crate) fn record_attached(&self) {
-        let (slot, place) = (self.slot_index, self.place());
-        self.shared.trace(|| Event::Attached { slot, place });
     }
 
     pub(crate) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {

@@ -56,7 +56,6 @@ impl Worker {
     /// Runs this replacement for the worker with the index `assigned`, until it is `released`. It
     /// may be released and assigned again before it checks.
     pub(crate) fn replace_worker(&self, assigned: impl Fn() -> Option<usize>, released: &Flag) {
-        self.record_attached();
         self.work_until(released, || {
             let Some(index) = assigned() else { return };
             self.index.set(index);

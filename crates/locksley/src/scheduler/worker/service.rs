@@ -14,7 +14,6 @@ use crate::unwind::AbortOnUnwind;
 impl Worker {
     /// Runs tasks until the pool is closed.
     pub(crate) fn work_until_closed(&self) {
-        self.record_attached();
         self.work_until(&self.shared.closed, || ());
     }
 

@@ -210,12 +210,8 @@ impl Worker {
     /// that frame may leapfrog from this one again.
     fn execute_nested(&self, found: Found) {
         let before = self.slot().running();
-        let is_own = found.from == self.slot_index;
-        if is_own {
-            self.execute(found)
-        } else {
-            self.execute_traced(found)
-        }
+        let run = if found.from == self.slot_index { Self::execute } else { Self::execute_traced };
+        run(self, found);
         self.slot().set_running(before);
         hooks::executed();
     }
