@@ -1,0 +1,191 @@
+//! Reading a file.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::format::{
+    self, EVENT_BYTES, HEADER_BYTES, LABELS_BYTES, MAGIC, NO_SLOT, RING_HEADER_BYTES, RINGS_OFFSET,
+    VERSION, WORD, header, ring,
+};
+use crate::record::{Kind, Record, unpack_sync};
+
+/// What a file holds.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// The name of the program.
+    pub program: String,
+    /// The number of its process.
+    pub process: u32,
+    /// True if the recording was stopped. Otherwise it goes on, or the program has died.
+    pub is_stopped: bool,
+    /// When it was read, on the clock of [`Record::at`].
+    pub read_at: u64,
+    /// When it began, in nanoseconds since 1970.
+    pub began: u64,
+    /// The names of spans, by their number in [`Record::arg`].
+    pub labels: Vec<String>,
+    /// The threads that have recorded, in the order in which they began.
+    pub threads: Vec<ThreadTrace>,
+    /// Threads that were not recorded, for example since the disk was full.
+    pub threads_without: u64,
+}
+
+/// What a thread recorded.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadTrace {
+    /// The name of the thread.
+    pub name: String,
+    /// Its number in the system.
+    pub thread: u32,
+    /// The number of its pool, if it is a worker.
+    pub pool: u8,
+    /// Its slot in the pool. `None` for a thread that is no worker.
+    pub slot: Option<u32>,
+    /// The place of its worker.
+    pub place: u8,
+    /// How many of its events were overwritten.
+    pub lost: u64,
+    /// The others, ordered by time.
+    pub records: Vec<Record>,
+}
+
+impl Trace {
+    /// Reads a file: one that is complete, that a program writes, or that a program left behind
+    /// when it died.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no recording, or has another version.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let mut bytes = Vec::new();
+        let opened = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+        opened.map_err(Error::file(path))?;
+        let word = |word: usize| word_at(&bytes, word * WORD);
+        if bytes.len() < RINGS_OFFSET || word(header::MAGIC) != Some(MAGIC) {
+            return Err(Error::NotATrace(path.to_owned()));
+        }
+        if let Some(found) = word(header::VERSION).filter(|&it| it != VERSION) {
+            return Err(Error::Version { path: path.to_owned(), found });
+        }
+        let read_at = crate::clock::now();
+        let trace = Self::parse(&bytes).ok_or_else(|| Error::NotATrace(path.to_owned()))?;
+        Ok(Self { read_at, ..trace })
+    }
+
+    /// Reads bytes whose header was checked. `None` if numbers there make no sense.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let word = |word: usize| word_at(bytes, word * WORD);
+        let capacity = usize::try_from(word(header::CAPACITY)?).ok()?;
+        if !capacity.is_power_of_two() || capacity > 1 << 40 {
+            return None;
+        }
+        let rings = usize::try_from(word(header::RINGS)?).ok()?;
+        let used = (word(header::LABEL_BYTES)? as usize).min(LABELS_BYTES);
+        // Only those that the file has: a program may be making the last one.
+        let rings = (0..rings).map_while(|number| {
+            bytes.get(format::ring_offset(number, capacity)..)?.get(..format::ring_bytes(capacity))
+        });
+        let rings: Vec<&[u8]> = rings.collect();
+        let clocks = Clocks::new(bytes, rings.iter().flat_map(|bytes| events(bytes)))?;
+        let since = word(header::SINCE)?;
+        let threads = rings.iter().filter_map(|bytes| ThreadTrace::parse(bytes, &clocks, since));
+        Some(Self {
+            program: text_at(bytes, header::NAME, header::NAME_BYTES),
+            process: word(header::PROCESS)? as u32,
+            is_stopped: word(header::IS_STOPPED)? != 0,
+            began: word(header::REAL)?,
+            labels: crate::names::names(&bytes[HEADER_BYTES..HEADER_BYTES + used]),
+            threads: threads.collect(),
+            threads_without: word(header::THREADS_WITHOUT)?,
+            read_at: 0,
+        })
+    }
+}
+
+impl ThreadTrace {
+    fn parse(bytes: &[u8], clocks: &Clocks, since: u64) -> Option<Self> {
+        let word = |word: usize| word_at(bytes, word * WORD);
+        let slot = word(ring::SLOT)?;
+        let records = events(bytes).filter_map(|(time, word)| {
+            let record = Record::unpack(time, word)?;
+            let at = if record.kind.is_of_kernel() { time } else { clocks.nanos(time) };
+            (record.kind != Kind::ClockSync && at >= since).then_some(Record { at, ..record })
+        });
+        let mut records: Vec<Record> = records.collect();
+        // The kernel's records come later than the events that they precede.
+        records.sort_by_key(|record| record.at);
+        Some(Self {
+            name: text_at(bytes, ring::NAME, ring::NAME_BYTES),
+            thread: word(ring::THREAD)? as u32,
+            pool: word(ring::POOL)? as u8,
+            slot: (slot != NO_SLOT).then_some(slot as u32),
+            place: word(ring::PLACE)? as u8,
+            lost: oldest(bytes)?,
+            records,
+        })
+    }
+}
+
+/// The two words of each event in a ring, in the order in which they were written.
+fn events(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let capacity = ((bytes.len() - RING_HEADER_BYTES) / EVENT_BYTES) as u64;
+    let head = word_at(bytes, ring::HEAD * WORD).unwrap_or(0);
+    (oldest(bytes).unwrap_or(head)..head).filter_map(move |number| {
+        let offset = RING_HEADER_BYTES + (number % capacity) as usize * EVENT_BYTES;
+        Some((word_at(bytes, offset)?, word_at(bytes, offset + WORD)?))
+    })
+}
+
+/// The number of the oldest event that can be read.
+fn oldest(bytes: &[u8]) -> Option<u64> {
+    let capacity = ((bytes.len() - RING_HEADER_BYTES) / EVENT_BYTES) as u64;
+    let (head, first) = (word_at(bytes, ring::HEAD * WORD)?, word_at(bytes, ring::FIRST * WORD)?);
+    // The thread may have been overwriting one when it, or the reader, stopped.
+    let is_full = head >= capacity;
+    Some(first.max(if is_full { head - capacity + 1 } else { 0 }).min(head))
+}
+
+/// The recorder's clock, by the moments at which it was compared with the monotonic one.
+struct Clocks {
+    ticks: u64,
+    nanos: u64,
+    /// Ticks per nanosecond.
+    rate: f64,
+}
+
+impl Clocks {
+    fn new(bytes: &[u8], events: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+        let word = |word: usize| word_at(bytes, word * WORD);
+        let (ticks, nanos) = (word(header::TICKS)?, word(header::MONOTONIC)?);
+        let rate = f64::from_bits(word(header::RATE)?);
+        let syncs = events.filter(|&(_, word)| Kind::of_word(word) == Some(Kind::ClockSync));
+        let last = syncs.map(|(ticks, word)| (ticks, unpack_sync(word))).max();
+        // The rate of the begin was measured in a millisecond.
+        const LONG: u64 = 10_000_000;
+        let rate = match last {
+            Some((last_ticks, last_nanos)) if last_nanos > nanos + LONG && last_ticks > ticks => {
+                (last_ticks - ticks) as f64 / (last_nanos - nanos) as f64
+            }
+            _ => rate,
+        };
+        (rate.is_finite() && rate > 0.0).then_some(Self { ticks, nanos, rate })
+    }
+
+    fn nanos(&self, ticks: u64) -> u64 {
+        let since = ticks.wrapping_sub(self.ticks) as i64 as f64 / self.rate;
+        self.nanos.saturating_add_signed(since as i64)
+    }
+}
+
+fn word_at(bytes: &[u8], offset: usize) -> Option<u64> {
+    let bytes = bytes.get(offset..)?.first_chunk()?;
+    Some(u64::from_le_bytes(*bytes))
+}
+
+fn text_at(bytes: &[u8], word: usize, length: usize) -> String {
+    let bytes = &bytes[word * WORD..][..length];
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(length);
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
