@@ -32,6 +32,8 @@ const HELP: &str = "\
 Look:
   machine       the processors that this process may use, and the kernel's help
   apps          the applications, their sizes and their runtimes
+  top           a running program (LOCKSLEY_TRACE=live): what each worker does now
+  trace         a recording (LOCKSLEY_TRACE=FILE): what each worker did, as text or as a page
 
 Run:
   run           one application once, with its answer checked
@@ -128,6 +130,11 @@ pub enum Command {
     Meter(experiment::Run<Meter>),
     /// Make the page of an experiment again from its record
     Report(Report),
+    /// Show what the workers of a running program do
+    #[cfg(target_os = "linux")]
+    Top(Top),
+    /// Look at a recording that a program made since LOCKSLEY_TRACE named its file
+    Trace(Trace),
     /// Nothing was asked for that needs doing: help or the version has been printed
     #[command(skip)]
     Nothing,
@@ -325,6 +332,40 @@ pub struct Report {
     /// Also write the charts at the top of a page into this file, as SVG: cliff has them
     #[arg(long, value_name = "FILE")]
     pub picture: Option<PathBuf>,
+}
+
+/// `locksley top`
+#[derive(Debug, Args)]
+pub struct Top {
+    /// The process [default: the only one that has a live recording]
+    #[arg(value_name = "PID")]
+    pub process: Option<u32>,
+    /// From one sample to the next, in seconds, and over so long a time
+    #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
+    pub interval: std::time::Duration,
+    /// Print one sample, and end
+    #[arg(long)]
+    pub once: bool,
+    /// Print it as one line of JSON
+    #[arg(long, requires = "once")]
+    pub json: bool,
+}
+
+/// `locksley trace`
+#[derive(Debug, Args)]
+pub struct Trace {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print where the time of each thread and each label went [default, if nothing else is asked]
+    #[arg(long)]
+    pub summary: bool,
+    /// Write a file for the viewer at ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
+    /// Write a page that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Reads the arguments of the process; prints help and version where they are asked for.

@@ -13,6 +13,8 @@
 //! - `soak`: everything at once, for a long time, against an adversary;
 //! - [`experiment`]: what all experiments have in common: plan, record, report;
 //! - [`experiments`]: the experiments themselves;
+//! - `top`: what the workers of a running program do;
+//! - [`trace`]: recordings of what workers did, as text and as pages;
 //! - [`cli`] and [`commands`]: the command line.
 
 #![forbid(unsafe_code)]
@@ -41,7 +43,10 @@ pub mod soak;
 pub mod switches;
 pub mod team;
 pub mod time;
+#[cfg(target_os = "linux")]
+pub mod top;
 pub mod topology;
+pub mod trace;
 
 use std::process::ExitCode;
 

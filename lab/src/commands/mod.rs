@@ -11,12 +11,31 @@ mod rounds;
 mod run;
 mod sleeper;
 mod soak;
+#[cfg(target_os = "linux")]
+mod top;
+mod trace;
+
+use locksley_trace::Recording;
 
 use crate::cli::Command;
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
+
+/// Begins a recording if `LOCKSLEY_TRACE` names a file. Otherwise no pool is traced.
+fn record_if_asked() -> Outcome<Option<Recording>> {
+    if std::env::var_os("LOCKSLEY_TRACE").is_none() {
+        return Ok(None);
+    }
+    locksley_trace::init().map_err(|error| Fault::input(error.to_string()))
+}
 
 /// Carries out a command.
 pub fn execute(command: Command) -> Outcome<()> {
+    let _recording = match command {
+        Command::Run(_) | Command::Rounds(_) | Command::Repeat(_) | Command::Once(_) => {
+            record_if_asked()?
+        }
+        _ => None,
+    };
     match command {
         Command::Machine(arguments) => machine::execute(&arguments),
         Command::Apps => apps::execute(),
@@ -41,6 +60,9 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Turnkey(run) => run.execute(),
         Command::Channels(run) => run.execute(),
         Command::Report(arguments) => report::execute(&arguments),
+        #[cfg(target_os = "linux")]
+        Command::Top(arguments) => top::execute(&arguments),
+        Command::Trace(arguments) => trace::execute(&arguments),
         Command::Nothing => Ok(()),
     }
 }

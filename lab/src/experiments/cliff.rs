@@ -23,6 +23,7 @@ use crate::experiment::{
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine, available_memory};
 use crate::runtimes::{self, Model};
+use crate::trace::TraceFolder;
 use inputs::{FOR_ALTERNATIVES, INPUTS};
 use rounds::{beside, counts, round, time};
 
@@ -75,6 +76,8 @@ pub struct Cliff {
     /// How often each is measured, if the time suffices [default: 7, or 5 alternatives]
     #[arg(long, value_name = "K")]
     repeats: Option<usize>,
+    #[command(flatten)]
+    trace: TraceFolder,
     #[arg(skip)]
     latest: Latest,
     /// The subject that is measured, and what meters the processors meanwhile.
@@ -87,6 +90,7 @@ impl Experiment for Cliff {
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let (quick, processors) = (course.quick, Machine::here().processors);
+        self.trace.prepare()?;
         let repeats = plan::repeats(self.repeats, if self.alternatives { 5 } else { 7 })?;
         let budget = if quick { 45.0 } else { 3300.0 };
         // A measurement in this process has no limit.
@@ -153,6 +157,7 @@ impl Experiment for Cliff {
         } else if runtime == PROFILE {
             self.latest.of(subject, plan.seed)?.work_and_span()?
         } else {
+            let _recording = self.trace.record(&format!("{subject} {runtime} {workers}"))?;
             self.readings(plan, cell)?
         };
         // The system counts in clock ticks: single measurements are too short for that.

@@ -31,6 +31,7 @@ use crate::experiment::{
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
 use crate::rounds::busy::LOOP;
+use crate::trace::TraceFolder;
 use choice::{PEERS, Run};
 use figures::{ABP, OTHERS};
 use measure::Extent;
@@ -62,6 +63,8 @@ pub struct Corun {
     /// The folder with the programs of other runtimes, which peers/build makes
     #[arg(long, value_name = "DIR", default_value = "peers/bin")]
     peers: PathBuf,
+    #[command(flatten)]
+    trace: TraceFolder,
 }
 
 /// For how long programs run, in seconds.
@@ -78,6 +81,7 @@ impl Experiment for Corun {
         let quick = course.quick;
         let mut plan = Plan::of(course, if quick { 50.0 } else { 2900.0 }, 300.0);
         planning::repeats(self.repeats, 1)?;
+        self.trace.prepare()?;
         let pairs = self.chosen(&pairs::all(Machine::here().processors, quick), quick)?;
         let runs = self.runs(&pairs, &mut plan)?;
         let solo_repeats = if quick { 2 } else { 5 };
@@ -126,7 +130,9 @@ impl Experiment for Corun {
         let Times { beside, alone, applications } = self.times(plan.quick);
         let seconds = if programs.len() == 1 { alone } else { beside };
         let command = |program: &Program| {
-            let command = self.command(program, &cell.runtime, seconds, plan.seed)?;
+            let mut command = self.command(program, &cell.runtime, seconds, plan.seed)?;
+            let run = format!("{} {} {}", cell.subject, program.name, program.on(&cell.runtime));
+            self.trace.record_program(&mut command, &run);
             Ok((format!("{} on {}", program.name, program.on(&cell.runtime)), command))
         };
         let commands = programs.iter().map(command).collect::<Outcome<_>>()?;

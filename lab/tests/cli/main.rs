@@ -15,5 +15,9 @@ mod records;
 #[cfg(target_os = "linux")]
 mod soak;
 mod support;
+#[cfg(target_os = "linux")]
+mod top;
+#[cfg(target_os = "linux")]
+mod trace;
 mod turnkey;
 mod wrong_input;

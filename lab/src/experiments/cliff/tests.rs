@@ -135,6 +135,7 @@ fn cliff(apps: &[&str]) -> Cliff {
         workers: Vec::new(),
         alternatives: false,
         repeats: None,
+        trace: TraceFolder::default(),
         latest: Latest::default(),
         meter: None,
     }

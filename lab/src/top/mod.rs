@@ -1,0 +1,36 @@
+//! What the workers of a running program do: samples of its live recording, once or again and
+//! again.
+
+mod sample;
+mod screen;
+
+use std::path::PathBuf;
+
+use crate::fault::{Fault, Outcome};
+
+pub use sample::Sample;
+pub use screen::watch;
+
+/// The live recording of a process, or of the only one that has one.
+///
+/// # Errors
+///
+/// [`Fault::Input`] if there is none, or several.
+pub fn find(process: Option<u32>) -> Outcome<PathBuf> {
+    let hint = "programs that call locksley_trace::init record with LOCKSLEY_TRACE=live";
+    if let Some(process) = process {
+        let file = locksley_trace::live_file(process);
+        if file.exists() {
+            return Ok(file);
+        }
+        return Err(Fault::input(format!("process {process} has no live recording: {hint}")));
+    }
+    match &locksley_trace::live_processes()[..] {
+        [] => Err(Fault::input(format!("no process has a live recording: {hint}"))),
+        [process] => Ok(locksley_trace::live_file(*process)),
+        several => {
+            let several: Vec<String> = several.iter().map(u32::to_string).collect();
+            Err(Fault::input(format!("which process of {}?", several.join(", "))))
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What each worker did in the last moments.
+
+use std::path::Path;
+use std::time::Duration;
+
+use locksley_trace::{Kind, Record, Slice, SliceKind, Timeline, Trace, Track};
+use serde::Serialize;
+
+use crate::fault::{Fault, Outcome};
+
+/// What the workers of a process did in an interval.
+#[derive(Debug, Serialize)]
+pub struct Sample {
+    /// The name of the program.
+    pub program: String,
+    /// Its process.
+    pub process: u32,
+    /// The length of the interval.
+    pub seconds: f64,
+    /// The workers, in the order of pools and slots.
+    pub workers: Vec<WorkerSample>,
+}
+
+/// What a worker did. Shares are parts of the interval, from 0 to 1.
+#[derive(Debug, Serialize)]
+pub struct WorkerSample {
+    /// The name of its thread.
+    pub name: String,
+    /// Its pool.
+    pub pool: u8,
+    /// Its slot.
+    pub slot: u32,
+    /// What it does now.
+    pub state: &'static str,
+    /// The innermost span of the program in which it is.
+    pub label: Option<String>,
+    /// The processor on which it was last seen.
+    pub processor: Option<u16>,
+    /// The share of none of the following.
+    pub busy: f64,
+    /// The share of searches.
+    pub searching: f64,
+    /// The share in which it slept without work.
+    pub asleep: f64,
+    /// The share of waits and blocking calls.
+    pub waiting: f64,
+    /// The share in which it was preempted.
+    pub preempted: f64,
+    /// The number of tasks that it stole.
+    pub steals: usize,
+    /// How often it parked.
+    pub parks: usize,
+    /// How often it was preempted.
+    pub preemptions: usize,
+}
+
+impl Sample {
+    /// Reads a live recording, which ends now.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::Input`] if it cannot be read.
+    pub fn read(file: &Path, interval: Duration) -> Outcome<Sample> {
+        let trace = Trace::read(file).map_err(|error| Fault::input(error.to_string()))?;
+        Ok(Sample::of(&trace, interval))
+    }
+
+    fn of(trace: &Trace, interval: Duration) -> Sample {
+        let timeline = Timeline::until(trace, trace.read_at);
+        let begin = trace.read_at.saturating_sub(interval.as_nanos() as u64);
+        let workers = timeline.tracks.iter().filter_map(|track| {
+            let thread = trace.threads.iter().find(|it| it.thread == track.number)?;
+            worker(&timeline, track, &thread.records, begin)
+        });
+        Sample {
+            program: trace.program.clone(),
+            process: trace.process,
+            seconds: interval.as_secs_f64(),
+            workers: workers.collect(),
+        }
+    }
+}
+
+fn worker(
+    timeline: &Timeline,
+    track: &Track,
+    records: &[Record],
+    begin: u64,
+) -> Option<WorkerSample> {
+    let (pool, slot) = track.worker?;
+    let end = timeline.end;
+    let open = || track.slices.iter().filter(|slice| slice.end == end);
+    let share = |is_kind: fn(SliceKind) -> bool| {
+        let inside = |slice: &Slice| slice.end.saturating_sub(slice.begin.max(begin));
+        let time: u64 = track.slices.iter().filter(|it| is_kind(it.kind)).map(inside).sum();
+        (time as f64 / (end - begin).max(1) as f64).min(1.0)
+    };
+    let [searches, asleep, waits, preempted] = [
+        share(|kind| kind == SliceKind::Searches),
+        share(is_asleep),
+        share(is_waiting),
+        share(|kind| kind == SliceKind::IsPreempted),
+    ];
+    // A worker sleeps in a search.
+    let searching = (searches - asleep).max(0.0);
+    let recent = || records.iter().filter(|record| record.at >= begin);
+    let count = |kinds: &[Kind]| recent().filter(|it| kinds.contains(&it.kind)).count();
+    let label = open().rfind(|it| matches!(it.kind, SliceKind::Span(_)));
+    Some(WorkerSample {
+        name: track.name.clone(),
+        pool,
+        slot,
+        state: state(open().next_back()),
+        label: label.map(|slice| timeline.name_of(slice)),
+        processor: records.iter().rev().find_map(|record| record.processor),
+        busy: (1.0 - searching - asleep - waits - preempted).max(0.0),
+        searching,
+        asleep,
+        waiting: waits,
+        preempted,
+        steals: count(&[Kind::Steals]),
+        parks: count(&[Kind::Parks, Kind::Blocks]),
+        preemptions: count(&[Kind::Preempted]),
+    })
+}
+
+fn is_asleep(kind: SliceKind) -> bool {
+    matches!(kind, SliceKind::Sleeps | SliceKind::IsSpare | SliceKind::IsSentinel)
+}
+
+/// A wait blocks in the end, so that it lies around the block. A blocking call has no wait.
+fn is_waiting(kind: SliceKind) -> bool {
+    kind == SliceKind::Waits
+}
+
+fn state(slice: Option<&Slice>) -> &'static str {
+    match slice.map(|it| it.kind) {
+        Some(SliceKind::Searches) => "searches",
+        Some(SliceKind::Sleeps) => "sleeps",
+        Some(SliceKind::IsSpare) => "spare",
+        Some(SliceKind::IsSentinel) => "sentinel",
+        Some(SliceKind::Waits) => "waits",
+        Some(SliceKind::Blocks) => "blocks",
+        Some(SliceKind::IsPreempted) => "preempted",
+        _ => "works",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use locksley_trace::{Recorder, span, tracer};
+
+    use super::*;
+
+    #[test]
+    fn a_sample_tells_what_workers_do_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.trace");
+        let recording = Recorder::new().events(1 << 12).record_to(&file).unwrap();
+        let pool = locksley::Pool::builder().workers(2).tracer(tracer()).build().unwrap();
+        let sample = pool.install(|_| {
+            let _outer = span("outer");
+            let _inner = span("inner");
+            std::thread::sleep(Duration::from_millis(20));
+            Sample::read(&file, Duration::from_millis(5)).unwrap()
+        });
+        drop(recording);
+        assert_eq!(sample.process, std::process::id());
+        let by_state = |state| sample.workers.iter().find(|it| it.state == state);
+        let busy = by_state("works").unwrap();
+        assert_eq!(busy.label.as_deref(), Some("inner"));
+        assert!(busy.busy > 0.99, "{busy:?}");
+        let idle = sample.workers.iter().find(|it| it.slot != busy.slot).unwrap();
+        assert!(idle.state != "works" && idle.busy < 0.01, "{idle:?}");
+        for worker in &sample.workers {
+            let shares = [worker.busy, worker.searching, worker.asleep, worker.waiting];
+            let sum: f64 = shares.iter().sum::<f64>() + worker.preempted;
+            assert!((sum - 1.0).abs() < 0.01, "{worker:?}");
+        }
+    }
+}

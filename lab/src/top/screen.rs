@@ -1,0 +1,142 @@
+//! Samples on a terminal, again and again.
+
+use std::collections::HashMap;
+use std::io::{IsTerminal, stdin, stdout};
+use std::path::Path;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::Constraint;
+use ratatui::style::Style;
+use ratatui::widgets::{Block, Row, Table};
+use ratatui::{DefaultTerminal, Frame};
+
+use super::{Sample, sample::WorkerSample};
+use crate::fault::{Fault, Outcome};
+
+/// The busy shares of a worker in the last intervals.
+type History = HashMap<(u8, u32), Vec<f64>>;
+const INTERVALS: usize = 30;
+
+const COLUMNS: [(&str, u16); 11] = [
+    ("worker", 16),
+    ("state", 10),
+    ("span", 20),
+    ("cpu", 4),
+    ("busy", 6),
+    ("search", 6),
+    ("asleep", 6),
+    ("wait", 6),
+    ("preempted", 9),
+    ("steals", 7),
+    ("parks", 7),
+];
+
+/// Shows samples of a live recording until `q` is pressed, or the program ends.
+///
+/// # Errors
+///
+/// [`Fault::Input`] if this is no terminal; [`Fault::Run`] if the terminal fails.
+pub fn watch(file: &Path, interval: Duration) -> Outcome<()> {
+    if !stdout().is_terminal() || !stdin().is_terminal() {
+        return Err(Fault::input("this is no terminal; try --once"));
+    }
+    // Before the screen changes: a recording that cannot be read is refused in one line.
+    Sample::read(file, interval)?;
+    let fault = |error: std::io::Error| Fault::run(format!("the terminal fails: {error}"));
+    let mut terminal = ratatui::try_init().map_err(fault)?;
+    let shown = show(&mut terminal, file, interval).map_err(fault);
+    ratatui::restore();
+    shown
+}
+
+fn show(terminal: &mut DefaultTerminal, file: &Path, interval: Duration) -> std::io::Result<()> {
+    let mut history = History::new();
+    // The recording is removed when the program ends.
+    while file.exists()
+        && let Ok(sample) = Sample::read(file, interval)
+    {
+        for worker in &sample.workers {
+            let shares = history.entry((worker.pool, worker.slot)).or_default();
+            shares.push(worker.busy);
+            shares.drain(..shares.len().saturating_sub(INTERVALS));
+        }
+        terminal.draw(|frame| draw(frame, &sample, &history))?;
+        if event::poll(interval)?
+            && let Event::Key(key) = event::read()?
+            && is_end(key)
+        {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn is_end(key: KeyEvent) -> bool {
+    let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL;
+    is_interrupt || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
+}
+
+fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History) {
+    let title = format!(" {} (process {}) · q: quit ", sample.program, sample.process);
+    let header = COLUMNS.iter().map(|(name, _)| *name).chain(["busy before"]);
+    let widths = COLUMNS.iter().map(|&(_, width)| Constraint::Length(width));
+    let widths = widths.chain([Constraint::Min(INTERVALS as u16)]);
+    let rows = sample.workers.iter().map(|worker| row(worker, history));
+    let table = Table::new(rows, widths)
+        .header(Row::new(header).style(Style::new().bold()))
+        .block(Block::bordered().title(title));
+    frame.render_widget(table, frame.area());
+}
+
+fn row<'w>(worker: &'w WorkerSample, history: &History) -> Row<'w> {
+    let percent = |share: f64| format!("{:.0}%", 100.0 * share);
+    let style = match worker.state {
+        "works" => Style::new().green(),
+        "preempted" => Style::new().red(),
+        "sleeps" | "spare" | "sentinel" => Style::new().dim(),
+        _ => Style::new(),
+    };
+    let before = history.get(&(worker.pool, worker.slot)).map_or(&[][..], |it| it);
+    Row::new([
+        worker.name.clone(),
+        worker.state.to_owned(),
+        worker.label.clone().unwrap_or_default(),
+        worker.processor.map_or(String::new(), |it| it.to_string()),
+        percent(worker.busy),
+        percent(worker.searching),
+        percent(worker.asleep),
+        percent(worker.waiting),
+        percent(worker.preempted),
+        worker.steals.to_string(),
+        worker.parks.to_string(),
+        before.iter().map(|&share| bar(share)).collect(),
+    ])
+    .style(style)
+}
+
+/// A share as a bar of one of eight heights.
+fn bar(share: f64) -> char {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    BARS[((share * 8.0) as usize).min(7)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_high_as_the_share() {
+        assert_eq!([0.0, 0.5, 0.99, 1.0].map(bar), ['▁', '▅', '█', '█']);
+    }
+
+    #[test]
+    fn q_and_an_interrupt_end_it() {
+        let key = |code, modifiers| is_end(KeyEvent::new(code, modifiers));
+        assert!(
+            key(KeyCode::Char('q'), KeyModifiers::NONE) && key(KeyCode::Esc, KeyModifiers::NONE)
+        );
+        assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
+        assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE));
+    }
+}

@@ -1,0 +1,137 @@
+//! `locksley top` beside a program that records.
+
+use std::path::Path;
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::command;
+
+/// A program that records in a folder of its own, until this is dropped.
+struct Recorded {
+    folder: TempDir,
+    program: Child,
+}
+
+impl Recorded {
+    fn start() -> Recorded {
+        let folder = tempfile::tempdir().unwrap();
+        let mut program = command(&["rounds", "--secs", "60", "--workers", "2"]);
+        program.env("XDG_RUNTIME_DIR", folder.path()).env("LOCKSLEY_TRACE", "live");
+        let program = program.stdout(std::process::Stdio::null()).spawn().unwrap();
+        let recorded = Recorded { folder, program };
+        let began = Instant::now();
+        while !top(recorded.folder.path(), &["--once"]).status.success() {
+            assert!(began.elapsed() < Duration::from_secs(30), "nothing was recorded");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        recorded
+    }
+}
+
+impl Drop for Recorded {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+fn top(folder: &Path, arguments: &[&str]) -> Output {
+    let mut top = command(&[&["top"], arguments].concat());
+    top.env("XDG_RUNTIME_DIR", folder).output().unwrap()
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, expected: &str) {
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    assert!(complaint.contains(expected), "{complaint}");
+}
+
+#[test]
+fn a_running_program_is_sampled() {
+    let recorded = Recorded::start();
+    let process = recorded.program.id().to_string();
+    let began = Instant::now();
+    // Both workers have recorded something.
+    let sample = loop {
+        let output = top(recorded.folder.path(), &[&process, "--once", "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        let sample: Value = serde_json::from_slice(&output.stdout).unwrap();
+        if sample["workers"].as_array().unwrap().len() == 2 {
+            break sample;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "{sample}");
+    };
+    assert_eq!(sample["process"].to_string(), process);
+    assert_eq!(sample["workers"][1]["name"], "locksley-1");
+    assert!(top(recorded.folder.path(), &["1", "--once"]).status.code() == Some(2));
+    // Two of them: which?
+    let other = format!("{}.trace", std::process::id());
+    std::fs::write(recorded.folder.path().join("locksley").join(other), "lies").unwrap();
+    assert_refused(&top(recorded.folder.path(), &["--once"]), "which process of");
+    let own = std::process::id().to_string();
+    assert_refused(&top(recorded.folder.path(), &[&own, "--once"]), "is no recording");
+    assert_refused(&top(recorded.folder.path(), &[&process]), "no terminal");
+}
+
+#[test]
+fn a_process_that_does_not_record_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_refused(&top(folder.path(), &["--once"]), "no process has a live recording");
+    assert_refused(&top(folder.path(), &["1", "--once"]), "LOCKSLEY_TRACE=live");
+    assert_refused(&top(folder.path(), &["x"]), "invalid value");
+}
+
+#[test]
+fn the_next_program_removes_what_a_killed_one_left() {
+    let mut recorded = Recorded::start();
+    let folder = recorded.folder.path().join("locksley");
+    let left = folder.join(format!("{}.trace", recorded.program.id()));
+    recorded.program.kill().unwrap();
+    recorded.program.wait().unwrap();
+    assert!(left.exists());
+    assert_refused(&top(recorded.folder.path(), &["--once"]), "no process has a live recording");
+    let mut next = command(&["run", "msort", "--size", "1000", "--workers", "1"]);
+    next.env("XDG_RUNTIME_DIR", recorded.folder.path()).env("LOCKSLEY_TRACE", "live");
+    assert!(next.output().unwrap().status.success());
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "its own is removed at its end");
+}
+
+/// In a real terminal, if there is one to be had.
+#[test]
+fn a_terminal_shows_the_workers() {
+    let recorded = Recorded::start();
+    let socket = recorded.folder.path().join("tmux");
+    let tmux = |arguments: &[&str]| {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(&socket).args(arguments).output()
+    };
+    let program = env!("CARGO_BIN_EXE_locksley");
+    let folder = recorded.folder.path().display();
+    let shown = format!("XDG_RUNTIME_DIR={folder} {program} top; echo ended with $?; sleep 60");
+    let started = tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "20", &shown]);
+    if !started.is_ok_and(|it| it.status.success()) {
+        return locksley_sys::skip_test("tmux does not start");
+    }
+    let wait_for = |text: &str| {
+        let began = Instant::now();
+        loop {
+            let screen = tmux(&["capture-pane", "-p"]).unwrap().stdout;
+            let screen = String::from_utf8_lossy(&screen).into_owned();
+            if screen.contains(text) {
+                return screen;
+            }
+            assert!(began.elapsed() < Duration::from_secs(30), "no '{text}' in:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let screen = wait_for("locksley-1");
+    assert!(screen.contains("q: quit") && screen.contains("busy"), "{screen}");
+    tmux(&["send-keys", "q"]).unwrap();
+    wait_for("ended with 0");
+    tmux(&["kill-server"]).unwrap();
+}
