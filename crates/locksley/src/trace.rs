@@ -36,7 +36,8 @@ pub enum Event {
     },
     /// The worker has no work, and is about to block.
     Parks(SleepRole),
-    /// A task waits or is in a [blocking call](crate::blocking()), and the thread may block.
+    /// The thread may block: a task waits or is in a [blocking call](crate::blocking()), or the
+    /// replacement has no worker to replace.
     Blocks,
     /// The thread runs again.
     Unparks,

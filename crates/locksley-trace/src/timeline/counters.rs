@@ -7,55 +7,62 @@ use crate::record::{Kind, Record};
 
 /// The counters of each pool: workers awake, workers allowed, tasks left where one was stolen.
 pub(super) fn all(threads: &[&[Record]], tracks: &[Track]) -> Vec<Counter> {
-    let mut pools: BTreeMap<u8, Vec<&Record>> = BTreeMap::new();
-    let mut workers: BTreeMap<u8, u32> = BTreeMap::new();
-    for (track, records) in threads.iter().enumerate() {
-        let pool = tracks[track].worker.map(|(pool, _)| pool);
-        if let Some(pool) = pool {
-            // Those whose first event is that they wake up sleep until then.
-            let first = records.iter().find_map(|record| change(record.kind));
-            *workers.entry(pool).or_default() += u32::from(first != Some(1));
+    let mut pools: BTreeMap<u8, Pool> = BTreeMap::new();
+    for (track, records) in tracks.iter().zip(threads) {
+        if let Some((pool, _)) = track.worker {
+            pools.entry(pool).or_default().add_worker(records);
         }
-        for record in *records {
-            let of = if record.kind == Kind::Allows { Some(record.detail) } else { pool };
-            if let Some(of) = of {
-                pools.entry(of).or_default().push(record);
-            }
+        for record in records.iter().filter(|record| record.kind == Kind::Allows) {
+            let allowed = &mut pools.entry(record.detail).or_default().allowed;
+            allowed.push((record.at, record.arg));
         }
     }
-    let counters = pools.into_iter().flat_map(|(pool, mut records)| {
-        records.sort_by_key(|record| record.at);
-        let awake = i64::from(workers.get(&pool).copied().unwrap_or(0));
-        of_pool(pool, awake, &records)
-    });
+    let counters = pools.into_iter().flat_map(|(number, pool)| pool.counters(number));
     counters.filter(|counter| !counter.values.is_empty()).collect()
 }
 
-/// By how much an event changes the number of awake workers.
-fn change(kind: Kind) -> Option<i64> {
-    match kind {
-        Kind::Parks | Kind::Blocks => Some(-1),
-        Kind::Unparks => Some(1),
-        _ => None,
-    }
+#[derive(Default)]
+struct Pool {
+    /// By how much the number of awake workers changes, and when.
+    awake: Vec<(u64, i32)>,
+    allowed: Vec<(u64, u32)>,
+    left: Vec<(u64, u32)>,
 }
 
-fn of_pool(pool: u8, mut awake: i64, records: &[&Record]) -> [Counter; 3] {
-    let counter = |name: &str| Counter { name: format!("pool {pool}: {name}"), values: Vec::new() };
-    let mut awakes = counter("workers awake");
-    let (mut allowed, mut left) = (counter("workers allowed"), counter("tasks left by a steal"));
-    for record in records {
-        if let Some(change) = change(record.kind) {
-            awake += change;
-            awakes.values.push((record.at, u32::try_from(awake).unwrap_or(0)));
-        }
-        match record.kind {
-            Kind::Allows => allowed.values.push((record.at, record.arg)),
-            Kind::Steals => left.values.push((record.at, record.detail.into())),
-            _ => {}
-        }
+impl Pool {
+    fn add_worker(&mut self, records: &[Record]) {
+        let change = |record: &Record| match record.kind {
+            Kind::Parks | Kind::Blocks => Some((record.at, -1)),
+            Kind::Unparks => Some((record.at, 1)),
+            _ => None,
+        };
+        let changes = || records.iter().filter_map(change);
+        // One that first wakes up sleeps until then. Others are awake from their begin.
+        let begins_awake = changes().next().is_none_or(|(_, change)| change < 0);
+        let first = records.first().filter(|_| begins_awake);
+        self.awake.extend(first.map(|record| (record.at, 1)));
+        self.awake.extend(changes());
+        let steals = records.iter().filter(|record| record.kind == Kind::Steals);
+        self.left.extend(steals.map(|record| (record.at, record.detail.into())));
     }
-    [awakes, allowed, left]
+
+    fn counters(mut self, number: u8) -> [Counter; 3] {
+        self.awake.sort_by_key(|&(at, _)| at);
+        self.allowed.sort_by_key(|&(at, _)| at);
+        self.left.sort_by_key(|&(at, _)| at);
+        let mut awake = 0_i32;
+        let awake = self.awake.into_iter().map(|(at, change)| {
+            awake += change;
+            (at, u32::try_from(awake).unwrap_or(0))
+        });
+        let counter =
+            |name: &str, values| Counter { name: format!("pool {number}: {name}"), values };
+        [
+            counter("workers awake", awake.collect()),
+            counter("workers allowed", self.allowed),
+            counter("tasks left by a steal", self.left),
+        ]
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +80,7 @@ mod tests {
         let counters = all(&[&one, &other, &outside], &tracks);
         let values: Vec<_> = counters.iter().map(|it| (it.name.as_str(), &it.values[..])).collect();
         let expected: [(_, &[_]); 3] = [
-            ("pool 0: workers awake", &[(1, 0), (2, 1), (5, 2)]),
+            ("pool 0: workers awake", &[(1, 1), (1, 0), (2, 1), (5, 2)]),
             ("pool 0: workers allowed", &[(4, 6)]),
             ("pool 0: tasks left by a steal", &[(3, 4)]),
         ];

@@ -9,6 +9,7 @@ use crate::os::{self, Assists};
 use crate::scheduler::config::{Affinity, Hook};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
+use crate::trace::Event;
 use crate::unwind::{self, AbortOnUnwind};
 
 impl Shared {
@@ -47,7 +48,10 @@ impl Shared {
             let slot = self.slot(slot);
             loop {
                 slot.charge_time_to(Some(Activity::Sleeps));
-                if !own.assignment.wait(before_park, || self.closed.is_set()) {
+                self.trace(|| Event::Blocks);
+                let is_assigned = own.assignment.wait(before_park, || self.closed.is_set());
+                self.trace(|| Event::Unparks);
+                if !is_assigned {
                     break;
                 }
                 slot.charge_time_to(Some(Activity::Works));
