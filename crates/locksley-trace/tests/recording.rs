@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use locksley::{Pool, Worker};
 use locksley_trace::{
-    Error, FlowKind, Kind, Recorder, SliceKind, ThreadTrace, Timeline, Trace, perfetto, span,
-    tracer,
+    Error, FlowKind, Kind, Recorder, Slice, SliceKind, ThreadTrace, Timeline, Trace, perfetto,
+    span, tracer,
 };
 use tempfile::TempDir;
 
@@ -104,7 +104,8 @@ fn the_kernel_tells_which_thread_ran_where() {
         return locksley_sys::skip_test(why);
     }
     let runs = timeline.processors.iter().flat_map(|it| &it.slices);
-    let worker = timeline.tracks.iter().position(|it| it.worker.is_some()).unwrap();
+    let is_span = |slice: &Slice| matches!(slice.kind, SliceKind::Span(_));
+    let worker = timeline.tracks.iter().position(|it| it.slices.iter().any(is_span)).unwrap();
     let (count, time) = runs
         .filter(|it| it.kind == SliceKind::Runs(worker))
         .fold((0, 0), |(count, time), it| (count + 1, time + (it.end - it.begin)));

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 /// as for an [`Observer`](crate::extend::Observer), unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The thread becomes a worker.
+    /// The thread becomes a worker, for one call if it is a caller's.
     Attached {
         /// The slot of the worker.
         slot: usize,

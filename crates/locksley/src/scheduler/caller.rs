@@ -13,6 +13,7 @@ use super::worker::{OwnerHandles, Worker};
 use crate::hooks;
 use crate::os::{self, Assists, ThreadWatch};
 use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
+use crate::trace::Event;
 use crate::unwind;
 
 /// What callers need of a pool.
@@ -147,7 +148,9 @@ impl Shared {
         worker.counters().tasks.increment();
         let mut result = None;
         worker.as_current(|| {
+            self.trace(|| Event::TaskBegins(slot));
             result = Some(unwind::halt(|| task(&worker)));
+            self.trace(|| Event::TaskEnds);
             self.abort_if_in_forked_child();
             hooks::idle();
         });
