@@ -29,7 +29,8 @@ pub enum Kind {
     SearchEnds = 6,
     /// The worker stole from slot `arg`, where `detail` tasks are left, or more if it is 255.
     Steals = 7,
-    /// The worker parks; `detail` is 1 if enough others are awake, and 2 if it looks for neglected tasks from time to time.
+    /// The worker parks; `detail` is 1 if enough others are awake, and 2 if it also looks for
+    /// neglected tasks from time to time.
     Parks = 8,
     /// The thread may block: a task waits, or calls code that blocks.
     Blocks = 9,

@@ -18,7 +18,8 @@ pub(super) fn execute(arguments: &cli::Top) -> Outcome<()> {
         let label = it.label.as_deref().unwrap_or("-");
         let [busy, searching, asleep] = [it.busy, it.searching, it.asleep].map(|it| 100.0 * it);
         say(&format!(
-            "{:<16} {:<10} {label:<20} busy {busy:.0}%, search {searching:.0}%, asleep {asleep:.0}%",
+            "{:<16} {:<10} {label:<20} busy {busy:.0}%, search {searching:.0}%, asleep \
+             {asleep:.0}%",
             it.name, it.state
         ))?;
     }
