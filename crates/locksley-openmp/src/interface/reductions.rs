@@ -98,7 +98,8 @@ export! {
             let found = group.reductions().find(address, member.number as usize);
             let Some((copy, original)) = found else {
                 super::diagnostics::fatal(&format!(
-                    "couldn't find matching task_reduction or reduction with task modifier for {address:#x}"
+                    "couldn't find matching task_reduction or reduction with task modifier for \
+                     {address:#x}"
                 ));
             };
             // SAFETY: as above.

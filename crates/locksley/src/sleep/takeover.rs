@@ -160,8 +160,9 @@ impl Sleep {
         Some(worker)
     }
 
-    /// Gives back `worker`, which has no task. Its own thread sleeps on, or is woken if `look_again`
-    /// returns true. The argument of that is true if the worker leaves pushed tasks to others.
+    /// Gives back `worker`, which has no task. Its own thread sleeps on, or is woken if
+    /// `look_again` returns true. The argument of that is true if the worker leaves pushed tasks to
+    /// others.
     pub(crate) fn give_back(
         &self,
         worker: usize,
