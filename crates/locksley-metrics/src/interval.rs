@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_interval_has_what_happened_in_it() {
-        let pool = Pool::new(3).unwrap();
+        let pool = Pool::builder().workers(3).own_threads_only().build().unwrap();
         let mut monitor = PoolMonitor::new(&pool);
         (0..5).for_each(|_| pool.install(|_| ()));
         let first = monitor.next_interval();

@@ -120,6 +120,20 @@ fn detached_tasks_of_a_call_run_after_it() {
     assert!(receiver.iter().eq((0..10).rev()));
 }
 
+/// The worker may have been woken for the task, and not have run yet.
+#[test]
+fn a_call_may_wait_for_a_task_that_was_sent_before() {
+    let pool = Pool::new(1).unwrap();
+    for round in 0..300 {
+        assert!(runs_on_caller(&pool));
+        // In some rounds, the worker sleeps deeply.
+        thread::sleep(Duration::from_micros(round % 3 * 50));
+        let (sender, receiver) = channel();
+        pool.spawn(move |_| sender.send(round).unwrap());
+        assert_eq!(pool.install(move |_| receiver.recv_timeout(SOON)), Ok(round));
+    }
+}
+
 /// The worker that the caller acts as is recalled for it.
 #[test]
 fn a_call_may_wait_for_a_task_of_its_own_worker() {

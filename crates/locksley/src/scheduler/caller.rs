@@ -5,6 +5,7 @@
 //! waits, descendants. So a call needs no other thread, and what runs on a thread nests strictly.
 
 use std::cell::{OnceCell, RefCell};
+use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::hooks;
 use crate::os::{self, Assists, ThreadWatch};
 use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
 use crate::trace::Event;
-use crate::unwind;
+use crate::unwind::{self, AbortOnUnwind};
 
 /// What callers need of a pool.
 pub(crate) struct Callers {
@@ -79,7 +80,7 @@ impl Drop for Callers {
 struct This {
     /// That of the process. A forked child has other threads.
     generation: u32,
-    stack_end: Option<usize>,
+    stack: Option<Range<usize>>,
     watch: OnceCell<Arc<ThreadWatch>>,
 }
 
@@ -89,8 +90,8 @@ crate::primitive::thread_local! {
 
 impl This {
     fn new() -> Self {
-        let (generation, stack_end) = (os::generation(), os::stack_end());
-        Self { generation, stack_end, watch: OnceCell::new() }
+        let (generation, stack) = (os::generation(), os::stack());
+        Self { generation, stack, watch: OnceCell::new() }
     }
 
     /// Calls `look` with the calling thread. `None` if the thread ends.
@@ -107,8 +108,9 @@ impl This {
     fn has_large_stack(&self) -> bool {
         const ENOUGH: usize = (2 << 20) - (128 << 10);
         let local = 0_u8;
-        let left = |end| (&raw const local).addr().saturating_sub(end);
-        self.stack_end.is_some_and(|end| left(end) >= ENOUGH)
+        let here = (&raw const local).addr();
+        // On a stack that the program has made itself, nothing is known.
+        self.stack.as_ref().is_some_and(|it| it.contains(&here) && here - it.start >= ENOUGH)
     }
 
     /// What workers observe of this thread, if they may. They do not change its affinity.
@@ -140,10 +142,22 @@ impl Shared {
             self.callers.put_back(caller, handles);
             return Err(task);
         };
+        let abort = AbortOnUnwind("a panic outside of the caller's task");
         let slot = self.workers + caller;
         self.mark_slot_taken(slot);
         let worker = Worker::for_caller(index, slot, handles, Arc::clone(self));
-        self.end_search(&worker);
+        // The worker that was taken over counts as a thief that has found a task.
+        self.sleep.end_search(&worker.wake_token, || {
+            self.open_deques(&mut Vec::new());
+            self.is_work_left()
+        });
+        if self.has_sent(index) {
+            // It may have been woken for that before it was taken over.
+            self.give_back(&worker, caller);
+            self.callers.put_back(caller, worker.into_handles());
+            abort.disarm();
+            return Err(task);
+        }
         self.slot(slot).begin_call(This::with(|this| this.watch(self.assists)).flatten());
         worker.counters().tasks.increment();
         let mut result = None;
@@ -153,37 +167,59 @@ impl Shared {
             self.trace(|| Event::TaskEnds);
             self.abort_if_in_forked_child();
             hooks::idle();
+            self.leave(&worker, caller);
         });
-        self.leave(worker, caller);
+        // The last step: another caller may act as the same worker from now on.
+        self.callers.put_back(caller, worker.into_handles());
+        abort.disarm();
         Ok(result.expect("it was set").unwrap_or_else(|payload| unwind::resume(payload)))
     }
 
-    /// The worker that was taken over counts as a thief that has found a task.
-    fn end_search(&self, worker: &Worker) {
-        self.sleep.end_search(&worker.wake_token, || {
-            self.open_deques(&mut Vec::new());
-            self.is_work_left()
-        });
+    /// True if a task was sent to all workers, to this worker's place, or to it.
+    fn has_sent(&self, worker: usize) -> bool {
+        let place = self.place_of(worker).and_then(|place| self.place_states().get(place));
+        // `stop` comes before anything is sent to one worker alone.
+        !self.callers.may_come()
+            || !self.injector.is_empty()
+            || !self.slot(worker).inbox.is_empty()
+            || place.is_some_and(|place| !place.inbox.is_empty())
     }
 
-    /// Ends a call: leaves what is in its deque to other workers, and gives the worker back.
-    fn leave(&self, worker: Worker, caller: usize) {
-        worker.deque.open();
-        // Detached tasks, the newest first, as a worker would run them.
-        while let Some(job) = worker.take_own() {
-            self.send_back(job.job);
-        }
-        let (slot, index) = (worker.slot_index(), worker.index());
-        self.slot(slot).end_call();
-        self.record_woken_caller();
-        self.callers.put_back(caller, worker.into_handles());
+    /// Gives the worker back. Returns false if it was recalled.
+    fn give_back(&self, worker: &Worker, caller: usize) -> bool {
+        let index = worker.index();
         self.sleep.give_back(index, caller, |leaves_pushed| {
             self.open_deques(&mut Vec::new());
-            // `stop` comes before anything is sent to one worker alone.
-            let is_addressed = !self.callers.may_come() || !self.slot(index).inbox.is_empty();
-            let is_left =
-                || if leaves_pushed { !self.injector.is_empty() } else { self.is_work_left() };
-            is_addressed || self.closed.is_set() || is_left()
-        });
+            self.closed.is_set() || self.has_sent(index) || (!leaves_pushed && self.is_work_left())
+        })
+    }
+
+    /// Ends a call: leaves the tasks in its queues to other workers, and gives the worker back.
+    fn leave(&self, worker: &Worker, caller: usize) {
+        worker.deque.open();
+        // Detached tasks, the newest first, as a worker would run them.
+        while let Some(own) = worker.take_own().or_else(|| worker.take_addressed()) {
+            self.send_back(own.job);
+        }
+        self.slot(worker.slot_index()).end_call();
+        self.record_woken_caller();
+        if self.give_back(worker, caller) {
+            return;
+        }
+        // Its own thread works, and this one counts beside it. If all others wait at the limit of
+        // replacements, they may wait for tasks that are ready.
+        while self.replacements.subtract_active(1) {
+            self.replacements.add_active(1);
+            if !worker.run_one() {
+                let _ = self.replacements.subtract_active(1);
+                break;
+            }
+        }
     }
 }
+
+/// A caller takes the handles from another thread.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<OwnerHandles>();
+};

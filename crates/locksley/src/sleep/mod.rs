@@ -63,6 +63,8 @@ pub(crate) enum SleepOutcome {
     StayedAwake,
     /// The park without a timeout returned: the worker was notified, or spuriously.
     Woken,
+    /// While the worker slept, a caller took it over, and still acts as it.
+    Recalled,
     /// The sentinel's park returned, and the worker was notified.
     SentinelWoken,
     /// The sentinel's park returned without a notification: after its timeout, or spuriously.
@@ -193,8 +195,7 @@ impl Sleep {
             self.with_wake_affinity(worker, role, || parker.park());
             SleepOutcome::Woken
         };
-        self.end_park(worker, role.is_sentinel());
-        outcome
+        if self.end_park(worker, role.is_sentinel()) { SleepOutcome::Recalled } else { outcome }
     }
 
     fn begin_sleep(&self, in_reserve: bool) -> SleepRole {

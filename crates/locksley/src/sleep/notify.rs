@@ -171,17 +171,21 @@ impl Sleep {
         sleeper.is_some_and(|worker| self.unpark(worker))
     }
 
-    /// Wakes `worker` if it sleeps. The caller has published the reason before: an event, or a task
-    /// that only this worker runs.
+    /// Wakes `worker` if it sleeps. The caller has published the reason before.
     pub(crate) fn wake(&self, worker: usize) {
         // Pairs with the fence in `sleep`: either the sleeper sees the reason, or this thread sees
         // the sleeper in the set.
         fence(Ordering::SeqCst);
         if self.sleepers.contains(worker) {
             self.unpark(worker);
-        } else {
-            self.recall(worker);
         }
+    }
+
+    /// As [`wake`](Self::wake), for a task that only this worker's own thread runs: recalls the
+    /// worker from a caller.
+    pub(crate) fn wake_own_thread(&self, worker: usize) {
+        self.wake(worker);
+        self.recall(worker);
     }
 
     /// Wakes all sleepers, for an event that was published before.

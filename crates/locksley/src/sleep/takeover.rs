@@ -16,11 +16,12 @@
 //! as the worker would. Each state but `RECALLED` names the one thread that may do this, and an
 //! acquiring exchange passes it on.
 //!
-//! A wake-up that has chosen the worker before it was taken finds it awake: the caller has ended
-//! its search after it, and so has looked for the task (`end_search`). The worker's thread then
-//! waits for the caller. An event for the worker itself may be what the caller waits for, so it
-//! *recalls* the worker: its own thread acts again, beside the caller, which gives nothing back.
-//! If the caller is `RETURNING`, it looks for the event after its fence.
+//! A wake-up may choose the worker just before it is taken. The worker's thread then waits for the
+//! caller. So the caller executes a fence after `take`, and gives the worker back at once if
+//! anything was sent; a pushed task it leaves to its owner, or wakes a thief (`end_search`). A
+//! pinned task that comes later may be what the caller waits for, so it *recalls* the worker: its
+//! own thread acts again, beside the caller, which gives nothing back. If the caller is
+//! `RETURNING`, it looks for the task after its fence.
 //!
 //! A suspended caller is like a suspended worker. Models: `models/takeover.rs`; stall harness:
 //! `../pool/stall.rs`.
@@ -121,18 +122,16 @@ impl Takeover {
     /// Has the worker's own thread act again, although a caller has taken over. Returns true if one
     /// had. The caller of this then wakes the worker.
     fn recall(&self) -> bool {
-        loop {
-            let now = self.0.word.load(Ordering::Acquire);
-            if now & STATE != TAKEN {
-                return false;
-            }
-            if self.exchange(now, RECALLED) {
-                if now & WAITS != 0 {
-                    self.0.wake();
-                }
-                return true;
-            }
+        let mut now = self.0.word.load(Ordering::Acquire);
+        while now & STATE == TAKEN && !self.exchange(now, RECALLED) {
+            now = self.0.word.load(Ordering::Acquire);
         }
+        let is_recalled = matches!(now & STATE, TAKEN | RECALLED);
+        if is_recalled {
+            // Also if another thread has recalled it: that one may be suspended here.
+            self.0.wake();
+        }
+        is_recalled
     }
 
     fn exchange(&self, from: u32, to: u32) -> bool {
@@ -149,7 +148,11 @@ impl Sleep {
         if snapshot.asleep() <= self.limits.spare_workers() {
             return None;
         }
-        let take = |worker: usize| Some((worker, self.takeovers.get(worker)?));
+        // One that was notified wakes up for another task.
+        let take = |worker: usize| {
+            let takeover = self.takeovers.get(worker)?;
+            (!self.parkers[worker].is_notified()).then_some((worker, takeover))
+        };
         let (worker, is_sentinel) = self
             .sleepers
             .iter()
@@ -157,21 +160,24 @@ impl Sleep {
             .find_map(|(worker, takeover)| Some((worker, takeover.take(caller as u32)?)))?;
         let _ = self.counters.end_sleep(is_sentinel);
         self.sleepers.remove(worker);
+        // Pairs with the fences that follow the publication of a task or an event: the caller sees
+        // what was published by a thread that has seen the worker asleep.
+        fence(Ordering::SeqCst);
         Some(worker)
     }
 
     /// Gives back `worker`, which has no task. Its own thread sleeps on, or is woken if
     /// `look_again` returns true. The argument of that is true if the worker leaves pushed tasks to
-    /// others.
+    /// others. Returns false if the worker was recalled.
     pub(crate) fn give_back(
         &self,
         worker: usize,
         caller: usize,
         look_again: impl FnOnce(bool) -> bool,
-    ) {
+    ) -> bool {
         let takeover = &self.takeovers[worker];
         if !takeover.begin_return(caller as u32) {
-            return;
+            return false;
         }
         // As in `sleep`, but not as the sentinel: the worker's thread has no timeout.
         self.sleepers.insert(worker);
@@ -186,6 +192,7 @@ impl Sleep {
         if must_wake {
             self.parkers[worker].unpark();
         }
+        true
     }
 
     /// Has the own thread of `worker` act again if a caller has taken over.
@@ -195,8 +202,8 @@ impl Sleep {
         }
     }
 
-    /// Ends the park of a worker: it searches afterwards.
-    pub(super) fn end_park(&self, worker: usize, is_sentinel: bool) {
+    /// Ends the park of a worker: it searches afterwards. Returns true if it was recalled.
+    pub(super) fn end_park(&self, worker: usize, is_sentinel: bool) -> bool {
         let takeover = self.takeovers.get(worker);
         let slept = takeover.map_or(Slept::Asleep { is_sentinel }, |it| it.end_sleep());
         match slept {
@@ -206,5 +213,6 @@ impl Sleep {
             }
             Slept::Recalled => self.counters.begin_search(),
         }
+        slept == Slept::Recalled
     }
 }

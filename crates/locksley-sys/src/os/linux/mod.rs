@@ -40,7 +40,7 @@ pub use mask::{SleepersMask, current_processor};
 pub use preempt::preempt_all;
 pub use runnable::runnable_threads;
 pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_turns};
-pub use stack::stack_end;
+pub use stack::stack;
 pub use switch_log::SwitchLog;
 pub use watch::ThreadWatch;
 

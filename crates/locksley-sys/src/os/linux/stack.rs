@@ -1,11 +1,12 @@
 //! The stack of the calling thread.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr;
 
-/// The lowest address of the calling thread's stack. Reads a file if this is the main thread.
+/// The addresses of the calling thread's stack. Reads a file if this is the main thread.
 #[must_use]
-pub fn stack_end() -> Option<usize> {
+pub fn stack() -> Option<Range<usize>> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: no memory is involved.
     let this = unsafe { libc::pthread_self() };
@@ -19,5 +20,5 @@ pub fn stack_end() -> Option<usize> {
         unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut end, &raw mut size) };
     // SAFETY: initialized above, and not used afterwards.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
-    (rc == 0).then(|| end.addr())
+    (rc == 0).then(|| end.addr()..end.addr() + size)
 }

@@ -171,6 +171,12 @@ impl Searcher {
     fn context<'a>(&self, worker: &'a Worker) -> IdleContext<'a> {
         let shared = worker.shared();
         let snapshot = shared.sleep.snapshot();
+        let is_visible = |victim: &usize| {
+            *victim < shared.workers || {
+                let is_caller = *victim < shared.first_replacement();
+                is_caller && shared.slot(*victim).activity() != Activity::Sleeps
+            }
+        };
         IdleContext {
             failures: self.failures,
             workers: shared.workers,
@@ -178,7 +184,7 @@ impl Searcher {
             asleep: snapshot.asleep(),
             processors: shared.processors(),
             worker: worker.index(),
-            victim: self.victim.filter(|&victim| victim < shared.first_replacement()),
+            victim: self.victim.filter(is_visible),
             woken_callers: shared.woken_callers(),
             slot: worker.slot_index(),
             peers: &**shared,

@@ -178,6 +178,8 @@ impl Searcher {
         };
         worker.slot().set_activity(Activity::Sleeps);
         let outcome = shared.sleep.sleep(worker.slot_index(), in_reserve, look_again);
+        // The caller counts, too, until it leaves.
+        shared.replacements.add_active(usize::from(outcome == SleepOutcome::Recalled));
         if outcome == SleepOutcome::StayedAwake {
             worker.slot().cancel_sleep();
         } else {

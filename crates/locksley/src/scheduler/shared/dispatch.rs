@@ -47,7 +47,7 @@ impl Shared {
         let job = unsafe { self.wrap(caller, job) };
         self.callers.stop();
         self.slots[worker].pinned_queue.send(job);
-        self.sleep.wake(worker);
+        self.sleep.wake_own_thread(worker);
         self.unpark(worker);
     }
 

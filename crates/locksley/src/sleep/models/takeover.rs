@@ -7,7 +7,7 @@ fn call(caller: usize, sleep: &Sleep, tasks: &Tasks, act: impl FnOnce()) {
     if let Some(worker) = sleep.take_over(caller) {
         sleep.end_search(&WakeToken::default(), || tasks.are_left());
         act();
-        sleep.give_back(worker, caller, |_| tasks.are_left());
+        let _ = sleep.give_back(worker, caller, |_| tasks.are_left());
     }
 }
 
@@ -35,12 +35,12 @@ fn loom_takeover_a_call_loses_no_sent_task() {
     a_call_loses_no_task(Sleep::notify_sent);
 }
 
-/// The caller waits for what only the worker's own thread does.
+/// The caller waits for what only the worker's own thread does, whenever that was requested.
 #[test]
-fn loom_takeover_an_event_recalls_the_worker() {
+fn loom_takeover_a_pinned_task_recalls_the_worker() {
     check(3, || {
         let shared = Arc::new((Sleep::new(1, Limit::NONE), [Event::new(), Event::new()]));
-        let own = shared.clone();
+        let (own, sender) = (shared.clone(), shared.clone());
         let own = thread::spawn(move || {
             let (sleep, [request, answer]) = &*own;
             sleep.begin_search();
@@ -50,18 +50,25 @@ fn loom_takeover_an_event_recalls_the_worker() {
             answer.set();
             sleep.end_search(&WakeToken::default(), || false);
         });
+        let sender = thread::spawn(move || {
+            let (sleep, [request, _]) = &*sender;
+            request.set();
+            sleep.wake_own_thread(0);
+        });
         let (sleep, [request, answer]) = &*shared;
         // The worker may wake up early, and find that a caller acts as it.
         sleep.wake(0);
-        call(0, sleep, &Tasks::new(0), || {
-            request.set();
-            sleep.wake(0);
-            while !answer.is_set() {
-                thread::yield_now();
+        if let Some(worker) = sleep.take_over(0) {
+            sleep.end_search(&WakeToken::default(), || false);
+            // A caller looks once for what was sent before. Its task waits for the answer.
+            if !request.is_set() {
+                while !answer.is_set() {
+                    thread::yield_now();
+                }
             }
-        });
-        request.set();
-        sleep.wake(0);
+            let _ = sleep.give_back(worker, 0, |_| request.is_set());
+        }
+        sender.join().unwrap();
         own.join().unwrap();
         assert_eq!((sleep.snapshot().asleep(), sleep.snapshot().searching()), (0, 0));
     });
