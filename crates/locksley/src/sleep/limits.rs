@@ -20,7 +20,7 @@ use crate::trace::Event;
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) workers: usize,
-    /// The first so many workers run on callers' threads. They always count as awake, and not
+    /// The first so many workers run on borrowed threads. They always count as awake, and not
     /// towards the size.
     pub(super) borrowed_threads: usize,
     /// The workers over the limit or the size (bits 0–31), the limit (32–47, all ones for none) and

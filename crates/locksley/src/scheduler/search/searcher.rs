@@ -118,7 +118,7 @@ impl Searcher {
     fn next_move(&mut self, worker: &Worker) -> Move {
         let shared = worker.shared();
         let is_over = shared.sleep.is_over_size() || shared.is_over_allowance();
-        let is_over = is_over || worker.makes_room();
+        let is_over = is_over || worker.take_makes_room();
         let next = if is_over || self.sleeps_on {
             Move::Sleep
         } else {

@@ -87,11 +87,12 @@ pub struct Worker {
     runs_pinned_next: Cell<bool>,
     /// The index that tasks see: its own, or that of the worker that it replaces.
     index: Cell<usize>,
-    /// True if it has woken a caller, and the next call may take it over if it sleeps.
+    /// True if it has woken a caller. It sleeps then if all others are awake, so that the next call
+    /// can take over a worker.
     makes_room: Cell<bool>,
     /// True while its thread may block (`replaced.rs`), whether or not it has a replacement.
     is_away: Cell<bool>,
-    /// True if its thread belongs to the program, and runs tasks only while it waits.
+    /// True if its thread belongs to the program: it runs tasks only while it waits, or is a caller.
     pub(crate) is_borrowed: bool,
     /// True if a caller's thread acts as a worker that sleeps (`../caller.rs`).
     is_caller: bool,
@@ -170,7 +171,7 @@ impl Worker {
     }
 
     /// True once after it has woken a caller, if all workers are awake: no call can take over one.
-    pub(crate) fn makes_room(&self) -> bool {
+    pub(crate) fn take_makes_room(&self) -> bool {
         self.makes_room.take() && self.shared.sleep.snapshot().asleep() == 0
     }
 
