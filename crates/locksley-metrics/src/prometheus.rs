@@ -33,7 +33,7 @@ const COUNTERS: [(&str, &str, Read); 12] = [
 /// # Examples
 /// ```
 /// let pool = locksley::Pool::new(1)?;
-/// pool.install(|_| ());
+/// pool.broadcast(|_| ());
 /// let text = locksley_metrics::prometheus::text("main", &pool.stats());
 /// assert!(text.contains("locksley_tasks_total{pool=\"main\",worker=\"0\"} 1\n"));
 /// # Ok::<(), locksley::BuildError>(())
