@@ -220,6 +220,6 @@ impl Shared {
 
 /// A caller takes the handles from another thread.
 const _: fn() = || {
-    fn is_send<T: Send>() {}
-    is_send::<OwnerHandles>();
+    fn require_send<T: Send>() {}
+    require_send::<OwnerHandles>();
 };
