@@ -153,7 +153,9 @@ impl Shared {
         });
         if self.has_sent(index) {
             // It may have been woken for that before it was taken over.
-            self.give_back(&worker, caller);
+            if !self.give_back(&worker, caller) {
+                let _ = self.replacements.subtract_active(1);
+            }
             self.callers.put_back(caller, worker.into_handles());
             abort.disarm();
             return Err(task);
@@ -198,7 +200,8 @@ impl Shared {
     fn leave(&self, worker: &Worker, caller: usize) {
         worker.deque.open();
         // Detached tasks, the newest first, as a worker would run them.
-        while let Some(own) = worker.take_own().or_else(|| worker.take_addressed()) {
+        let inbox = &worker.slot().inbox;
+        while let Some(own) = worker.take_own().or_else(|| worker.receive_from(inbox)) {
             self.send_back(own.job);
         }
         self.slot(worker.slot_index()).end_call();
