@@ -95,7 +95,7 @@ impl SleepRole {
 /// }
 ///
 /// static LOG: Log = Log(Mutex::new(Vec::new()));
-/// let pool = locksley::Pool::builder().workers(1).tracer(&LOG).build()?;
+/// let pool = locksley::Pool::builder().workers(1).own_threads_only().tracer(&LOG).build()?;
 /// pool.install(|_| ());
 /// drop(pool);
 /// assert!(LOG.0.lock().unwrap().contains(&Event::TaskBegins(0)));
