@@ -1,6 +1,6 @@
 //! Tasks that fork: what the child can continue, and how it ends.
 
-use std::io::{Read, Write};
+use std::io::{PipeReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -149,8 +149,17 @@ fn a_child_that_needs_another_thread_aborts_with_a_message() {
 #[test]
 fn a_child_whose_task_returns_does_not_go_on_with_the_next_one() {
     let _alone = alone();
-    let pool = Pool::new(1).unwrap();
-    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    let own_thread = Pool::builder().workers(1).own_threads_only().build().unwrap();
+    for pool in [own_thread, Pool::new(1).unwrap()] {
+        let mut ran = String::new();
+        run_a_task_that_forks(pool).read_to_string(&mut ran).unwrap();
+        assert_eq!(ran, "p");
+    }
+}
+
+/// Returns what the next task of the pool says in the parent and in the child.
+fn run_a_task_that_forks(pool: Pool) -> PipeReader {
+    let (reader, mut writer) = std::io::pipe().unwrap();
     let (end, said) = pool.install(move |_| {
         let here = std::process::id();
         locksley::spawn(move || {
@@ -167,10 +176,7 @@ fn a_child_whose_task_returns_does_not_go_on_with_the_next_one() {
         }
     });
     assert_eq!((end, &*said), (End::Signal(libc::SIGABRT), MESSAGE));
-    drop(pool);
-    let mut ran = String::new();
-    reader.read_to_string(&mut ran).unwrap();
-    assert_eq!(ran, "p");
+    reader
 }
 
 /// The child waits for the second half of a join, or a task of a scope, that a thief runs in the
