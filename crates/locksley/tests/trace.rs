@@ -142,7 +142,8 @@ fn a_change_of_size_is_traced() {
     let log = Log::default();
     let pool = Pool::builder().workers(3).tracer(log.clone()).build().unwrap();
     pool.resize(1).unwrap();
-    assert!(log.count(|&it| it == Event::Allows(1)) == 1);
+    // On one processor, the limit was 1 before.
+    assert!(log.count(|&it| it == Event::Allows(1)) >= 1);
 }
 
 #[test]
