@@ -21,3 +21,12 @@ pub(crate) fn stdout_of(arguments: &[&str]) -> String {
     assert!(output.status.success() && complaint.is_empty(), "{arguments:?}: {complaint}");
     String::from_utf8(output.stdout).expect("text")
 }
+
+/// Asserts that a command was refused, in one line that has the `expected` words.
+#[track_caller]
+pub(crate) fn assert_refused(output: &Output, expected: &str) {
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    assert!(complaint.contains(expected), "{complaint}");
+}

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command;
+use crate::support::{assert_refused, command};
 
 /// A program that records in a folder of its own, until this is dropped.
 struct Recorded {
@@ -41,14 +41,6 @@ impl Drop for Recorded {
 fn top(folder: &Path, arguments: &[&str]) -> Output {
     let mut top = command(&[&["top"], arguments].concat());
     top.env("XDG_RUNTIME_DIR", folder).output().unwrap()
-}
-
-#[track_caller]
-fn assert_refused(output: &Output, expected: &str) {
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert_eq!(complaint.lines().count(), 1, "{complaint}");
-    assert!(complaint.contains(expected), "{complaint}");
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::support::{command, locksley, stdout_of};
+use crate::support::{assert_refused, command, locksley, stdout_of};
 
 const RUN: [&str; 6] = ["run", "msort", "--size", "200000", "--workers", "2"];
 
@@ -23,14 +23,6 @@ fn recorded() -> (TempDir, PathBuf) {
     let output = command(&RUN).env("LOCKSLEY_TRACE", &file).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     (folder, file)
-}
-
-#[track_caller]
-fn assert_refused(output: &Output, expected: &str) {
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{complaint}");
-    assert_eq!(complaint.lines().count(), 1, "{complaint}");
-    assert!(complaint.contains(expected), "{complaint}");
 }
 
 #[test]
