@@ -1,19 +1,20 @@
-//! What a profiler costs: a fork, programs with small leaves, the applications, and a region; and
-//! whether that is within the targets. `forkjoin` counts the instructions of a profiled fork.
+//! What a profiler costs: a fork, programs with small leaves, the applications, and a region.
+//! `forkjoin` counts the instructions of a profiled fork.
 //!
 //! A process computes the same in turn on a pool without a profiler and on one with a profiler
 //! (`pairs`), since a host's speed changes within seconds by more than the profiler costs.
 
 mod pairs;
-mod report;
 
 use std::time::Duration;
 
 use clap::Args;
 
 use crate::apps;
+use crate::experiment::report::Metric;
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, child, plan, seconds,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child, plan,
+    seconds,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine;
@@ -26,43 +27,31 @@ const FORK: &str = "fork 25";
 const LEAVES: [&str; 3] = ["leaves 32768x100", "leaves 4096x1000", "leaves 512x10000"];
 const REGIONS: &str = "regions 8";
 
+/// The two metrics of a cost.
+const RATIO: &str = "ratio";
+const NANOS_MORE: &str = "ns more";
+
 /// What subjects have in common.
 struct Kind {
     name: &'static str,
     about: &'static str,
-    /// What a time is of, and how many nanoseconds its unit has.
-    unit: (&'static str, f64),
-    /// Whether its cost is told in percent, and not as a difference.
-    is_ratio: bool,
+    /// The metric of its cost.
+    cost: &'static str,
 }
 
 static KINDS: [Kind; 4] = [
     Kind {
         name: "fork",
-        about: "A Fibonacci number, doubly recursive, on one worker: nothing but forks. 'apart', \
-                in records of an earlier profiler: each join is in another function than the one \
-                around it.",
-        unit: ("ns a fork", 1.0),
-        is_ratio: false,
+        about: "A Fibonacci number, doubly recursive, on one worker: nothing but forks.",
+        cost: NANOS_MORE,
     },
-    Kind {
-        name: "leaves",
-        about: "A tree of joins, LEAVESxNANOSECONDS. The target is for leaves of 1 µs and more.",
-        unit: ("µs a leaf, with its fork", 1e3),
-        is_ratio: true,
-    },
-    Kind {
-        name: "apps",
-        about: "The applications in their quick sizes.",
-        unit: ("ms", 1e6),
-        is_ratio: true,
-    },
+    Kind { name: "leaves", about: "A tree of joins, LEAVESxNANOSECONDS.", cost: RATIO },
+    Kind { name: "apps", about: "The applications in their quick sizes.", cost: RATIO },
     Kind {
         name: "regions",
         about: "Profiler::measure of a task that does nothing, beside Pool::install. The other \
-                figures do not contain this, and there is no target.",
-        unit: ("µs a region", 1e3),
-        is_ratio: false,
+                figures do not contain this.",
+        cost: NANOS_MORE,
     },
 ];
 
@@ -114,13 +103,61 @@ impl Experiment for Meter {
     }
 
     fn report(record: &Record) -> Report {
-        report::of(record)
+        let section = |kind: &Kind| {
+            let unit = match kind.cost {
+                RATIO => "time with a profiler over the time without",
+                _ => "ns more with a profiler, for each",
+            };
+            let metric = Metric { name: kind.cost, unit, base: None };
+            let is_its = |subject: &str, _| kind_of(subject) == kind.name;
+            Section::of_metric(record, kind.name, kind.about, metric, is_its)
+        };
+        let apps: Vec<f64> = record
+            .groups(RATIO)
+            .into_iter()
+            .filter(|(subject, _)| kind_of(subject) == "apps")
+            .filter_map(|(subject, workers)| record.median(subject, LOCKSLEY, workers, RATIO))
+            .collect();
+        let mean = apps.iter().map(|ratio| ratio.ln()).sum::<f64>() / apps.len() as f64;
+        let headline = match apps.is_empty() {
+            true => "What a profiler costs".to_owned(),
+            false => format!("Profiled, applications take {:.3} of the time", mean.exp()),
+        };
+        Report {
+            title: Self::NAME.to_owned(),
+            headline,
+            sections: KINDS.iter().map(section).collect(),
+            method: [
+                "Each measurement is a process with two pools, one of which has a profiler. It \
+                 computes the same on both, in up to 64 pairs next to each other in time; in half \
+                 of the pairs the profiled pool comes first. The process gives the medians of \
+                 both times, and of their differences and ratios.",
+                "A figure is the median over the processes; the applications' mean is geometric.",
+                "The worker takes the time, around the computation: to begin a region and to make \
+                 its report is under 'regions' only.",
+                "Every answer is checked, and that the profiler has counted all forks of forks \
+                 and leaves. Leaves are steps of xorshift64, as many as take the time where the \
+                 machine is at its fastest.",
+            ]
+            .map(str::to_owned)
+            .into(),
+            ..Report::default()
+        }
     }
 }
 
 impl Meter {
     fn seconds(&self, quick: bool) -> f64 {
         self.secs.map_or(if quick { 0.1 } else { 0.8 }, |time| time.as_secs_f64())
+    }
+}
+
+/// The kind of a subject.
+fn kind_of(subject: &str) -> &str {
+    match subject.split(' ').next() {
+        Some("fork" | "apart") => "fork",
+        Some(name @ ("leaves" | "regions")) => name,
+        _ => "apps",
     }
 }
 

@@ -14,24 +14,21 @@ const MOST: u64 = 1 << 16;
 
 pub(super) fn repeat(round: Round, pool: &Pool, time: Duration) -> (u64, Rate) {
     pool.install(|_| {
-        Clock::start(time).repeat(
-            || {
-                let sum = AtomicU64::new(round.in_a_row(round.serial));
-                let add = |leaf| _ = sum.fetch_add(leaf, Ordering::Relaxed);
-                let mut left = round.chunks;
-                while left > 0 {
-                    let chunks = left.min(MOST);
-                    let ended = Root::new("round").run(|root| {
-                        for _ in 0..chunks {
-                            root.interval("chunk").spawn(|_| add(round.in_a_row(1)));
-                        }
-                    });
-                    ended.expect("it is not cancelled");
-                    left -= chunks;
-                }
-                sum.into_inner()
-            },
-            drop,
-        )
+        Clock::start(time).repeat(|| {
+            let sum = AtomicU64::new(round.in_a_row(round.serial));
+            let add = |leaf| _ = sum.fetch_add(leaf, Ordering::Relaxed);
+            let mut left = round.chunks;
+            while left > 0 {
+                let chunks = left.min(MOST);
+                let ended = Root::new("round").run(|root| {
+                    for _ in 0..chunks {
+                        root.interval("chunk").spawn(|_| add(round.in_a_row(1)));
+                    }
+                });
+                ended.expect("it is not cancelled");
+                left -= chunks;
+            }
+            sum.into_inner()
+        })
     })
 }

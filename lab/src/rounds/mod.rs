@@ -68,46 +68,20 @@ impl Round {
         self.repeat_on(&runtime.start(workers)?, time)
     }
 
-    /// The same on the workers of a Locksley pool, or of a rayon pool, that have been started; and
-    /// how long each round took.
-    pub fn time_on(self, crew: &Crew, time: Duration) -> Outcome<(Rate, Vec<Duration>)> {
-        let mut times = Vec::new();
-        let found = self.fork_join(crew, time, |time| times.push(time));
-        let (sum, rate) =
-            found.ok_or_else(|| Fault::input("its rounds are not timed one by one"))?;
-        Ok((self.checked(sum, rate)?, times))
-    }
-
     /// Repeats the round on workers that have been started.
     pub fn repeat_on(self, crew: &Crew, time: Duration) -> Outcome<Rate> {
         let (sum, rate) = match crew {
-            Crew::Serial => Clock::start(time).repeat(|| self.in_a_row(self.leaves()), drop),
+            Crew::Serial => Clock::start(time).repeat(|| self.in_a_row(self.leaves())),
             Crew::Intervals(pool) => intervals::repeat(self, pool, time),
             Crew::Static(team) => static_partition::repeat(self, team, time),
-            Crew::Locksley(_) | Crew::Rayon(_) => {
-                self.fork_join(crew, time, drop).expect("these fork and join")
+            Crew::Locksley(pool) => {
+                pool.install(|worker| Clock::start(time).repeat(|| fork_join::once(worker, self)))
+            }
+            Crew::Rayon(pool) => {
+                pool.install(|| Clock::start(time).repeat(|| fork_join::once(&Rayon, self)))
             }
         };
         self.checked(sum, rate)
-    }
-
-    /// Repeats the round by fork and join, and tells how long each took; `None` if the crew has no
-    /// fork and join.
-    fn fork_join(
-        self,
-        crew: &Crew,
-        time: Duration,
-        tell: impl FnMut(Duration) + Send,
-    ) -> Option<(u64, Rate)> {
-        match crew {
-            Crew::Locksley(pool) => Some(pool.install(|worker| {
-                Clock::start(time).repeat(|| fork_join::once(worker, self), tell)
-            })),
-            Crew::Rayon(pool) => Some(
-                pool.install(|| Clock::start(time).repeat(|| fork_join::once(&Rayon, self), tell)),
-            ),
-            Crew::Serial | Crew::Intervals(_) | Crew::Static(_) => None,
-        }
     }
 
     /// One round that begins on this worker, and the sum of its leaves: see [`sum`](Self::sum).
@@ -157,15 +131,12 @@ impl Clock {
     }
 
     /// Does `round`, which returns the sum of its leaves, until the time is over; at least once.
-    /// Tells how long each took.
-    fn repeat(self, mut round: impl FnMut() -> u64, mut tell: impl FnMut(Duration)) -> (u64, Rate) {
-        let (mut sum, mut rounds, mut before) = (0u64, 0, Duration::ZERO);
+    fn repeat(self, mut round: impl FnMut() -> u64) -> (u64, Rate) {
+        let (mut sum, mut rounds) = (0u64, 0);
         loop {
             sum = sum.wrapping_add(round());
             rounds += 1;
             let passed = self.start.elapsed();
-            tell(passed - before);
-            before = passed;
             if passed >= self.time {
                 return (sum, Rate { rounds, time: passed });
             }
@@ -194,20 +165,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn the_times_of_rounds_are_those_of_all() {
-        let round = Round { leaf: 100, chunks: 17, serial: 1 };
-        for runtime in ["locksley", "rayon"] {
-            let crew = runtimes::find(runtime).unwrap().start(2).unwrap();
-            for time in [Duration::ZERO, Duration::from_millis(3)] {
-                let (rate, times) = round.time_on(&crew, time).unwrap();
-                assert_eq!(times.len() as u64, rate.rounds);
-                assert_eq!(times.iter().sum::<Duration>(), rate.time);
-            }
-        }
-        assert!(round.time_on(&Crew::Serial, Duration::ZERO).is_err());
     }
 
     #[test]

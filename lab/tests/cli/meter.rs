@@ -35,7 +35,7 @@ fn meter_makes_a_record_and_a_page_that_can_be_made_again() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{news}");
     assert!(!news.contains('\u{1b}'), "progress is for terminals: {news}");
-    for word in ["fork 25, P = 1", "regions 8, P = 1", "at most"] {
+    for word in ["fork 25, P = 1", "regions 8, P = 1", "ns more with a profiler"] {
         assert!(said.contains(word), "{said}");
     }
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();

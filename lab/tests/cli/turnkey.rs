@@ -23,31 +23,19 @@ fn turnkey_once_prints_its_one_line() {
                 assert!(figure("seconds") > 0.0 && figure("computations") >= 1.0, "{found}");
             }
         }
-        let found = readings("phases", &of);
-        let figure = |name: &str| found[format!("{of} {name}")].as_f64().unwrap();
-        let all = figure("workers");
-        assert!(all >= 1.0 && (workers == "0" || all.to_string() == workers), "{found}");
-        for parallelism in [1, 4, 64] {
-            let of_phase = |name: &str| figure(&format!("{name} at {parallelism}"));
-            // A worker that works is awake, and no more than all are.
-            let (working, awake) = (of_phase("working"), of_phase("awake"));
-            assert!(working <= awake && awake <= all * 1.05, "{found}");
-            assert!(awake > 0.0 && of_phase("rounds per s") > 0.0, "{found}");
-        }
     }
 }
 
 #[test]
-fn turnkey_once_refuses_turns_where_there_are_none() {
+fn turnkey_once_refuses_what_it_does_not_know() {
     let refused = |subject: &str, contestants: &str, why: &str| {
         let output = locksley(&["once", "turnkey", subject, contestants, "1", "7"]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(why) && said.trim().lines().count() == 1, "{said}");
     };
-    refused("phases for 0.02 s", "locksley:0,locksley:2", "in turn");
-    refused("phases for 0.02 s", "rayon:2", "only Locksley's");
-    refused("phases", "locksley:0", "SECONDS");
+    refused("msort 5K", "locksley:0", "SECONDS");
+    refused("nothing 1 for 0.02 s", "locksley:0", "nothing");
     refused("msort 5K for 0.02 s", "other:2", "RUNTIME:P");
 }
 

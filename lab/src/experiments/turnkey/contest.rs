@@ -13,7 +13,6 @@
 //! interval holds a little less often than it says (simulated, of four equals in 20 rotations:
 //! 94.5 % of 2500 times, where that over a given number did in 96.2 %).
 
-use super::once::ROUNDS;
 use super::subject::{Contestant, TURNKEY};
 use crate::experiment::Record;
 use crate::experiment::estimate::{Estimate, median};
@@ -31,11 +30,9 @@ pub(super) struct Best {
     pub(super) ratios: Ratios,
 }
 
-/// What a contestant takes for a subject, in each rotation: a computation, or a round.
+/// What a contestant takes for a computation, in each rotation.
 pub(super) fn times(record: &Record, subject: &str, of: Contestant<'_>) -> Ratios {
-    let all = |metric| record.by_repetition(subject, of.runtime, of.workers, metric);
-    let of_rounds = all(ROUNDS).map(|(rotation, rate)| (rotation, rate.recip()));
-    all(SECONDS).chain(of_rounds).collect()
+    record.by_repetition(subject, of.runtime, of.workers, SECONDS).collect()
 }
 
 /// What turnkey takes for a subject over `rival`, in each rotation that has both.

@@ -6,7 +6,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::groups::{Ground, Group};
-use super::pools::{moved, phases, quota};
 use super::subject::{Contestant, Setting, Subject};
 use crate::experiment::prepared::Prepared;
 use crate::experiment::scaling::SECONDS;
@@ -16,11 +15,6 @@ use crate::machine::Machine;
 use crate::random::Random;
 use crate::runtimes::Crew;
 
-/// The parallelism of each phase, in their order.
-pub(super) const PHASES: [u64; 3] = [1, 4, 64];
-/// The metric of rounds.
-pub(super) const ROUNDS: &str = "rounds per s";
-
 /// How long a short turn is, at least.
 const SHORT: Duration = Duration::from_millis(10);
 /// For how long the cycler runs before anything is timed.
@@ -28,7 +22,8 @@ const HEAD_START: Duration = Duration::from_millis(50);
 /// Nothing runs for so long before a long turn, more than a period: the quota is whole again.
 const REST: Duration = Duration::from_millis(110);
 /// For how long a pool computes under a quota before it is timed: it has found the quota then.
-pub(super) const WARM_UP: Duration = Duration::from_millis(200);
+const WARM_UP: Duration = Duration::from_millis(200);
+
 /// Measures all contestants for so long together; under a quota, for so long each.
 pub(super) fn measure(
     subject: Subject<'_>,
@@ -36,30 +31,9 @@ pub(super) fn measure(
     time: Duration,
     seed: u64,
 ) -> Outcome<Readings> {
-    let all = match (subject, contestants) {
-        (Subject::App(app, setting), _) => of_app(app, setting, contestants, time, seed)?,
-        (Subject::Phases, &[one]) => vec![phases(&one.start()?, time)?],
-        (Subject::Quota(hundredths), &[one]) => vec![quota(hundredths, one, time)?],
-        (Subject::Moved, &[one]) => vec![moved(one, time)?],
-        _ => return Err(Fault::input(format!("{subject} is not measured in turn"))),
-    };
-    let mut named = Readings::new();
-    for (of, readings) in contestants.iter().zip(all) {
-        named.extend(readings.into_iter().map(|(name, value)| (format!("{of} {name}"), value)));
-    }
-    Ok(named)
-}
-
-fn of_app(
-    app: &str,
-    setting: Setting,
-    contestants: &[Contestant<'_>],
-    time: Duration,
-    seed: u64,
-) -> Outcome<Vec<Readings>> {
-    let mut prepared = Prepared::new(app, seed)?;
+    let mut prepared = Prepared::new(subject.app, seed)?;
     let mut random = Random::new(seed);
-    match setting {
+    let all = match subject.setting {
         Setting::Alone => short_turns(contestants, &mut prepared, time, &mut random),
         Setting::Beside => {
             let _cycler = Cycler::start(seed)?;
@@ -71,7 +45,12 @@ fn of_app(
             let group = ground.group("app", Some(hundredths))?;
             long_turns(contestants, &mut prepared, &group, time, &mut random)
         }
+    };
+    let mut named = Readings::new();
+    for (of, readings) in contestants.iter().zip(all?) {
+        named.extend(readings.into_iter().map(|(name, value)| (format!("{of} {name}"), value)));
     }
+    Ok(named)
 }
 
 /// The numbers below `number`, in random order.
@@ -194,7 +173,7 @@ mod tests {
     #[test]
     fn each_has_its_turns_and_its_name() {
         let all = [TURNKEY, fixed(3), Contestant { runtime: "rayon", workers: 2 }];
-        let of = |app| measure(Subject::App(app, Setting::Alone), &all, Duration::ZERO, 1);
+        let of = |app| measure(Subject { app, setting: Setting::Alone }, &all, Duration::ZERO, 1);
         let found = of("msort 5K").unwrap();
         let names: Vec<&str> = found.keys().map(String::as_str).collect();
         let each = ["locksley:0", "locksley:3", "rayon:2"].into_iter();
@@ -204,8 +183,6 @@ mod tests {
         assert!(of("msort x").is_err());
         let times = of_times(&[1.0, 3.0, 8.0]);
         assert_eq!([times["seconds"], times["computations"]], [4.0, 3.0]);
-        let turns = measure(Subject::Phases, &all, Duration::ZERO, 1).unwrap_err();
-        assert!(turns.to_string().contains("in turn"), "{turns}");
     }
 
     #[test]

@@ -77,17 +77,11 @@ pub(super) enum Setting {
     Under(u64),
 }
 
-/// What is measured.
+/// What is measured: an application with its size, and the surroundings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject<'a> {
-    /// An application with its size: the time of a computation.
-    App(&'a str, Setting),
-    /// A program with a parallelism that changes: how many workers are awake.
-    Phases,
-    /// Rounds under a quota of so many hundredths of a processor, and how late a thread wakes.
-    Quota(u64),
-    /// A program that is moved between control groups: how soon the pool follows.
-    Moved,
+pub(super) struct Subject<'a> {
+    pub(super) app: &'a str,
+    pub(super) setting: Setting,
 }
 
 impl<'a> Subject<'a> {
@@ -97,14 +91,6 @@ impl<'a> Subject<'a> {
             let hundredths = text.parse().ok().filter(|n| (5..=100_000).contains(n));
             hundredths.ok_or_else(|| Fault::input(format!("'{text}' is not a quota")))
         };
-        match text {
-            "phases" => return Ok(Subject::Phases),
-            "moved" => return Ok(Subject::Moved),
-            _ => {}
-        }
-        if let Some(hundredths) = text.strip_prefix("quota ") {
-            return Ok(Subject::Quota(quota(hundredths)?));
-        }
         let (app, setting) = match (text.strip_suffix(" beside cycler"), text.split_once(" under "))
         {
             (Some(app), _) => (app, Setting::Beside),
@@ -113,34 +99,16 @@ impl<'a> Subject<'a> {
         };
         let (found, size) = prepared::app_and_size(app)?;
         apps::problem(found, size)?;
-        Ok(Subject::App(app, setting))
-    }
-
-    /// Whether all contestants are measured in one process, with the same input.
-    pub(super) fn is_measured_in_turn(self) -> bool {
-        matches!(self, Subject::App(..))
-    }
-
-    /// Whether it runs under a quota that does not change.
-    pub(super) fn is_under(self) -> bool {
-        matches!(self, Subject::App(_, Setting::Under(_)) | Subject::Quota(_))
-    }
-
-    /// Whether a control group is needed.
-    pub(super) fn needs_group(self) -> bool {
-        self.is_under() || self == Subject::Moved
+        Ok(Subject { app, setting })
     }
 }
 
 impl fmt::Display for Subject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Subject::App(app, Setting::Alone) => write!(f, "{app}"),
-            Subject::App(app, Setting::Beside) => write!(f, "{app} beside cycler"),
-            Subject::App(app, Setting::Under(hundredths)) => write!(f, "{app} under {hundredths}"),
-            Subject::Phases => write!(f, "phases"),
-            Subject::Quota(hundredths) => write!(f, "quota {hundredths}"),
-            Subject::Moved => write!(f, "moved"),
+        match self.setting {
+            Setting::Alone => write!(f, "{}", self.app),
+            Setting::Beside => write!(f, "{} beside cycler", self.app),
+            Setting::Under(hundredths) => write!(f, "{} under {hundredths}", self.app),
         }
     }
 }
@@ -187,16 +155,10 @@ mod tests {
 
     #[test]
     fn a_subject_is_found_by_its_name() {
-        let app = |setting| Subject::App("msort 10K", setting);
-        let apps = [Setting::Alone, Setting::Beside, Setting::Under(150)].map(app);
-        for subject in
-            apps.into_iter().chain([Subject::Phases, Subject::Quota(150), Subject::Moved])
-        {
+        for setting in [Setting::Alone, Setting::Beside, Setting::Under(150)] {
+            let subject = Subject { app: "msort 10K", setting };
             let name = subject.to_string();
             assert_eq!(Subject::parse(&name).unwrap(), subject);
-            let is_limited = name.contains("150") || subject == Subject::Moved;
-            assert_eq!(subject.needs_group(), is_limited, "{name}");
-            assert_eq!(subject.is_measured_in_turn(), name.starts_with("msort"), "{name}");
         }
         for wrong in [
             "msort many",
@@ -204,8 +166,6 @@ mod tests {
             "msort 10K under x",
             "msort 10K under 1",
             "msort many under 100",
-            "quota 0",
-            "quota x",
             "nothing 1",
         ] {
             assert!(matches!(Subject::parse(wrong), Err(Fault::Input(_))), "{wrong}");
