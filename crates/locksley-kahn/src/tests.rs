@@ -47,8 +47,8 @@ fn a_process_knows_its_waker_by_what_it_wakes() {
 }
 
 fn pool(workers: usize, placement: Placement) -> Pool {
-    let governor = Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(0) };
-    Pool::builder().workers(workers).placement(placement).idle_policy(governor).build().unwrap()
+    let policy = Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(0) };
+    Pool::builder().workers(workers).placement(placement).idle_policy(policy).build().unwrap()
 }
 
 fn add_one(count: &AtomicUsize) {
