@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
 use crate::experiment::{self, seconds, workers};
+use crate::experiments::bench::Bench;
 use crate::experiments::channels::Channels;
 use crate::experiments::cliff::Cliff;
 use crate::experiments::corun::Corun;
@@ -44,6 +45,7 @@ Run:
   soak          all features for a long time, beside an adversary, with each result checked
 
 Measure:
+  bench         what frequent operations cost, beside the fastest peer: losses first
   cliff         more workers than processors, and beside busy threads: begin here
   corun         what programs side by side leave each other
   turnkey       pools that choose their number of workers, under quotas too
@@ -85,6 +87,8 @@ pub enum Command {
     /// Take processors away from other programs, a random number of them at a time: cycler(p, w, W)
     /// of the Hood papers
     Cycler(Cycler),
+    /// Measure what frequent operations cost, each beside its fastest peer
+    Bench(experiment::Run<Bench>),
     /// Measure the performance cliff: speedup and utilization over the number of workers
     Cliff(Box<experiment::Run<Cliff>>),
     /// Measure what a fork costs

@@ -46,6 +46,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Model(run) => run.execute(),
         Command::Corun(run) => run.execute(),
         Command::Rayon(run) => run.execute(),
+        Command::Bench(run) => run.execute(),
         Command::Cliff(run) => run.execute(),
         Command::Repeat(arguments) => repeat::execute(&arguments),
         Command::Neighbour(run) => run.execute(),

@@ -58,6 +58,13 @@ pub struct Cell {
     pub repeats: usize,
 }
 
+impl Cell {
+    /// Whether it measures this.
+    pub fn is(&self, subject: &str, runtime: &str, workers: usize) -> bool {
+        self.subject == subject && self.runtime == runtime && self.workers == workers
+    }
+}
+
 impl Plan {
     /// A plan without cells, with the seed and the extent that the command line asks for.
     pub fn of(course: &Course, budget_seconds: f64, limit_seconds: f64) -> Plan {
@@ -76,6 +83,13 @@ impl Plan {
     pub fn add(&mut self, subject: &str, runtime: &str, workers: usize, repeats: usize) {
         let (subject, runtime) = (subject.to_owned(), runtime.to_owned());
         self.cells.push(Cell { subject, runtime, workers, repeats });
+    }
+
+    /// Adds a cell unless there is one like it.
+    pub fn add_once(&mut self, subject: &str, runtime: &str, workers: usize, repeats: usize) {
+        if !self.cells.iter().any(|cell| cell.is(subject, runtime, workers)) {
+            self.add(subject, runtime, workers, repeats);
+        }
     }
 
     /// Adds a runtime to those that are compared.

@@ -83,11 +83,7 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
 /// The cells and repetitions for which the record has samples.
 fn done(file: &RecordFile, cells: &[Cell]) -> HashSet<(usize, usize)> {
     let place = |sample: &Sample| {
-        let is_its = |cell: &Cell| {
-            cell.subject == sample.subject
-                && cell.runtime == sample.runtime
-                && cell.workers == sample.workers
-        };
+        let is_its = |cell: &Cell| cell.is(&sample.subject, &sample.runtime, sample.workers);
         Some((cells.iter().position(is_its)?, sample.repeat))
     };
     file.record.samples.iter().filter_map(place).collect()

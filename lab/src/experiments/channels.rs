@@ -11,7 +11,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -35,7 +35,7 @@ const BEYOND: &str = "bytes beyond";
 const WANTED: [(Kind, f64); 3] = [(Kind::Stream, 10.0), (Kind::Ring, 40.0), (Kind::Idle, 400.0)];
 
 /// `locksley channels`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Channels {
     /// Only these kinds: stream, ring, pipeline, fan-out, fan-in, idle, spawn, ping-pong, waiting
     /// [default: all]
@@ -159,6 +159,11 @@ impl Experiment for Channels {
 }
 
 impl Channels {
+    /// With the programs of other runtimes in this folder.
+    pub(super) fn beside(peers: &Path) -> Channels {
+        Channels { peers: peers.to_owned(), ..Channels::default() }
+    }
+
     fn found_by_go(&self, plan: &Plan, cell: &Cell) -> Result<Finding, String> {
         let (kind, size) = cell.subject.split_once(' ').unwrap_or_default();
         let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());

@@ -1,5 +1,6 @@
 //! The experiments, one file each.
 
+pub mod bench;
 mod calibration;
 pub mod channels;
 pub mod cliff;
@@ -37,7 +38,8 @@ impl Entry {
 }
 
 /// All experiments.
-pub const ALL: [Entry; 12] = [
+pub const ALL: [Entry; 13] = [
+    Entry::of::<bench::Bench>(),
     Entry::of::<intervals::Intervals>(),
     Entry::of::<model::Model>(),
     Entry::of::<scatter::Scatter>(),

@@ -7,7 +7,7 @@
 
 mod program;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -204,6 +204,17 @@ const METHOD: [&str; 3] = [
 ];
 
 impl Rayon {
+    /// Builds the programs where they are looked for by default.
+    pub(super) fn find_programs() -> Outcome<()> {
+        program::build()?;
+        program::find(Path::new(program::BUILT), &RUNTIMES).map(drop)
+    }
+
+    /// With programs that compute for so long alone.
+    pub(super) fn briefly(secs: Duration) -> Rayon {
+        Rayon { secs: Some(secs), ..Rayon::default() }
+    }
+
     fn folder(&self) -> PathBuf {
         self.programs.clone().unwrap_or_else(|| PathBuf::from(program::BUILT))
     }

@@ -79,12 +79,8 @@ impl Experiment for Scatter {
             for subject in &names {
                 for &(runtime, is_parallel) in runtimes(part) {
                     let workers = if is_parallel { all } else { 1 };
-                    let it = [subject, runtime];
-                    let is_it = |cell: &Cell| [cell.subject.as_str(), &cell.runtime] == it;
                     // What several experiments have is measured once.
-                    if !plan.cells.iter().any(|cell| is_it(cell) && cell.workers == workers) {
-                        plan.add(subject, runtime, workers, repeats);
-                    }
+                    plan.add_once(subject, runtime, workers, repeats);
                 }
             }
             plan.parameters.insert(parameter(part), names.join(" "));

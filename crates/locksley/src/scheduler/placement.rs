@@ -18,9 +18,10 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// WS-LAST: the worker that ran it last. If that worker searches for work, and the worker that
-    /// made the task ready has no other task, the task stays with the latter. A thief leaves it
-    /// there for two microseconds, so that its owner can begin with it.
+    /// WS-LAST: the worker that ran it last. The task stays with the worker that made it ready if
+    /// polls take less than two microseconds there, on average: to move it would take longer. So it
+    /// does if that worker has no other task, and the one that ran it last searches for work. A
+    /// thief leaves it there for two microseconds, so that its owner can begin with it.
     #[default]
     Last,
     /// WS-CUR: the worker that made it ready. A task that another thread made ready goes to the

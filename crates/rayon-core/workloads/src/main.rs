@@ -17,6 +17,7 @@ mod life;
 mod matmul;
 mod mergesort;
 mod nbody;
+mod overheads;
 mod quicksort;
 mod random;
 mod repetition;

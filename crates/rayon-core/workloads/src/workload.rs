@@ -1,6 +1,6 @@
 //! What a workload is, and all there are.
 
-use crate::{collect, life, matmul, mergesort, nbody, quicksort, sieve, tsp};
+use crate::{collect, life, matmul, mergesort, nbody, overheads, quicksort, sieve, tsp};
 
 /// Something to compute.
 pub(crate) struct Workload {
@@ -83,6 +83,10 @@ pub(crate) const ALL: &[Workload] = &[
     life::WORKLOAD,
     tsp::WORKLOAD,
     collect::WORKLOAD,
+    overheads::JOINS,
+    overheads::SHORT_LOOPS,
+    overheads::BRIDGE,
+    overheads::SPAWNS,
 ];
 
 #[cfg(test)]

@@ -75,11 +75,12 @@ impl Worker {
     /// Makes a job available that this worker has made ready, and that ran last on the worker
     /// `home`.
     pub(crate) fn push_at_home(&self, home: usize, job: NonNull<Job>) {
-        // If neither this worker nor `home` has other work, the task stays here, and the first of
-        // the two takes it. Not if `home` sleeps: then it has to be woken, which a push may leave
-        // out.
+        // If polls are brief, the task stays here: to send it costs more than to run it. So it does
+        // if neither this worker nor `home` has other work; then the first of the two takes it. Not
+        // if `home` sleeps: then it has to be woken, which a push may leave out.
+        let is_brief = self.has_brief_polls.get();
         let searches = || self.shared.slot(home).activity() == Activity::Searches;
-        if home == self.index() || self.is_about_to_search() && searches() {
+        if home == self.index() || is_brief || self.is_about_to_search() && searches() {
             self.push_next(job);
         } else {
             self.shared.send_ready(Some(self), home, job);

@@ -32,6 +32,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell, RefMut};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::deque::{OwnDeque, Reader};
 use crate::scheduler::job::Job;
@@ -83,6 +84,10 @@ pub struct Worker {
     pinned_tasks: Reader<Job>,
     /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
+    /// When it last looked into its other queues.
+    looked: Cell<Option<Instant>>,
+    /// True if its latest polls were shorter than it takes to move a task.
+    has_brief_polls: Cell<bool>,
     /// True if a task of the pinned queue comes next.
     runs_pinned_next: Cell<bool>,
     /// The index that tasks see: its own, or that of the worker that it replaces.
@@ -154,6 +159,8 @@ impl Worker {
             search: RefCell::new(search),
             pinned_tasks: handles.pinned_tasks,
             polls: Cell::new(0),
+            looked: Cell::new(None),
+            has_brief_polls: Cell::new(false),
             runs_pinned_next: Cell::new(false),
             index: Cell::new(index),
             makes_room: Cell::new(false),

@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use super::turns::LOOK_ELSEWHERE_AFTER;
 use crate::idle::Activity;
@@ -35,6 +36,23 @@ fn a_ready_task_goes_to_its_last_worker_unless_both_have_no_other_task() {
         [first, above_another, beside_work, beside_sleep, is_kept(worker, 0)]
     });
     assert_eq!(kept, [true, false, false, false, true]);
+}
+
+#[test]
+fn a_ready_task_stays_where_polls_are_brief() {
+    let kept = beside_a_held_worker(|worker| {
+        worker.shared().slot(1).set_activity(Activity::Works);
+        // Between two looks lie no polls; the system may suspend this thread there.
+        while !worker.has_brief_polls.get() {
+            worker.look_elsewhere(0);
+        }
+        let beside_brief_polls = is_kept(worker, 1);
+        while worker.run_one() {}
+        thread::sleep(Duration::from_millis(1));
+        worker.look_elsewhere(0);
+        [beside_brief_polls, is_kept(worker, 1)]
+    });
+    assert_eq!(kept, [true, false]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! When a worker with work takes a task from another queue: its own tasks may never end.
 
+use std::time::{Duration, Instant};
+
 use super::Worker;
 use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::search::Found;
@@ -7,6 +9,9 @@ use crate::scheduler::search::Found;
 /// The number of polls after which a worker looks into its other queues. A prime, as in other
 /// schedulers, so that it does not keep in step with what tasks do.
 pub(super) const LOOK_ELSEWHERE_AFTER: u32 = 61;
+
+/// Shorter than this, polls cost less than to send a task to another worker.
+const BRIEF: Duration = Duration::from_micros(2);
 
 impl Worker {
     /// Counts a poll of a task. From time to time, takes a task from another queue, or the one that
@@ -32,6 +37,11 @@ impl Worker {
         if self.shared.is_in_forked_child() {
             return; // all tasks belong to the parent
         }
+        // Time without polls counts, too: a worker that waits in between sends tasks away.
+        let now = Instant::now();
+        let looked = self.looked.replace(Some(now));
+        let is_brief = |looked| now.duration_since(looked) < BRIEF * LOOK_ELSEWHERE_AFTER;
+        self.has_brief_polls.set(looked.is_some_and(is_brief));
         let _ = self.shared.poll_allowance(PollBudget::Working);
         let place_state = self.place_state();
         let queues = if place_state.is_some() { 5 } else { 4 };

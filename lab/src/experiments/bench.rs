@@ -1,0 +1,215 @@
+//! What frequent operations cost, each beside its fastest peer: one table, losses first. All but
+//! calls are measured by the code of other experiments.
+
+mod call;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::channels::Channels;
+use super::forkjoin::local::Subject;
+use super::rayon::Rayon;
+use crate::experiment::child::{self, Peer};
+use crate::experiment::estimate::{Estimate, Verdict};
+use crate::experiment::report::interval;
+use crate::experiment::text::number;
+use crate::experiment::{
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table, named, plan,
+};
+use crate::fault::{Fault, Outcome};
+
+/// The metric of all: the time of an operation.
+const NS: &str = "ns";
+const GO: &str = "go";
+/// How long a program of the experiment `rayon` computes for a measurement.
+const BRIEFLY: Duration = Duration::from_millis(100);
+
+/// What is measured: a name, the experiment and its subject, the workers, and which of ours.
+type Row = (&'static str, &'static str, usize, &'static str);
+
+const ROWS: [Row; 23] = [
+    ("fork by Worker::join", "forkjoin fib 30", 1, "locksley"),
+    ("fork by join", "forkjoin fib 30", 1, "locksley-join"),
+    ("fork by Worker::join, P = 2", "forkjoin fib 30", 2, "locksley"),
+    ("fork by rayon::join", "rayon joins 27, alone", 1, "locksley"),
+    ("fork by rayon::join, P = 2", "rayon joins 27, alone", 2, "locksley"),
+    ("tree sum, a fork", "forkjoin tree 20", 1, "locksley"),
+    ("tree sum, a fork, P = 2", "forkjoin tree 20", 2, "locksley"),
+    ("par_iter of 256 items, P = 2", "rayon short-loops 100, alone", 2, "locksley"),
+    ("par_bridge, an item, P = 2", "rayon bridge 200000, alone", 2, "locksley"),
+    ("task of a scope, P = 2", "rayon spawns 1000, alone", 2, "locksley"),
+    ("tsp, P = 2", "rayon tsp 13, alone", 2, "locksley"),
+    ("tsp, P = 8", "rayon tsp 13, alone", 8, "locksley"),
+    ("call into an idle pool, P = 2", "bench call 100", 2, "locksley"),
+    ("stream, a message", "channels stream 500000", 1, "locksley"),
+    ("stream, a message, P = 2", "channels stream 500000", 2, "locksley"),
+    ("ring, a hop", "channels ring 1000x100", 1, "locksley"),
+    ("ring, a hop, P = 2", "channels ring 1000x100", 2, "locksley"),
+    ("one feeds 100, P = 2", "channels fan-out 2000", 2, "locksley"),
+    ("one feeds 100, WS-CUR, P = 2", "channels fan-out 2000", 2, "locksley-cur"),
+    ("100 feed one, P = 2", "channels fan-in 2000", 2, "locksley"),
+    ("100 feed one, WS-CUR, P = 2", "channels fan-in 2000", 2, "locksley-cur"),
+    ("ping-pong, a round trip", "channels ping-pong 50000", 1, "locksley"),
+    ("ping-pong, a round trip, P = 2", "channels ping-pong 20000", 2, "locksley"),
+];
+
+/// What each experiment compares with.
+const PEERS: [(&str, &[&str]); 4] = [
+    ("forkjoin", &["rayon", "chili"]),
+    ("rayon", &["rayon"]),
+    ("bench", &["rayon", "futex"]),
+    ("channels", &["tokio", GO]),
+];
+
+/// `locksley bench`
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// The folder with the programs of other runtimes, which peers/build makes
+    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    peers: PathBuf,
+    /// How often each is measured, if the time suffices [default: 21, or 7 if quick]
+    #[arg(long, value_name = "K")]
+    repeats: Option<usize>,
+}
+
+impl Experiment for Bench {
+    const NAME: &'static str = "bench";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let repeats = plan::repeats(self.repeats, if course.quick { 7 } else { 21 })?;
+        let mut plan = Plan::of(course, if course.quick { 52.0 } else { 600.0 }, 20.0);
+        Rayon::find_programs()?;
+        let version = env!("CARGO_PKG_VERSION");
+        plan.compare("locksley", version, "work stealing for machines that are shared");
+        plan.compare("rayon", env!("LAB_RAYON"), "on its own core");
+        plan.compare("chili", env!("LAB_CHILI"), "most joins only call, and share at a heartbeat");
+        plan.compare("futex", version, "a round trip between two threads that park");
+        plan.compare("tokio", env!("LAB_TOKIO"), "its scheduler for several threads");
+        match Peer::find(&self.peers, "channels-go") {
+            Ok(peer) => plan.compare(GO, &peer.version, "goroutines and Go's channels"),
+            Err(why) => _ = plan.left_out.insert(GO.to_owned(), why),
+        }
+        for (_, subject, workers, ours) in ROWS {
+            let here = |peer: &&str| !plan.left_out.contains_key(*peer) && has(subject, peer);
+            let peers: Vec<&str> = peers(subject).iter().copied().filter(here).collect();
+            for runtime in [ours].into_iter().chain(peers) {
+                plan.add_once(subject, runtime, workers, repeats);
+            }
+        }
+        plan.quick_subset("fewer repetitions");
+        Ok(plan)
+    }
+
+    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Measured {
+        let (experiment, subject) = parts(&cell.subject);
+        let its = Cell { subject: subject.to_owned(), ..cell.clone() };
+        let readings = match experiment {
+            "rayon" => Rayon::briefly(BRIEFLY).measure(plan, &its, repeat),
+            "channels" => Channels::beside(&self.peers).measure(plan, &its, repeat),
+            _ => child::once(experiment, plan, &its),
+        };
+        Ok(match readings? {
+            Ok(readings) => nanoseconds(&cell.subject, &readings)
+                .map(|ns| named([(NS, ns)]))
+                .ok_or_else(|| "it measured something else".to_owned()),
+            Err(why) => Err(why),
+        })
+    }
+
+    fn once(cell: &Cell, _seed: u64) -> Outcome<Readings> {
+        let calls = cell.subject.strip_prefix("call ").and_then(|calls| calls.parse().ok());
+        let calls = calls.filter(|calls| (1..=1_000_000).contains(calls));
+        let calls = calls.ok_or_else(|| Fault::input("bench measures up to 10^6 calls"))?;
+        Ok(named([("seconds", call::measure(&cell.runtime, cell.workers, calls)?)]))
+    }
+
+    fn report(record: &Record) -> Report {
+        let mut rows: Vec<Found> = ROWS.iter().filter_map(|row| Found::of(record, row)).collect();
+        rows.sort_by(|a, b| b.ratio.figure.total_cmp(&a.ratio.figure));
+        let columns = ["", "Locksley", "fastest peer", "", "ratio", "95 %", ""];
+        let mut table =
+            Table::new("time of an operation in ns, and over that of the peer", &columns);
+        for Found { about, ours, peer, theirs, ratio } in &rows {
+            let verdict = match Verdict::of(*ratio, 1.0) {
+                Verdict::Met => "ahead",
+                Verdict::Missed => "behind",
+                Verdict::Undecided => "even",
+            };
+            let [ours, theirs] = [ours, theirs].map(|ns| number(*ns));
+            let [about, peer, verdict] = [about, *peer, verdict].map(str::to_owned);
+            let ratio = [number(ratio.figure), interval(ratio)];
+            table.row([about, ours, theirs, peer].into_iter().chain(ratio).chain([verdict]));
+        }
+        let behind = rows.iter().filter(|row| row.ratio.low > 1.0).count();
+        let section = Section::new("All", "Losses come first.", Vec::new(), vec![table]);
+        Report {
+            title: "what frequent operations cost".to_owned(),
+            headline: format!("Of {} operations {behind} are behind their peer", rows.len()),
+            sections: vec![section],
+            method: METHOD.map(str::to_owned).to_vec(),
+            ..Report::default()
+        }
+    }
+}
+
+const METHOD: [&str; 3] = [
+    "Each measurement is a process with fresh workers; runtimes take turns. Figures are medians. A \
+     ratio is the median of those of the repetitions. Every answer is checked.",
+    "A fork's time is the whole computation's over its forks, with the calls themselves.",
+    "Rows with rayon:: or par_ are programs for rayon, on its own core and on Locksley's. Others \
+     are the subjects of the experiments forkjoin and channels.",
+];
+
+/// The experiment, and its subject.
+fn parts(subject: &str) -> (&str, &str) {
+    subject.split_once(' ').unwrap_or((subject, ""))
+}
+
+fn peers(subject: &str) -> &'static [&'static str] {
+    PEERS.iter().find(|(experiment, _)| *experiment == parts(subject).0).map_or(&[], |it| it.1)
+}
+
+/// Go's program has networks, and no tasks that share a semaphore.
+fn has(subject: &str, peer: &str) -> bool {
+    peer != GO || !subject.contains("ping-pong")
+}
+
+/// The time of an operation.
+fn nanoseconds(subject: &str, readings: &Readings) -> Option<f64> {
+    let (_, subject) = parts(subject);
+    let (kind, size) = parts(subject.split(',').next()?);
+    let forks = |subject: &str| Some(Subject::find(subject).ok()?.forks() as f64);
+    let operations = match kind {
+        "fib" | "tree" => forks(subject)?,
+        "joins" => forks(&format!("fib {size}"))?,
+        "call" | "short-loops" | "bridge" | "spawns" => size.parse().ok()?,
+        _ => 1.0,
+    };
+    let scales = [("ns", 1.0), ("ms", 1e6), ("seconds", 1e9)];
+    let found = scales.iter().find_map(|(metric, scale)| Some(readings.get(*metric)? * scale));
+    Some(found? / operations)
+}
+
+/// A row of the table.
+struct Found<'r> {
+    about: &'static str,
+    ours: f64,
+    peer: &'r str,
+    theirs: f64,
+    ratio: Estimate,
+}
+
+impl Found<'_> {
+    /// What a record says of a row; `None` if it has not both sides.
+    fn of<'r>(record: &'r Record, &(about, subject, workers, ours): &Row) -> Option<Found<'r>> {
+        let median = |runtime| record.median(subject, runtime, workers, NS);
+        let all = peers(subject).iter().filter_map(|peer| Some((*peer, median(peer)?)));
+        let (peer, theirs) = all.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let ratio = Estimate::of_median(record.ratios(subject, [ours, peer], workers, NS))?;
+        Some(Found { about, ours: median(ours)?, peer, theirs, ratio })
+    }
+}
