@@ -71,7 +71,7 @@ pub struct Bench {
     /// The folder with the programs of other runtimes, which peers/build makes
     #[arg(long, value_name = "DIR", default_value = "peers/bin")]
     peers: PathBuf,
-    /// How often each is measured, if the time suffices [default: 21, or 7 if quick]
+    /// How often each is measured, if the time suffices [default: 51, or 15 if quick]
     #[arg(long, value_name = "K")]
     repeats: Option<usize>,
 }
@@ -80,7 +80,7 @@ impl Experiment for Bench {
     const NAME: &'static str = "bench";
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
-        let repeats = plan::repeats(self.repeats, if course.quick { 7 } else { 21 })?;
+        let repeats = plan::repeats(self.repeats, if course.quick { 15 } else { 51 })?;
         let mut plan = Plan::of(course, if course.quick { 52.0 } else { 600.0 }, 20.0);
         Rayon::find_programs()?;
         let version = env!("CARGO_PKG_VERSION");

@@ -3,12 +3,13 @@
 mod random;
 
 use faer::Mat;
+use faer::linalg::solvers::DenseSolveCore;
 
 fn main() {
     let mut numbers = random::numbers();
     let mut matrix =
         |side| Mat::from_fn(side, side, |_, _| random::unit(numbers.next().unwrap()) - 0.5);
-    let mut check = |name: &str, original: &Mat<f64>, product: Mat<f64>| {
+    let check = |name: &str, original: &Mat<f64>, product: Mat<f64>| {
         let is_right = (original - product).norm_max() < 1e-9;
         println!("{name} of {}: {is_right}", original.nrows());
     };

@@ -13,7 +13,7 @@ fn main() {
     for _ in 0..10 {
         let pairs = (mixed.par_iter_mut(), numbers.par_iter()).zip_eq();
         pairs.with_thread_pool(&pool).for_each(|(out, number)| *out += mix(number));
-        println!("{}", mixed.par_iter().with_thread_pool(&pool).copied().sum::<u64>());
+        println!("{}", mixed.par_iter().with_thread_pool(&pool).sum::<u64>());
     }
     // Short loops.
     let short = &numbers[..256];
