@@ -1,9 +1,12 @@
+use std::path::Path;
+
 use super::*;
-use crate::experiment::record::Sample;
+use crate::experiment::record::{self, Sample};
+use crate::experiment::text;
 use crate::random::DEFAULT_SEED;
 
 /// A record in which each row's runtimes take this long.
-fn record(time: impl Fn(&str, &str, usize) -> f64) -> Record {
+fn made_up(time: impl Fn(&str, &str, usize) -> f64) -> Record {
     let mut record = Record::new(Bench::NAME, Plan::default());
     for (_, subject, workers, ours) in ROWS {
         for runtime in [ours].into_iter().chain(peers(subject).iter().copied()) {
@@ -25,7 +28,7 @@ fn record(time: impl Fn(&str, &str, usize) -> f64) -> Record {
 
 #[test]
 fn losses_come_first_and_the_fastest_peer_counts() {
-    let report = Bench::report(&record(|subject, runtime, workers| match (subject, runtime) {
+    let report = Bench::report(&made_up(|subject, runtime, workers| match (subject, runtime) {
         ("channels ring 1000x100", "locksley") if workers == 2 => 90.0,
         ("forkjoin fib 30", "locksley") => 20.0,
         (_, "chili") => 25.0,
@@ -65,4 +68,15 @@ fn every_runtime_is_called() {
         let cell = Cell { subject, runtime, workers: 2, repeats: 1 };
         assert!(matches!(Bench::once(&cell, DEFAULT_SEED), Err(Fault::Input(_))), "{wrong}");
     }
+}
+
+/// `docs/performance.md` has the table of its record.
+#[test]
+fn the_document_shows_the_record() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let record = record::read(&root.join("record/xeon-2/2026-11-26-bench.json")).unwrap();
+    let text = text::tables(&record, &Bench::report(&record));
+    let (_, table) = text.split_once("\n\n").unwrap();
+    let document = std::fs::read_to_string(root.join("../docs/performance.md")).unwrap();
+    assert!(document.contains(table.trim_end()), "{table}");
 }
