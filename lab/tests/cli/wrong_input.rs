@@ -123,6 +123,14 @@ fn cycler() {
 }
 
 #[test]
+fn bench() {
+    refused(&["bench", "--quick", "--repeats", "0"]);
+    for (subject, runtime) in [("call 0", "futex"), ("call many", "futex"), ("call 5", "tokio")] {
+        refused(&["once", "bench", subject, runtime, "2", "7"]);
+    }
+}
+
+#[test]
 fn forkjoin() {
     assert!(refused(&["forkjoin", "--runtimes", "locksley,cilk"]).contains("onetbb"));
     let missing = ["forkjoin", "--quick", "--runtimes", "libomp", "--peers", "no such folder"];
