@@ -32,9 +32,9 @@ use std::any::Any;
 use std::cell::{Cell, RefCell, RefMut};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::deque::{OwnDeque, Reader};
+use crate::primitive::Instant;
 use crate::scheduler::job::Job;
 use crate::scheduler::search::Searcher;
 use crate::scheduler::{PlaceState, Shared, Slot};

@@ -1,8 +1,9 @@
 //! When a worker with work takes a task from another queue: its own tasks may never end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Worker;
+use crate::primitive::Instant;
 use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::search::Found;
 
@@ -40,7 +41,7 @@ impl Worker {
         // Time without polls counts, too: a worker that waits in between sends tasks away.
         let now = Instant::now();
         let looked = self.looked.replace(Some(now));
-        let is_brief = |looked| now.duration_since(looked) < BRIEF * LOOK_ELSEWHERE_AFTER;
+        let is_brief = |looked| now - looked < BRIEF * LOOK_ELSEWHERE_AFTER;
         self.has_brief_polls.set(looked.is_some_and(is_brief));
         let _ = self.shared.poll_allowance(PollBudget::Working);
         let place_state = self.place_state();
