@@ -104,7 +104,8 @@ fn a_checked_root_requires_an_edge_to_the_reader() {
 #[test]
 fn a_result_that_does_not_exist_panics() {
     let end = catch_unwind(|| {
-        intervals::run("root", |root| {
+        // One worker for the root, which waits, and one for the intervals.
+        Root::new("root").on(&Pool::new(2).unwrap()).run(|root| {
             let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
             let after = root.interval("after").after(cancelled).spawn(|_| 1);
             while !after.end().has_occurred() {
