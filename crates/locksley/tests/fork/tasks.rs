@@ -45,8 +45,11 @@ fn a_task_that_needs_no_other_thread_continues_in_the_child() {
                     w.join(|_| panic!("in the child"), |w| fib_on(w, 5))
                 }));
                 assert!(caught.is_err());
-                // The task that the first half spawns does not run in the child.
-                w.join(|_| locksley::spawn(|| unreachable!()), |_| ());
+                // In the child, this thread is no worker: the first half spawns into the rebuilt
+                // global pool.
+                let (sender, receiver) = std::sync::mpsc::channel();
+                w.join(move |_| locksley::spawn(move || sender.send(3).unwrap()), |_| ());
+                assert_eq!(receiver.recv(), Ok(3));
                 assert_eq!(locksley::in_place_scope(|_| 3), 3);
                 fib_on(w, 12) as i32
             })
