@@ -29,7 +29,7 @@ fn pipeline(pool: &Pool, stages: usize, capacity: usize, every: usize) -> u64 {
     let mut network = Network::new().measured();
     let (numbers, mut next) = network.channel::<u64>("first", capacity);
     network.process_blocking("count", numbers, |mut numbers| {
-        (0..300).try_for_each(|n| numbers.send_blocking(n))
+        (0..100).try_for_each(|n| numbers.send_blocking(n))
     });
     for stage in 0..stages {
         let (output, input) = network.channel(format!("after {stage}"), capacity);
@@ -66,7 +66,7 @@ fn pipeline(pool: &Pool, stages: usize, capacity: usize, every: usize) -> u64 {
 
 #[test]
 fn messages_go_through_blocking_processes_and_futures_alike() {
-    let expected = (0..300).sum::<u64>() + 300 * 8;
+    let expected = (0..100).sum::<u64>() + 100 * 8;
     for pool in pools() {
         for capacity in [1, 3, 8, 64] {
             for every in [1, 2] {
