@@ -10,17 +10,11 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Confined, RESTLESS, Sleepy, message, on_worker, without_callers};
+use common::{Confined, RESTLESS, Sleepy, message, on_worker, wait_for, without_callers};
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on, blocking};
 use locksley_sync::Semaphore;
 
 const SOON: Duration = Duration::from_secs(20);
-
-fn wait_until(flag: &AtomicBool) {
-    while !flag.load(Ordering::Acquire) {
-        thread::yield_now();
-    }
-}
 
 /// Pools with idle policies that sleep early, never, and with a limit.
 fn pools(workers: usize) -> [Pool; 4] {
@@ -60,7 +54,7 @@ fn as_many_threads_work_as_the_pool_has_workers() {
         pool.install(|_| {
             locksley::in_place_scope(|scope| {
                 for _ in 0..3 {
-                    scope.spawn(|_| on_worker(|_| locksley::blocking(|| wait_until(&done))));
+                    scope.spawn(|_| on_worker(|_| locksley::blocking(|| wait_for(&done))));
                 }
                 // These tasks need three threads at the same time, while two or three of the
                 // workers block.
@@ -89,7 +83,7 @@ fn tasks_that_arrive_while_all_workers_block_are_run() {
             pool.spawn(move |_| {
                 locksley::blocking(|| {
                     blocked.fetch_add(1, Ordering::AcqRel);
-                    wait_until(&released);
+                    wait_for(&released);
                 });
             });
         }
@@ -158,7 +152,7 @@ fn pinned_tasks_wait_for_the_blocked_worker() {
             pool.install(|w| {
                 locksley::blocking(|| {
                     sender.send((w.index(), thread::current().id())).unwrap();
-                    wait_until(released);
+                    wait_for(released);
                 });
             });
         });
@@ -169,7 +163,7 @@ fn pinned_tasks_wait_for_the_blocked_worker() {
         });
         let flag = Arc::clone(&sent);
         pool.spawn(move |_| flag.store(true, Ordering::Release));
-        wait_until(&sent);
+        wait_for(&sent);
         assert!(answers.recv_timeout(Duration::from_millis(20)).is_err(), "it waits");
         released.store(true, Ordering::Release);
         assert_eq!(answers.recv_timeout(SOON), Ok((index, thread)));
@@ -216,7 +210,7 @@ fn there_are_no_more_replacements_than_the_limit() {
             pool.spawn(move |_| {
                 locksley::blocking(|| {
                     blocked.fetch_add(1, Ordering::AcqRel);
-                    wait_until(&released);
+                    wait_for(&released);
                 });
             });
         }
@@ -390,7 +384,7 @@ fn a_replacement_with_a_new_index_releases_its_own_replacement() {
     };
     let wait = |n: usize| {
         let flags = Arc::clone(&flags);
-        move || wait_until(&flags[n])
+        move || wait_for(&flags[n])
     };
     const OTHER_IS_BUSY: usize = 0;
     const REPLACEMENT_BLOCKS: usize = 1;

@@ -7,15 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use common::{message, on_worker, pools};
+use common::{message, on_worker, pools, wait_for};
 use locksley::loops::par;
 use locksley::{Cancellation, Cancelled, Pool, Scope, Spawn, Worker, scope_until};
-
-fn wait_until(flag: &AtomicBool) {
-    while !flag.load(Ordering::Acquire) {
-        std::thread::yield_now();
-    }
-}
 
 /// Counts the values that are alive.
 struct Counted<'c>(&'c AtomicUsize);
@@ -146,11 +140,11 @@ fn a_scope_waits_for_tasks_that_have_begun() {
         locksley::scope_until(&token, |scope| {
             scope.spawn(|_| {
                 begun.store(true, Ordering::Release);
-                wait_until(&may_end);
+                wait_for(&may_end);
                 assert!(token.is_cancelled());
                 ended.store(true, Ordering::Release);
             });
-            wait_until(&begun);
+            wait_for(&begun);
             token.cancel();
             may_end.store(true, Ordering::Release);
         })
@@ -375,7 +369,7 @@ fn any_thread_may_cancel_a_token() {
         }
         "stopped"
     });
-    wait_until(&begun);
+    wait_for(&begun);
     token.cancel();
     assert_eq!(handle.join().unwrap(), "stopped");
 }

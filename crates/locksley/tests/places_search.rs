@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::on_worker;
 use common::places::{PATIENCE, divided, hold};
+use common::{on_worker, wait_until};
 use locksley::idle::{IdleContext, IdlePolicy, Limit, Move, Thief};
 use locksley::{Pool, Spawn};
 
@@ -117,14 +117,6 @@ impl Sending {
     fn send(&self) {
         self.ask.send(()).unwrap();
         self.is_sent.recv_timeout(PATIENCE).unwrap();
-    }
-}
-
-fn wait_until(what: impl Fn() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !what() {
-        assert!(Instant::now() < until, "timeout");
-        thread::yield_now();
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{AlwaysAsleep, RESTLESS, Sleepy, fall_silent, in_time};
+use common::{AlwaysAsleep, RESTLESS, Sleepy, fall_silent, fib, in_time, wait_for};
 use locksley::idle::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool, PoolBuilder, Spawn, Worker};
 
@@ -38,20 +38,6 @@ fn with_each_at_once(test: impl Fn(Pool) + Sync) {
             scope.spawn(move || test(pool));
         }
     });
-}
-
-fn wait_until(flag: &AtomicBool) {
-    while !flag.load(Ordering::Acquire) {
-        thread::yield_now();
-    }
-}
-
-fn fib(w: &Worker, n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = w.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
-    a + b
 }
 
 /// The largest number of tasks that run at the same time, of many short ones.
@@ -202,7 +188,7 @@ fn a_worker_that_spins_is_helped_in_a_smaller_pool() {
     let pool = Pool::new(2).unwrap();
     pool.resize(1).unwrap();
     let flag = AtomicBool::new(false);
-    pool.install(|w| w.join(|_| wait_until(&flag), |_| flag.store(true, Ordering::Release)));
+    pool.install(|w| w.join(|_| wait_for(&flag), |_| flag.store(true, Ordering::Release)));
     // A pool of one worker would hang.
     assert!(flag.into_inner());
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
-use common::{block_on, message, pools};
+use common::{block_on, message, pools, wait_until};
 use locksley::task::{self, JoinHandle, yield_now};
 use locksley::{Pool, Worker};
 
@@ -37,12 +37,6 @@ fn pool_with_handler(workers: usize) -> (Pool, Receiver<String>) {
         sender.send(message(&*payload).to_owned()).unwrap();
     };
     (Pool::builder().workers(workers).panic_handler(handler).build().unwrap(), receiver)
-}
-
-fn wait_until(condition: impl Fn() -> bool) {
-    while !condition() {
-        thread::yield_now();
-    }
 }
 
 /// A future that waits until the door is opened.

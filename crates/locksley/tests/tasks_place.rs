@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::{Confined, RESTLESS, pools};
+use common::{Confined, RESTLESS, pools, wait_until};
 use locksley::idle::Abp;
 use locksley::task::{self, JoinHandle, Placement, yield_now};
 use locksley::{Pool, Spawn, Worker};
@@ -43,12 +43,6 @@ impl Recorder {
     fn wait_for_run(&self, run: usize) -> usize {
         wait_until(|| self.runs.load(Ordering::Acquire) >= run);
         self.ran_at.load(Ordering::Acquire) - 1
-    }
-}
-
-fn wait_until(condition: impl Fn() -> bool) {
-    while !condition() {
-        thread::yield_now();
     }
 }
 

@@ -7,24 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use common::{Confined, in_time, on_worker};
+use common::{Confined, fib, in_time, on_worker, wait_for};
 use locksley::idle::Abp;
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on};
 use locksley_sync::Semaphore;
-
-fn wait_until(flag: &AtomicBool) {
-    while !flag.load(Ordering::Acquire) {
-        thread::yield_now();
-    }
-}
-
-fn fib(w: &Worker, n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = w.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
-    a + b
-}
 
 fn builders() -> impl Iterator<Item = PoolBuilder> {
     let sleepless = Abp { sleep_after: None, ..Abp::default() };
@@ -108,9 +94,9 @@ fn steal_fork_back(pool: &Pool, before: &(dyn Fn(&Worker) + Sync)) -> bool {
                 stolen_back.store(true, Ordering::Release);
                 thread::current().id() == waiter
             };
-            w.join(|_| wait_until(&stolen_back), fork).1
+            w.join(|_| wait_for(&stolen_back), fork).1
         };
-        w.join(|_| wait_until(&stolen), second).1
+        w.join(|_| wait_for(&stolen), second).1
     })
 }
 
@@ -160,7 +146,7 @@ fn a_waiting_thread_leaves_other_tasks_alone() {
                     w.join(
                         |_| {
                             unrelated_scope.spawn(move |_| unrelated());
-                            wait_until(&stolen);
+                            wait_for(&stolen);
                         },
                         |_| {
                             stolen.store(true, Ordering::Release);
@@ -309,7 +295,7 @@ fn other_workers_may_take_tasks_that_a_join_has_popped_and_put_back() {
                         scope.spawn(|_| flag.store(true, Ordering::Release));
                     };
                     w.join(spawn, |_| ());
-                    wait_until(&flag);
+                    wait_for(&flag);
                 });
             });
         }
@@ -420,19 +406,19 @@ fn a_waiting_worker_steals_back_what_a_replacement_has_forked() {
             let blocked = |_: &Worker| {
                 locksley::blocking(|| {
                     blocks.store(true, Ordering::Release);
-                    wait_until(&ends);
+                    wait_for(&ends);
                 });
             };
             let other = |w: &Worker| {
-                wait_until(&blocks);
+                wait_for(&blocks);
                 for _ in 0..20 {
                     let (stolen, stolen_back) = (AtomicBool::new(false), AtomicBool::new(false));
                     w.join(
-                        |_| wait_until(&stolen),
+                        |_| wait_for(&stolen),
                         |w| {
                             stolen.store(true, Ordering::Release);
                             let fork = |_: &Worker| stolen_back.store(true, Ordering::Release);
-                            w.join(|_| wait_until(&stolen_back), fork);
+                            w.join(|_| wait_for(&stolen_back), fork);
                         },
                     );
                 }

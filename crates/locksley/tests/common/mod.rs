@@ -8,6 +8,7 @@ use std::any::Any;
 use std::panic::resume_unwind;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -183,4 +184,29 @@ pub(crate) fn fall_silent(
 /// Calls `task` with the worker that the calling thread is.
 pub(crate) fn on_worker<R>(task: impl FnOnce(&Worker) -> R) -> R {
     Worker::with_current(|current| task(current.expect("a worker's thread")))
+}
+
+/// # Panics
+/// After two minutes.
+#[track_caller]
+pub(crate) fn wait_until(condition: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(120);
+    while !condition() {
+        assert!(Instant::now() < until, "in vain");
+        thread::yield_now();
+    }
+}
+
+/// [`wait_until`] the flag is set.
+#[track_caller]
+pub(crate) fn wait_for(flag: &AtomicBool) {
+    wait_until(|| flag.load(Ordering::Acquire));
+}
+
+pub(crate) fn fib(w: &Worker, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = w.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
+    a + b
 }
