@@ -23,17 +23,17 @@ macro_rules! right_on_every_runtime {
 right_on_every_runtime! {
     knary: "knary", ["1,3,1", "5,3,0", "4,3,3", "6,1,0", "5,4,2"];
     heat: "heat", ["3x3x1", "61x47x7", "40x600x4", "5x9000x3"];
-    msort: "msort", ["1", "7", "1000", "40961", "150K"];
+    msort: "msort", ["1", "7", "1000", "40961", "80K"];
     mm: "mm", ["16", "32", "128"];
     lu: "lu", ["16", "32", "128", "256"];
-    barnes: "barnes", ["1x1", "2x3", "9x2", "700x2"];
+    barnes: "barnes", ["1x1", "2x3", "9x2", "700x1"];
     ray: "ray", ["0,1x1", "1,7x5", "2,1x33", "3,16x12"];
     bfs: "bfs", ["1,1", "3,1", "7,3", "11,8"];
     ep: "ep", ["1", "3"];
     cg: "cg", ["S"];
     raytracer: "raytracer", ["1x1", "3x17", "20x15"];
     clip: "clip", ["1x3", "9x4", "150x24"];
-    mi: "mi", ["1x1", "2x2", "9x3", "200x1"];
+    mi: "mi", ["1x1", "2x2", "9x3", "150x1"];
     busy_loop: "loop", ["1x1", "2x50", "33x1000"];
     sorters: "sorters", ["1x1", "7x3", "1000x16-worst", "5000x64-none", "40961x37"];
 }
