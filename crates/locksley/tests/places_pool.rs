@@ -9,10 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
-use std::time::Instant;
 
 use common::places::{PATIENCE, divided, hold};
-use common::{AlwaysAsleep, Confined, RESTLESS, Sleepy, message, on_worker};
+use common::{AlwaysAsleep, Confined, RESTLESS, Sleepy, fib, message, on_worker, wait_for};
 use locksley::idle::{Abp, Balanced, Bws};
 use locksley::loops::par;
 use locksley::task::yield_now;
@@ -43,22 +42,6 @@ fn options() -> impl Iterator<Item = PoolBuilder> {
         let affinity = [Affinity::Process, Affinity::Place, Affinity::Builder][n % 3];
         pool.affinity(affinity)
     })
-}
-
-fn wait_until(flag: &AtomicBool) {
-    let until = Instant::now() + PATIENCE;
-    while !flag.load(Ordering::Acquire) {
-        assert!(Instant::now() < until, "in vain");
-        thread::yield_now();
-    }
-}
-
-fn fib(worker: &Worker, n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = worker.join(|w| fib(w, n - 1), |w| fib(w, n - 2));
-    a + b
 }
 
 fn fib_near(worker: &Worker, places: usize, n: u64) -> u64 {
@@ -440,7 +423,7 @@ fn a_task_for_a_stuck_place_runs_at_another() {
                                 flags[0].store(true, Ordering::Release)
                             });
                             here.send(()).unwrap();
-                            flags.iter().for_each(wait_until);
+                            flags.iter().for_each(wait_for);
                         }
                     });
                     is_here.recv_timeout(PATIENCE).unwrap();
@@ -469,7 +452,7 @@ fn a_task_for_another_place_runs_although_its_sender_is_stuck() {
                         scope.spawn_with(Spawn::Near(place), |_, _| {
                             flag.store(true, Ordering::Release)
                         });
-                        wait_until(&flag);
+                        wait_for(&flag);
                     });
                 });
             }
