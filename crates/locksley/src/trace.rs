@@ -18,6 +18,8 @@ pub enum Event {
         /// The place of the worker, or of the one that a replacement replaces first.
         place: usize,
     },
+    /// A caller's call has ended: the thread is what it was before its last `Attached`.
+    Detached,
     /// A task begins that was stolen from this worker, or, if that is the running one, was sent to
     /// it or to the pool. Such tasks nest.
     TaskBegins(usize),
@@ -51,8 +53,11 @@ pub enum Event {
     Signals(usize),
     /// The worker, which searches, gives its processor to this one, which was preempted.
     HandsOver(usize),
-    /// From now on so many workers may be awake.
+    /// From now on so many workers may be awake: the pool was resized, or its quota or the
+    /// affinity has changed.
     Allows(usize),
+    /// The system forbids what opens the closed deques of others: their owners do it later.
+    LosesAssist,
 }
 
 /// The role of a sleeping worker: which tasks it leaves to others, and whether it parks with a
@@ -107,6 +112,28 @@ pub trait Tracer: Debug + Send + Sync + 'static {
     ///
     /// Must not block and must not use the pool. A panic ends the process.
     fn record(&self, event: Event);
+
+    /// The pool is built, and can be resized by what this is given.
+    fn attach(&self, _pool: Arc<dyn PoolSize>) {}
+
+    /// A library begins something with a name on the calling thread: a process, an interval.
+    fn begin_span(&self, _name: &str) {}
+
+    /// What began last on the calling thread ends.
+    fn end_span(&self) {}
+
+    /// Something with a name happens on the calling thread: a process waits for a channel.
+    fn mark(&self, _name: &str) {}
+}
+
+/// The size of a pool that may end meanwhile.
+pub trait PoolSize: Debug + Send + Sync {
+    /// As [`Pool::size`](crate::Pool::size). `None` if the pool has ended.
+    fn size(&self) -> Option<usize>;
+
+    /// As [`Pool::resize`](crate::Pool::resize). Returns false, and does nothing, if the pool has
+    /// ended or cannot have this size.
+    fn resize(&self, size: usize) -> bool;
 }
 
 static FOR_ALL_POOLS: OnceLock<fn() -> Arc<dyn Tracer>> = OnceLock::new();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 
-use locksley::extend::{Event, SleepRole, Tracer, trace_pools};
+use locksley::extend::{Event, PoolSize, SleepRole, Tracer, trace_pools};
 use locksley::idle::Bws;
 use locksley::{Pool, Worker};
 
@@ -146,6 +146,50 @@ fn a_change_of_size_is_traced() {
     let pool = builder.tracer(log.clone()).build().unwrap();
     pool.resize(1).unwrap();
     assert!(log.count(|&it| it == Event::Allows(1)) == 1);
+}
+
+#[test]
+fn a_caller_is_a_worker_until_its_call_ends() {
+    let log = Log::default();
+    let pool = Pool::builder().workers(2).tracer(log.clone()).build().unwrap();
+    for _ in 0..100 {
+        pool.install(|_| ());
+        thread::yield_now();
+    }
+    drop(pool);
+    let this_thread = thread::current().id();
+    let events = log.events();
+    let changes = events.iter().filter(|(thread, event)| {
+        *thread == this_thread && matches!(event, Event::Attached { .. } | Event::Detached)
+    });
+    let changes: Vec<Event> = changes.map(|&(_, event)| event).collect();
+    let is_call = |pair: &[Event]| {
+        let [Event::Attached { slot, .. }, Event::Detached] = pair else { return false };
+        *slot >= 2
+    };
+    assert!(changes.chunks(2).all(is_call), "{changes:?}");
+}
+
+#[test]
+fn a_pool_is_resized_by_its_tracer_while_it_lives() {
+    #[derive(Debug, Default)]
+    struct Keeper(Mutex<Option<Arc<dyn PoolSize>>>);
+
+    impl Tracer for &'static Keeper {
+        fn record(&self, _: Event) {}
+
+        fn attach(&self, pool: Arc<dyn PoolSize>) {
+            *self.0.lock().unwrap() = Some(pool);
+        }
+    }
+
+    static KEEPER: Keeper = Keeper(Mutex::new(None));
+    let pool = Pool::builder().workers(2).tracer(&KEEPER).build().unwrap();
+    let kept = KEEPER.0.lock().unwrap().clone().unwrap();
+    assert!(kept.resize(1) && pool.size() == 1 && kept.size() == Some(1));
+    assert!(!kept.resize(0) && !kept.resize(3) && pool.size() == 1);
+    drop(pool);
+    assert!(!kept.resize(2) && kept.size().is_none());
 }
 
 #[test]

@@ -21,6 +21,7 @@
 //! |---|---|
 //! | [`Observer`], [`Stamp`] | profilers |
 //! | [`Tracer`], [`Event`] | recorders of what happens on slow paths |
+//! | [`tracer`](tracer()) | libraries that name what their tasks do |
 //! | [`LatestStamp`], [`stamp`], [`follow`] | objects that carry causes: channels, graphs |
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
 //! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
@@ -35,10 +36,16 @@ pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
 pub use crate::scheduler::job::{GroupHeader, Job, Kind};
 pub use crate::scheduler::observed::{follow, stamp};
-pub use crate::trace::{Event, SleepRole, Tracer, trace_pools};
+pub use crate::trace::{Event, PoolSize, SleepRole, Tracer, trace_pools};
 
 /// The most slots of a pool, for workers and their replacements. Slot numbers are less.
 pub const MAX_SLOTS: usize = crate::sleep::MAX_WORKERS;
+
+/// The tracer of the worker's pool, for a library that names what its tasks do.
+#[must_use]
+pub fn tracer(worker: &crate::Worker) -> Option<std::sync::Arc<dyn Tracer>> {
+    worker.shared().sleep.tracer.clone()
+}
 
 /// The kernel features that the worker's pool may use.
 #[must_use]

@@ -521,6 +521,9 @@ impl PoolBuilder {
         if let Some(size) = size {
             pool.shared.resize(size);
         }
+        if let Some(tracer) = &pool.shared.sleep.tracer {
+            tracer.attach(Arc::new(Arc::downgrade(&pool.shared)));
+        }
         Ok(pool)
     }
 }

@@ -156,7 +156,7 @@ impl Shared {
             if !self.give_back(&worker, caller) {
                 let _ = self.replacements.subtract_active(1);
             }
-            self.callers.put_back(caller, worker.into_handles());
+            self.end_caller(caller, worker);
             abort.disarm();
             return Err(task);
         }
@@ -171,10 +171,15 @@ impl Shared {
             hooks::idle();
             self.leave(&worker, caller);
         });
-        // The last step: another caller may act as the same worker from now on.
-        self.callers.put_back(caller, worker.into_handles());
+        self.end_caller(caller, worker);
         abort.disarm();
         Ok(result.expect("it was set").unwrap_or_else(|payload| unwind::resume(payload)))
+    }
+
+    /// The last step of a call: another caller may act as the same worker from now on.
+    fn end_caller(&self, caller: usize, worker: Worker) {
+        self.trace(|| Event::Detached);
+        self.callers.put_back(caller, worker.into_handles());
     }
 
     /// True if a task was sent to all workers, to this worker's place, or to it.

@@ -1,10 +1,13 @@
 //! How many workers may be awake: by the idle policy, by what the process is allowed, and by the
 //! size that the program has chosen.
 
+use std::sync::Weak;
+
 use super::Shared;
 use crate::idle::{Activity, IdlePolicy, Limit, Peers};
 use crate::os::{self, Assists, Standing, ThreadAffinity};
 use crate::scheduler::allowance::{Allowance, PollBudget};
+use crate::trace::PoolSize;
 
 /// The policy's limit for so many processors. A borrowed thread counts as awake, though it mostly
 /// runs code that is not the pool's.
@@ -125,6 +128,17 @@ impl Shared {
     /// The size that the program has chosen.
     pub(crate) fn chosen_size(&self) -> Option<usize> {
         (!self.has_automatic_size()).then(|| self.sleep.size())
+    }
+}
+
+impl PoolSize for Weak<Shared> {
+    fn size(&self) -> Option<usize> {
+        self.upgrade().map(|pool| pool.size())
+    }
+
+    fn resize(&self, size: usize) -> bool {
+        let pool = self.upgrade().filter(|pool| (1..=pool.workers).contains(&size));
+        pool.inspect(|pool| pool.resize(size)).is_some()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::deque::OpenRequest;
 use crate::os;
 use crate::primitive::{CachePadded, Ordering};
 use crate::scheduler::Slot;
+use crate::trace::Event;
 
 impl Shared {
     pub(crate) fn slot(&self, slot: usize) -> &Slot {
@@ -52,7 +53,10 @@ impl Shared {
         scratch.extend(self.taken().iter().enumerate().filter_map(closed));
         // The system may forbid the barrier after a deque was closed. If all fails, the owner opens
         // with its next push or pop, as it was requested.
-        let is_made = !scratch.is_empty() && (os::heavy_barrier() || os::preempt_all());
+        let is_made = scratch.is_empty() || os::heavy_barrier() || os::preempt_all();
+        if !is_made {
+            self.trace(|| Event::LosesAssist);
+        }
         for (worker, closed) in scratch.drain(..) {
             if is_made {
                 self.slots[worker].deque.open(closed);
