@@ -73,6 +73,7 @@ impl SleepersMask {
 }
 
 /// The processor that the calling thread runs on.
+#[inline]
 pub fn current_processor() -> Option<usize> {
     // SAFETY: no memory is involved.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()

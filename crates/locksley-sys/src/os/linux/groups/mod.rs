@@ -75,6 +75,16 @@ impl QuotaWatch {
         text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
     }
 
+    /// For how long that quota has stopped the processes of its group. `None` where the kernel does
+    /// not tell.
+    pub fn throttled(&self, quota: &Quota) -> Option<Duration> {
+        let text = read(&self.root, &quota.file.with_file_name("cpu.stat")).ok()??;
+        let value =
+            |key: &str| text.lines().find_map(|it| it.strip_prefix(key)?.trim().parse().ok());
+        let of_version_two = value("throttled_usec ").map(Duration::from_micros);
+        of_version_two.or_else(|| value("throttled_time ").map(Duration::from_nanos))
+    }
+
     /// The folders, as the machine names them, of that group and of those that it lies in, as far
     /// as they are mounted and may have a quota: the innermost first.
     fn folders(&self, it: &Membership<'_>) -> Vec<Result<(Version, PathBuf), LimitFault>> {

@@ -293,8 +293,11 @@ fn periods_used_up_are_those_of_the_quotas_group() {
     let watch = machine.watch();
     let quota = watch.quota().0.unwrap();
     assert_eq!(watch.periods_used_up(&quota), Some(4));
+    assert_eq!(watch.throttled(&quota), Some(Duration::from_micros(2500)));
+    machine.write("sys/fs/cgroup/cpu,cpuacct/job/cpu.stat", "throttled_usec 7\n");
+    assert_eq!(watch.throttled(&quota), Some(Duration::from_micros(7)));
     fs::remove_file(machine.0.join("sys/fs/cgroup/cpu,cpuacct/job/cpu.stat")).unwrap();
-    assert_eq!(watch.periods_used_up(&quota), None);
+    assert_eq!((watch.periods_used_up(&quota), watch.throttled(&quota)), (None, None));
     assert_eq!(watch.periods_used_up(&Quota { file: Path::new("/another").into(), ..quota }), None);
 }
 
