@@ -38,17 +38,64 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for SpanLayer {
 pub(crate) fn tell(pool: u8, event: Event) {
     match event {
         Event::Attached { slot, place } => tracing::debug!(pool, slot, place, "a worker starts"),
-        Event::Allows(workers) => tracing::debug!(pool, workers, "so many workers may be awake"),
+        Event::Allows(workers) => {
+            tracing::debug!(
+                pool,
+                workers,
+                "by its size or its quota, so many workers may be awake"
+            );
+        }
+        Event::LosesAssist => tracing::debug!(pool, "the system forbids an assist"),
         _ => {}
     }
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::fmt::{Debug, Write};
+    use std::sync::{Arc, Mutex};
+
+    use tracing::field::{Field, Visit};
     use tracing_subscriber::layer::SubscriberExt;
 
     use super::*;
     use crate::{Recorder, Timeline, Trace};
+
+    /// Writes each event as text.
+    #[derive(Clone, Default)]
+    struct Told(Arc<Mutex<Vec<String>>>);
+
+    impl<S: Subscriber> Layer<S> for Told {
+        fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+            struct Text<'t>(&'t mut String);
+            impl Visit for Text<'_> {
+                fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+                    write!(self.0, "{}={value:?} ", field.name()).unwrap();
+                }
+            }
+            let mut text = String::new();
+            event.record(&mut Text(&mut text));
+            assert_eq!(*event.metadata().level(), tracing::Level::DEBUG);
+            self.0.lock().unwrap().push(text);
+        }
+    }
+
+    #[test]
+    fn the_life_of_a_pool_is_told() {
+        let told = Told::default();
+        let subscriber = tracing_subscriber::registry().with(told.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            let builder = locksley::Pool::builder().workers(2).tracer(crate::tracer());
+            let pool = builder.with_current_thread().build().unwrap();
+            pool.resize(1).unwrap();
+            tell(7, Event::LosesAssist);
+            tell(7, Event::SearchBegins);
+        });
+        let told = told.0.lock().unwrap();
+        let has = |text: &str| told.iter().any(|it| it.contains(text));
+        assert!(has("a worker starts") && has("workers=") && has("forbids an assist"), "{told:?}");
+        assert!(told.iter().filter(|it| it.contains("pool=7")).count() == 1);
+    }
 
     #[test]
     fn spans_of_tracing_are_recorded() {

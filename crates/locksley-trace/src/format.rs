@@ -5,7 +5,7 @@
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lkstrace");
 
 /// The version of the layout. A reader knows only its own.
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 
 /// Words of the header, by their index.
 pub(crate) mod header {
@@ -30,9 +30,16 @@ pub(crate) mod header {
     pub(crate) const SINCE: usize = 11;
     /// Threads that got no ring.
     pub(crate) const THREADS_WITHOUT: usize = 12;
+    /// What another process asks of this one: see [`Command`](crate::Command).
+    pub(crate) const COMMAND: usize = 13;
+    /// Which trace of the process this is, if a command has begun it.
+    pub(crate) const TRACE: usize = 14;
     /// The name of the program, up to a zero.
     pub(crate) const NAME: usize = 16;
     pub(crate) const NAME_BYTES: usize = 128;
+    /// The sizes of the pools, by their numbers, in a live recording. 0 if there is none.
+    pub(crate) const SIZES: usize = 32;
+    pub(crate) const MOST_SIZES: usize = 256;
 }
 
 /// Words of the header of a ring.

@@ -10,7 +10,14 @@ use crate::format::{HEADER_BYTES, LABELS_BYTES, WORD, header};
 
 /// The names of one recording. A label is the index of a name.
 #[derive(Debug, Default)]
-pub(crate) struct Labels(Mutex<HashMap<&'static str, u32>>);
+pub(crate) struct Labels(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    labels: HashMap<Box<str>, u32>,
+    /// How many bytes of the file's table are used. What the file says, others may have written.
+    used: usize,
+}
 
 /// The label of names for which the table has no room. The table begins with it.
 const REST: u32 = 0;
@@ -25,27 +32,26 @@ impl Labels {
     }
 
     /// The label of a name.
-    pub(crate) fn intern(&self, mapping: &Mapping, name: &'static str) -> u32 {
-        let mut labels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn intern(&self, mapping: &Mapping, name: &str) -> u32 {
+        let Table { labels, used } = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&label) = labels.get(name) {
             return label;
         }
-        let end = &mapping.words()[header::LABEL_BYTES];
-        let used = end.load(Ordering::Relaxed) as usize;
         let name_bytes = &name.as_bytes()[..name.len().min(u8::MAX.into())];
-        if used + 1 + name_bytes.len() > LABELS_BYTES {
+        if *used + 1 + name_bytes.len() > LABELS_BYTES {
             return REST;
         }
         let bytes = [name_bytes.len() as u8].into_iter().chain(name_bytes.iter().copied());
-        for (position, byte) in (HEADER_BYTES + used..).zip(bytes) {
+        for (position, byte) in (HEADER_BYTES + *used..).zip(bytes) {
             // A byte of a word: only this thread, which has the lock, writes the table.
             let byte = u64::from(byte) << (8 * (position % WORD));
             mapping.words()[position / WORD].fetch_or(byte, Ordering::Relaxed);
         }
         // Release: a reader that sees the end sees the name.
-        end.store((used + 1 + name_bytes.len()) as u64, Ordering::Release);
+        *used += 1 + name_bytes.len();
+        mapping.words()[header::LABEL_BYTES].store(*used as u64, Ordering::Release);
         let label = labels.len() as u32;
-        labels.insert(name, label);
+        labels.insert(name.into(), label);
         label
     }
 }

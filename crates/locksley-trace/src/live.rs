@@ -3,12 +3,14 @@
 //! A file there is named by its process. It is removed when the recording ends. What a killed
 //! program left behind is removed by the next one.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::format::{WORD, header};
+use crate::read::Trace;
 
 /// The folder: below `XDG_RUNTIME_DIR`, or, if that is not set, below `/tmp`.
 fn folder() -> PathBuf {
@@ -52,6 +54,68 @@ fn files() -> impl Iterator<Item = (u32, PathBuf)> {
 
 fn is_alive(process: &u32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
+}
+
+/// What a process asks of another one that records with `LOCKSLEY_TRACE=live`, by
+/// [`send`](Self::send).
+///
+/// # Examples
+/// ```no_run
+/// for process in locksley_trace::live_processes() {
+///     locksley_trace::Command::BeginTrace.send(process)?;
+/// }
+/// # Ok::<(), locksley_trace::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Gives a pool another size, as [`Pool::resize`](locksley::Pool::resize) does, if it can have
+    /// that size.
+    Resize {
+        /// The number of the pool.
+        pool: u8,
+        /// Its new size.
+        size: u16,
+    },
+    /// Records many events of each thread from now on.
+    BeginTrace,
+    /// Keeps them in a file of their own, [`trace_file`], and records few again.
+    EndTrace,
+}
+
+impl Command {
+    /// Asks a process, which obeys some moments later. A later command replaces one that was not
+    /// obeyed yet.
+    ///
+    /// # Errors
+    /// If the process has no recording that this program can read and write.
+    pub fn send(self, process: u32) -> Result<(), Error> {
+        let path = live_file(process);
+        Trace::read(&path)?;
+        let file = OpenOptions::new().write(true).open(&path);
+        let at = (header::COMMAND * WORD) as u64;
+        let written = file.and_then(|file| file.write_all_at(&self.word().to_le_bytes(), at));
+        written.map_err(Error::file(&path))
+    }
+
+    fn word(self) -> u64 {
+        match self {
+            Self::Resize { pool, size } => 1 | u64::from(pool) << 8 | u64::from(size) << 16,
+            Self::BeginTrace => 2,
+            Self::EndTrace => 3,
+        }
+    }
+
+    /// `None` for what is no command.
+    pub(crate) fn of(word: u64) -> Option<Self> {
+        let resize = Self::Resize { pool: (word >> 8) as u8, size: (word >> 16) as u16 };
+        [resize, Self::BeginTrace, Self::EndTrace].into_iter().find(|it| it.word() == word)
+    }
+}
+
+/// The file of a trace that commands have begun and ended. It stays when the program ends.
+#[must_use]
+pub fn trace_file(process: u32, number: u64) -> PathBuf {
+    folder().join(format!("{process}-{number}.trace"))
 }
 
 /// Makes the folder, removes what killed programs left there, and returns the file of this process.

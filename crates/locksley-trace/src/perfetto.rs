@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::record::Kind;
-use crate::timeline::{FlowKind, Instant, SliceKind, Timeline, Track};
+use crate::timeline::{FlowKind, SliceKind, Timeline, Track};
 
 mod message;
 
@@ -154,7 +154,7 @@ impl<W: Write> Packets<'_, W> {
                     }
                     (_, Some(at)) => {
                         let instant = instants.next().expect("it was seen");
-                        let name = name_of(instant);
+                        let name = timeline.name_of_instant(instant);
                         let is_cause =
                             matches!(instant.kind, Kind::Wakes | Kind::Signals | Kind::HandsOver);
                         self.event(at, number, INSTANT, |it| {
@@ -193,19 +193,5 @@ impl<W: Write> Packets<'_, W> {
             }
         }
         Ok(())
-    }
-}
-
-/// What an instant is called.
-pub(crate) fn name_of(instant: &Instant) -> String {
-    let arg = instant.arg;
-    match instant.kind {
-        Kind::Steals => format!("steals from {arg}"),
-        Kind::Wakes => format!("wakes {arg}"),
-        Kind::Signals => format!("signals {arg}"),
-        Kind::HandsOver => format!("hands its processor to {arg}"),
-        Kind::Allows => format!("allows {arg} workers"),
-        Kind::Throttled => format!("throttled for {arg} µs"),
-        kind => format!("{kind:?}"),
     }
 }

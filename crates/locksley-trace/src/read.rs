@@ -1,7 +1,8 @@
 //! Reading a file.
 
 use std::fs::File;
-use std::io::Read;
+use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use crate::error::Error;
@@ -10,6 +11,7 @@ use crate::format::{
     VERSION, WORD, header, ring,
 };
 use crate::record::{Kind, Record, unpack_sync};
+use crate::ring::kept;
 
 /// What a file holds.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +32,10 @@ pub struct Trace {
     pub threads: Vec<ThreadTrace>,
     /// Threads that were not recorded, for example since the disk was full.
     pub threads_without: u64,
+    /// The number of this trace in its process, if a [`Command`](crate::Command) has begun it.
+    pub command_trace: Option<u64>,
+    /// In a live recording, the number of each pool and how many of its workers may be awake.
+    pub sizes: Vec<(u8, u64)>,
 }
 
 /// What a thread recorded.
@@ -59,9 +65,7 @@ impl Trace {
     /// If the file cannot be read, is no recording, or has another version.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let mut bytes = Vec::new();
-        let opened = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
-        opened.map_err(Error::file(path))?;
+        let bytes = File::open(path).and_then(|file| snapshot(&file)).map_err(Error::file(path))?;
         let word = |word: usize| word_at(&bytes, word * WORD);
         if bytes.len() < RINGS_OFFSET || word(header::MAGIC) != Some(MAGIC) {
             return Err(Error::NotATrace(path.to_owned()));
@@ -77,19 +81,12 @@ impl Trace {
     /// Reads bytes whose header was checked. `None` if numbers there make no sense.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let word = |word: usize| word_at(bytes, word * WORD);
-        let capacity = usize::try_from(word(header::CAPACITY)?).ok()?;
-        if !capacity.is_power_of_two() || capacity > 1 << 40 {
-            return None;
-        }
-        let rings = usize::try_from(word(header::RINGS)?).ok()?;
         let used = (word(header::LABEL_BYTES)? as usize).min(LABELS_BYTES);
-        // Only those that the file has: a program may be making the last one.
-        let rings = (0..rings).map_while(|number| {
-            bytes.get(format::ring_offset(number, capacity)..)?.get(..format::ring_bytes(capacity))
-        });
-        let rings: Vec<&[u8]> = rings.collect();
+        let rings: Vec<&[u8]> = places_of_rings(bytes)?.map(|place| &bytes[place]).collect();
         let clocks = Clocks::new(bytes, rings.iter().flat_map(|bytes| events(bytes)))?;
         let since = word(header::SINCE)?;
+        let sizes =
+            (0..header::MOST_SIZES).filter_map(|it| Some((it as u8, word(header::SIZES + it)?)));
         let threads = rings.iter().filter_map(|bytes| ThreadTrace::parse(bytes, &clocks, since));
         Some(Self {
             program: text_at(bytes, header::NAME, header::NAME_BYTES),
@@ -99,6 +96,8 @@ impl Trace {
             labels: crate::names::names(&bytes[HEADER_BYTES..HEADER_BYTES + used]),
             threads: threads.collect(),
             threads_without: word(header::THREADS_WITHOUT)?,
+            sizes: sizes.filter(|&(_, size)| size > 0).collect(),
+            command_trace: Some(word(header::TRACE)?).filter(|&it| it != 0),
             read_at: 0,
         })
     }
@@ -130,7 +129,7 @@ impl ThreadTrace {
 
 /// The two words of each event in a ring, in the order in which they were written.
 fn events(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
-    let capacity = ((bytes.len() - RING_HEADER_BYTES) / EVENT_BYTES) as u64;
+    let capacity = capacity(bytes);
     let head = word_at(bytes, ring::HEAD * WORD).unwrap_or(0);
     (oldest(bytes).unwrap_or(head)..head).filter_map(move |number| {
         let offset = RING_HEADER_BYTES + (number % capacity) as usize * EVENT_BYTES;
@@ -140,11 +139,64 @@ fn events(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
 
 /// The number of the oldest event that can be read.
 fn oldest(bytes: &[u8]) -> Option<u64> {
-    let capacity = ((bytes.len() - RING_HEADER_BYTES) / EVENT_BYTES) as u64;
     let (head, first) = (word_at(bytes, ring::HEAD * WORD)?, word_at(bytes, ring::FIRST * WORD)?);
-    // The thread may have been overwriting one when it, or the reader, stopped.
-    let is_full = head >= capacity;
-    Some(first.max(if is_full { head - capacity + 1 } else { 0 }).min(head))
+    // The thread may have been overwriting one when it stopped.
+    Some(first.max(kept(head, head, capacity(bytes)).start).min(head))
+}
+
+/// Copies a file, which a program may write meanwhile: what is overwritten then is left out.
+pub(crate) fn snapshot(file: &File) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.resize(length, 0);
+    read_at(file, &mut bytes, 0)?;
+    for place in places_of_rings(&bytes).into_iter().flatten() {
+        let copy = &mut bytes[place.clone()];
+        let [before, first] = [ring::HEAD, ring::FIRST].map(|word| word_at(copy, word * WORD));
+        let mut after = [0; WORD];
+        read_at(file, &mut after, place.start + ring::HEAD * WORD)?;
+        let kept = kept(before.unwrap_or(0), u64::from_le_bytes(after), capacity(copy));
+        set_word(copy, ring::FIRST, kept.start.max(first.unwrap_or(0)));
+    }
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: usize) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset as u64)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, bytes: &mut [u8], offset: usize) -> io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    file.seek(SeekFrom::Start(offset as u64))?;
+    file.read_exact(bytes)
+}
+
+/// Where the rings lie that the bytes hold: a program may be making the last one. `None` if numbers
+/// in the header make no sense.
+fn places_of_rings(bytes: &[u8]) -> Option<impl Iterator<Item = Range<usize>> + use<>> {
+    let word = |word: usize| usize::try_from(word_at(bytes, word * WORD)?).ok();
+    let (capacity, rings) = (word(header::CAPACITY)?, word(header::RINGS)?);
+    if !capacity.is_power_of_two() || capacity > 1 << 40 {
+        return None;
+    }
+    let (size, length) = (format::ring_bytes(capacity), bytes.len());
+    let places = (0..rings).map(move |number| {
+        let begin = format::ring_offset(number, capacity);
+        begin..begin + size
+    });
+    Some(places.take_while(move |place| place.end <= length))
+}
+
+/// How many events a ring has room for.
+fn capacity(ring: &[u8]) -> u64 {
+    ((ring.len() - RING_HEADER_BYTES) / EVENT_BYTES) as u64
+}
+
+pub(crate) fn set_word(bytes: &mut [u8], word: usize, value: u64) {
+    bytes[word * WORD..][..WORD].copy_from_slice(&value.to_le_bytes());
 }
 
 /// The recorder's clock, by the moments at which it was compared with the monotonic one.

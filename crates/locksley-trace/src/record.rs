@@ -17,7 +17,7 @@
 pub enum Kind {
     /// Two clocks at one moment; never in what is read.
     ClockSync = 1,
-    /// The thread becomes the worker of slot `arg`, in place `detail`.
+    /// The thread becomes the worker of slot `arg` of pool `detail`.
     Attached = 2,
     /// A task begins that was stolen from slot `arg`, or sent if that is the thread's own.
     TaskBegins = 3,
@@ -60,9 +60,18 @@ pub enum Kind {
     Preempted = 21,
     /// The kernel took the processor from the thread, which blocks.
     Blocked = 22,
+    /// The thread is no worker any more.
+    Detached = 23,
+    /// Something that has label `arg` happens.
+    Mark = 24,
+    /// The system forbids an assist that it has granted before.
+    LosesAssist = 25,
+    /// The thread goes on on processor `arg`. Found by [`Timeline`](crate::Timeline), never in a
+    /// file.
+    Migrates = 26,
 }
 
-const KINDS: [Kind; 22] = [
+const KINDS: [Kind; 26] = [
     Kind::ClockSync,
     Kind::Attached,
     Kind::TaskBegins,
@@ -85,6 +94,10 @@ const KINDS: [Kind; 22] = [
     Kind::SwitchedIn,
     Kind::Preempted,
     Kind::Blocked,
+    Kind::Detached,
+    Kind::Mark,
+    Kind::LosesAssist,
+    Kind::Migrates,
 ];
 
 /// The details of [`Kind::Parks`].

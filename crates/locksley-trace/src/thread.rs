@@ -1,15 +1,19 @@
 //! What a thread records: its ring, and which worker it is.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+#[cfg(not(any(loom, shuttle)))]
+use locksley_sys::os::current_processor;
 use locksley_sys::os::{self, Switch, SwitchLog};
 
 use crate::file::Mapping;
-use crate::format::{EVENT_BYTES, NO_SLOT, RING_HEADER_BYTES, WORD, ring};
+use crate::format::{NO_SLOT, RING_HEADER_BYTES, WORD, ring as header};
 use crate::record::{Kind, pack, pack_sync};
-use crate::recorder::{ACTIVE, Session, write_text};
+use crate::ring;
+use crate::session::{ACTIVE, Session, write_text};
 
 /// A ring has the moment on both clocks after so many events, so that times are exact, and known
 /// where the oldest events are overwritten.
@@ -17,6 +21,12 @@ const SYNC_EVERY: u64 = 1024;
 
 std::thread_local! {
     static THREAD: Thread = const { Thread::new() };
+}
+
+/// No model records.
+#[cfg(any(loom, shuttle))]
+fn current_processor() -> Option<usize> {
+    None
 }
 
 /// Which worker a thread is.
@@ -31,7 +41,8 @@ struct Thread {
     /// The recording that the ring belongs to.
     active: Cell<u64>,
     ring: RefCell<Option<Ring>>,
-    identity: Cell<Identity>,
+    /// The worker that it is, after those that it is again when its calls end.
+    identities: RefCell<Vec<Identity>>,
 }
 
 /// Records an event of the calling thread, if a recording goes on.
@@ -42,20 +53,38 @@ pub(crate) fn record(kind: Kind, detail: u8, arg: u32) {
 
 /// Records that the calling thread is a worker from now on.
 pub(crate) fn attach(identity: Identity) {
-    let _ = THREAD.try_with(|thread| {
-        thread.identity.set(identity);
-        if let Ok(ring) = thread.ring.try_borrow()
-            && let Some(ring) = &*ring
-        {
-            ring.name(identity);
-        }
+    let _ = THREAD.try_with(|thread| thread.identities.borrow_mut().push(identity));
+    record_identity(Some(identity));
+}
+
+/// Records that the calling thread is what it was before it became a worker the last time.
+pub(crate) fn detach() {
+    let outer = THREAD.try_with(|thread| {
+        let mut identities = thread.identities.borrow_mut();
+        identities.pop();
+        identities.last().copied()
     });
-    record(Kind::Attached, identity.place, identity.slot as u32);
+    record_identity(outer.unwrap_or_default());
+}
+
+fn record_identity(identity: Option<Identity>) {
+    record_with(|ring| match identity {
+        Some(identity) => {
+            ring.name(identity);
+            (Kind::Attached, identity.pool, identity.slot as u32)
+        }
+        None => (Kind::Detached, 0, 0),
+    });
 }
 
 /// Records that a span begins. Returns false if no recording goes on.
 pub(crate) fn begin_span(name: &'static str) -> bool {
     record_with(|ring| (Kind::SpanBegins, 0, ring.label(name)))
+}
+
+/// Records an event with a name that may end before the recording.
+pub(crate) fn record_named(kind: Kind, name: &str) {
+    record_with(|ring| (kind, 0, ring.label_of_copy(name)));
 }
 
 #[inline]
@@ -72,8 +101,11 @@ fn record_with(event: impl FnOnce(&mut Ring) -> (Kind, u8, u32)) -> bool {
 
 impl Thread {
     const fn new() -> Self {
-        let identity = Identity { pool: 0, slot: NO_SLOT, place: 0 };
-        Self { active: Cell::new(0), ring: RefCell::new(None), identity: Cell::new(identity) }
+        Self {
+            active: Cell::new(0),
+            ring: RefCell::new(None),
+            identities: RefCell::new(Vec::new()),
+        }
     }
 
     #[inline]
@@ -92,14 +124,15 @@ impl Thread {
     /// tries no more.
     #[cold]
     fn renew(&self, active: u64) -> Option<Ring> {
-        let session = Session::current()?;
-        // Acquire pairs with the release in `Recorder::record`: this is the session of `active`, or
-        // a later one.
+        let session = Session::try_current()?;
+        // Acquire pairs with the release in `session::replace`: this is the session of `active`,
+        // or a later one.
         if ACTIVE.load(Ordering::Acquire) != active {
             return None;
         }
         self.active.set(active);
-        Ring::new(session, self.identity.get())
+        let identity = self.identities.borrow().last().copied();
+        Ring::new(session, identity.unwrap_or(Identity { pool: 0, slot: NO_SLOT, place: 0 }))
     }
 }
 
@@ -109,27 +142,25 @@ struct Ring {
     number: usize,
     /// The number of events written.
     head: u64,
-    mask: usize,
     switches: Option<SwitchLog>,
     /// Labels by the addresses of names.
     labels: Vec<(&'static str, u32)>,
+    /// Labels of other names.
+    copies: HashMap<Box<str>, u32>,
     session: Arc<Session>,
 }
 
 impl Ring {
     fn new(session: Arc<Session>, identity: Identity) -> Option<Self> {
         let (mapping, number) = session.take_ring()?;
-        let words = mapping.words().len();
-        let capacity = (words * WORD - RING_HEADER_BYTES) / EVENT_BYTES;
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
-        mapping.words()[ring::THREAD].store(thread as u64, Ordering::Relaxed);
+        mapping.words()[header::THREAD].store(thread as u64, Ordering::Relaxed);
         let name = std::thread::current();
         let name = name.name().unwrap_or("thread");
-        write_text(&mapping, ring::NAME, ring::NAME_BYTES, name);
+        write_text(&mapping, header::NAME, header::NAME_BYTES, name);
         let switches = SwitchLog::of_this_thread().ok();
-        let mask = capacity - 1;
-        let mut this =
-            Self { mapping, number, head: 0, mask, switches, labels: Vec::new(), session };
+        let (labels, copies) = (Vec::new(), HashMap::new());
+        let mut this = Self { mapping, number, head: 0, switches, labels, copies, session };
         this.name(identity);
         this.sync();
         Some(this)
@@ -138,9 +169,9 @@ impl Ring {
     /// Writes which worker the thread is.
     fn name(&self, identity: Identity) {
         let set = |word: usize, value| self.mapping.words()[word].store(value, Ordering::Relaxed);
-        set(ring::POOL, identity.pool.into());
-        set(ring::SLOT, identity.slot);
-        set(ring::PLACE, identity.place.into());
+        set(header::POOL, identity.pool.into());
+        set(header::SLOT, identity.slot);
+        set(header::PLACE, identity.place.into());
     }
 
     fn label(&mut self, name: &'static str) -> u32 {
@@ -153,12 +184,21 @@ impl Ring {
         label
     }
 
+    fn label_of_copy(&mut self, name: &str) -> u32 {
+        if let Some(&label) = self.copies.get(name) {
+            return label;
+        }
+        let label = self.session.intern(name);
+        self.copies.insert(name.into(), label);
+        label
+    }
+
     #[inline]
     fn record(&mut self, kind: Kind, detail: u8, arg: u32) {
         if self.switches.as_ref().is_some_and(SwitchLog::has_new) {
             self.record_switches();
         }
-        let word = pack(kind, detail, os::current_processor(), arg);
+        let word = pack(kind, detail, current_processor(), arg);
         self.push(self.session.clock.now(), word);
         if self.head.is_multiple_of(SYNC_EVERY) {
             self.sync();
@@ -167,13 +207,9 @@ impl Ring {
 
     #[inline]
     fn push(&mut self, time: u64, word: u64) {
-        let first = RING_HEADER_BYTES / WORD + 2 * (self.head as usize & self.mask);
-        let words = self.mapping.words();
-        words[first].store(time, Ordering::Relaxed);
-        words[first + 1].store(word, Ordering::Relaxed);
+        let (head, events) = self.mapping.words().split_at(RING_HEADER_BYTES / WORD);
+        ring::write(&head[header::HEAD], events, self.head, [time, word]);
         self.head += 1;
-        // Release: a reader that sees the head sees the event.
-        words[ring::HEAD].store(self.head, Ordering::Release);
     }
 
     #[cold]

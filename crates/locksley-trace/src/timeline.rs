@@ -9,6 +9,7 @@ mod counters;
 mod flows;
 mod path;
 mod slices;
+mod stints;
 
 /// What happened in a trace, in the form in which it is drawn. Times are in nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +36,7 @@ pub struct Timeline {
 pub struct Track {
     /// The name of the thread or the processor.
     pub name: String,
-    /// The pool and the slot, if it is a worker.
+    /// The pool and the slot, if it is a worker, or the last ones of a thread that calls pools.
     pub worker: Option<(u8, u32)>,
     /// The number of the thread in the system, or of the processor.
     pub number: u32,
@@ -160,12 +161,13 @@ impl Timeline {
             lost: thread.lost,
         });
         let tracks: Vec<Track> = tracks.collect();
+        let stints = stints::all(&threads);
         Self {
             begin,
             end,
             processors: processors(&records),
-            flows: flows::all(&records, &tracks),
-            counters: counters::all(&records, &tracks),
+            flows: flows::all(&records, &stints),
+            counters: counters::all(&records, &stints),
             labels: trace.labels.clone(),
             tracks,
         }
@@ -183,12 +185,32 @@ impl Timeline {
             SliceKind::IsSentinel => "asleep, sentinel".to_owned(),
             SliceKind::Waits => "wait".to_owned(),
             SliceKind::Blocks => "blocked".to_owned(),
-            SliceKind::Span(label) => {
-                self.labels.get(label as usize).cloned().unwrap_or_else(|| "(unknown)".to_owned())
-            }
+            SliceKind::Span(label) => self.label(label).to_owned(),
             SliceKind::IsPreempted => "preempted".to_owned(),
             SliceKind::Runs(track) => self.tracks[track].name.clone(),
         }
+    }
+
+    /// What an instant is called.
+    #[must_use]
+    pub fn name_of_instant(&self, instant: &Instant) -> String {
+        let arg = instant.arg;
+        match instant.kind {
+            Kind::Steals => format!("steals from {arg}"),
+            Kind::Wakes => format!("wakes {arg}"),
+            Kind::Signals => format!("signals {arg}"),
+            Kind::HandsOver => format!("hands its processor to {arg}"),
+            Kind::Allows => format!("allows {arg} workers"),
+            Kind::Throttled => format!("throttled for {arg} µs"),
+            Kind::LosesAssist => "an assist is lost".to_owned(),
+            Kind::Mark => self.label(arg).to_owned(),
+            Kind::Migrates => format!("moves to processor {arg}"),
+            kind => format!("{kind:?}"),
+        }
+    }
+
+    fn label(&self, label: u32) -> &str {
+        self.labels.get(label as usize).map_or("(unknown)", |it| it)
     }
 }
 
@@ -202,10 +224,20 @@ fn instants(records: &[Record]) -> Vec<Instant> {
                 | Kind::HandsOver
                 | Kind::Allows
                 | Kind::Throttled
+                | Kind::Mark
+                | Kind::LosesAssist
         )
     };
-    let instants = records.iter().filter(|record| is_instant(record.kind));
-    instants.map(|&Record { at, kind, arg, .. }| Instant { at, kind, arg }).collect()
+    let (mut instants, mut last) = (Vec::new(), None);
+    for &Record { at, kind, arg, processor, .. } in records {
+        if let Some(processor) = processor
+            && last.replace(processor).is_some_and(|before| before != processor)
+        {
+            instants.push(Instant { at, kind: Kind::Migrates, arg: processor.into() });
+        }
+        instants.extend(is_instant(kind).then_some(Instant { at, kind, arg }));
+    }
+    instants
 }
 
 /// Which threads ran on which processors.

@@ -12,6 +12,8 @@ use crate::record::{Kind, role};
 use crate::recorder::{Recorder, Recording};
 #[cfg(target_os = "linux")]
 use crate::thread::{self, Identity};
+#[cfg(target_os = "linux")]
+use crate::watch;
 
 /// The variable that names the file of a recording.
 const VARIABLE: &str = "LOCKSLEY_TRACE";
@@ -94,6 +96,7 @@ impl Tracer for PoolTracer {
                 let place = u8::try_from(place).unwrap_or(u8::MAX);
                 thread::attach(Identity { pool: self.pool, slot: slot as u64, place });
             }
+            Event::Detached => thread::detach(),
             Event::TaskBegins(from) => record(Kind::TaskBegins, 0, slot(from)),
             Event::TaskEnds => record(Kind::TaskEnds, 0, 0),
             Event::SearchBegins => record(Kind::SearchBegins, 0, 0),
@@ -110,7 +113,24 @@ impl Tracer for PoolTracer {
             Event::Signals(waiter) => record(Kind::Signals, self.pool, slot(waiter)),
             Event::HandsOver(peer) => record(Kind::HandsOver, self.pool, slot(peer)),
             Event::Allows(workers) => record(Kind::Allows, self.pool, slot(workers)),
+            Event::LosesAssist => record(Kind::LosesAssist, 0, 0),
         }
+    }
+
+    fn attach(&self, pool: Arc<dyn locksley::extend::PoolSize>) {
+        watch::note_pool(self.pool, pool);
+    }
+
+    fn begin_span(&self, name: &str) {
+        thread::record_named(Kind::SpanBegins, name);
+    }
+
+    fn end_span(&self) {
+        thread::record(Kind::SpanEnds, 0, 0);
+    }
+
+    fn mark(&self, name: &str) {
+        thread::record_named(Kind::Mark, name);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use locksley::extend::Tracer;
 use locksley::{Pool, Worker};
 use locksley_trace::{
     Error, FlowKind, Kind, Recorder, Slice, SliceKind, ThreadTrace, Timeline, Trace, perfetto,
@@ -133,6 +134,92 @@ fn the_last_events_stay_when_a_ring_is_full() {
     }
 }
 
+/// A reader that copies while the ring wraps around keeps no event that is half overwritten.
+#[test]
+fn a_file_is_read_while_it_is_written() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    let _recording = Recorder::new().events(256).record_to(&file).unwrap();
+    let (is_over, has_begun) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                drop(span("one"));
+                has_begun.store(true, Ordering::Release);
+            }
+        });
+        while !has_begun.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        for _ in 0..300 {
+            let trace = Trace::read(&file).unwrap();
+            let spans = trace.threads.iter().flat_map(|it| &it.records);
+            let kinds: Vec<Kind> = spans.map(|it| it.kind).filter(|it| is_of_span(*it)).collect();
+            let is_pair = |pair: &[Kind]| pair[0] != pair[1];
+            assert!(kinds.windows(2).all(is_pair), "begins and ends take turns: {kinds:?}");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
+
+fn is_of_span(kind: Kind) -> bool {
+    matches!(kind, Kind::SpanBegins | Kind::SpanEnds)
+}
+
+/// Libraries name what they do by the tracer; their names may end before the recording.
+#[test]
+fn a_name_of_a_library_is_copied() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    let recording = Recorder::new().record_to(&file).unwrap();
+    let tracer = tracer();
+    for n in 0..3 {
+        let name = format!("process {}", n % 2);
+        tracer.begin_span(&name);
+        tracer.mark("channel");
+        tracer.end_span();
+    }
+    drop(recording);
+    let timeline = Timeline::new(&Trace::read(&file).unwrap());
+    let track = timeline.tracks.iter().find(|it| !it.slices.is_empty()).unwrap();
+    let names: Vec<_> = track.slices.iter().map(|it| timeline.name_of(it)).collect();
+    assert_eq!(names, ["process 0", "process 1", "process 0"]);
+    let marks = track.instants.iter().filter(|it| it.kind == Kind::Mark);
+    assert!(marks.clone().all(|it| timeline.name_of_instant(it) == "channel"));
+    assert_eq!(marks.count(), 3);
+}
+
+/// Threads that call a pool have the slots of its callers, one after the other.
+#[test]
+fn a_thread_that_calls_pools_is_the_worker_that_it_was_before() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    let recording = Recorder::new().record_to(&file).unwrap();
+    let pools = [pool(2), pool(2)];
+    for _ in 0..50 {
+        pools[0].install(|_| pools[1].install(|_| std::thread::yield_now()));
+        std::thread::yield_now();
+    }
+    drop(pools);
+    drop(recording);
+    for thread in Trace::read(&file).unwrap().threads {
+        let mut stack = Vec::new();
+        for record in thread.records {
+            match record.kind {
+                Kind::Attached
+                    if stack.iter().nth_back(1) == Some(&(record.detail, record.arg)) =>
+                {
+                    stack.pop();
+                }
+                Kind::Attached => stack.push((record.detail, record.arg)),
+                Kind::Detached => stack.clear(),
+                _ => {}
+            }
+            assert!(stack.len() <= 2, "{stack:?}");
+        }
+    }
+}
+
 fn own(trace: &Trace) -> &ThreadTrace {
     trace.threads.iter().find(|it| it.slot.is_none()).unwrap()
 }
@@ -154,6 +241,10 @@ fn a_dump_holds_the_last_time_only() {
     // A dump that fails leaves nothing, and the recording goes on.
     let nowhere = file.join("no/such/folder");
     assert!(matches!(recording.dump(&nowhere, Duration::MAX), Err(Error::File { .. })));
+    let full = file.with_file_name("full");
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    assert!(matches!(recording.dump(&full, Duration::MAX), Err(Error::File { .. })));
+    assert!(full.is_symlink());
     recording.dump(&file, Duration::MAX).unwrap();
     let all = Trace::read(&file).unwrap();
     assert_eq!(own(&all).records.iter().filter(|it| it.kind == Kind::SpanBegins).count(), 3);
@@ -171,6 +262,19 @@ fn there_is_one_recording_at_a_time() {
     drop(span("of none"));
     drop(Recorder::new().record_to(&other).unwrap());
     assert!(Trace::read(&file).unwrap().threads.is_empty());
+}
+
+#[test]
+fn only_ordinary_files_are_replaced() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    std::os::unix::fs::symlink("/dev/full", &file).unwrap();
+    let refused = Recorder::new().record_to(&file).unwrap_err().to_string();
+    assert!(refused.ends_with("is no ordinary file"), "{refused}");
+    assert!(file.is_symlink());
+    let folder = file.with_file_name("folder");
+    std::fs::create_dir(&folder).unwrap();
+    assert!(Recorder::new().record_to(&folder).is_err() && folder.is_dir());
 }
 
 #[test]
@@ -276,11 +380,13 @@ fn a_forked_child_does_not_write_to_the_file_of_its_parent() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         drop(span("child"));
+        drop(recording);
         // SAFETY: ends the child at once.
         unsafe { libc::_exit(0) };
     }
     // SAFETY: waits for the child; no status is asked for.
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+    assert!(!Trace::read(&file).unwrap().is_stopped, "not by the child");
     drop(recording);
     let trace = Trace::read(&file).unwrap();
     assert!(trace.labels.contains(&"parent".to_owned()));

@@ -2,23 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use super::{Counter, Track};
+use super::Counter;
+use super::stints::Stint;
 use crate::record::{Kind, Record};
 
 /// The counters of each pool: workers awake, workers allowed, tasks left where one was stolen.
-pub(super) fn all(threads: &[&[Record]], tracks: &[Track]) -> Vec<Counter> {
+///
+/// And for how long a quota has stopped the process.
+pub(super) fn all(threads: &[&[Record]], stints: &[Stint<'_>]) -> Vec<Counter> {
     let mut pools: BTreeMap<u8, Pool> = BTreeMap::new();
-    for (track, records) in tracks.iter().zip(threads) {
-        if let Some((pool, _)) = track.worker {
-            pools.entry(pool).or_default().add_worker(records);
-        }
-        for record in records.iter().filter(|record| record.kind == Kind::Allows) {
-            let allowed = &mut pools.entry(record.detail).or_default().allowed;
-            allowed.push((record.at, record.arg));
+    let mut throttled = Counter { name: "throttled by the quota, µs".into(), values: Vec::new() };
+    for stint in stints {
+        pools.entry(stint.worker.0).or_default().add_worker(stint);
+    }
+    for &Record { at, kind, detail, arg, .. } in threads.iter().copied().flatten() {
+        match kind {
+            Kind::Allows => pools.entry(detail).or_default().allowed.push((at, arg)),
+            Kind::Throttled => throttled.values.push((at, arg)),
+            _ => {}
         }
     }
     let counters = pools.into_iter().flat_map(|(number, pool)| pool.counters(number));
-    counters.filter(|counter| !counter.values.is_empty()).collect()
+    counters.chain([throttled]).filter(|counter| !counter.values.is_empty()).collect()
 }
 
 #[derive(Default)]
@@ -30,7 +35,8 @@ struct Pool {
 }
 
 impl Pool {
-    fn add_worker(&mut self, records: &[Record]) {
+    fn add_worker(&mut self, stint: &Stint<'_>) {
+        let records = stint.records;
         let change = |record: &Record| match record.kind {
             Kind::Parks | Kind::Blocks => Some((record.at, -1)),
             Kind::Unparks => Some((record.at, 1)),
@@ -42,6 +48,9 @@ impl Pool {
         let first = records.first().filter(|_| begins_awake);
         self.awake.extend(first.map(|record| (record.at, 1)));
         self.awake.extend(changes());
+        // A caller ends its call awake.
+        let last = records.last().filter(|_| stint.ends);
+        self.awake.extend(last.map(|record| (record.at, -1)));
         let steals = records.iter().filter(|record| record.kind == Kind::Steals);
         self.left.extend(steals.map(|record| (record.at, record.detail.into())));
     }
@@ -74,15 +83,25 @@ mod tests {
         let record = |(at, kind, detail, arg)| Record { at, kind, detail, processor: None, arg };
         let one = [(1, Kind::Parks, 0, 0), (5, Kind::Unparks, 0, 0)].map(record);
         let other = [(2, Kind::Unparks, 0, 0), (3, Kind::Steals, 4, 0)].map(record);
-        let outside = [(4, Kind::Allows, 0, 6)].map(record);
-        let worker = |slot| Track { worker: Some((0, slot)), ..Track::default() };
-        let tracks = [worker(0), worker(1), Track::default()];
-        let counters = all(&[&one, &other, &outside], &tracks);
+        let outside = [(4, Kind::Allows, 0, 6), (9, Kind::Throttled, 0, 7)].map(record);
+        let caller = [(6, Kind::Attached, 0, 9), (8, Kind::Detached, 0, 0)].map(record);
+        let stint = |track, records, ends| Stint {
+            track,
+            worker: (0, track as u32),
+            begin: 0,
+            records,
+            ends,
+        };
+        let stints = [stint(0, &one[..], false), stint(1, &other[..], false)];
+        let stints = stints.into_iter().chain([stint(2, &caller[..1], true)]);
+        let stints: Vec<_> = stints.collect();
+        let counters = all(&[&one, &other, &caller, &outside], &stints);
         let values: Vec<_> = counters.iter().map(|it| (it.name.as_str(), &it.values[..])).collect();
-        let expected: [(_, &[_]); 3] = [
-            ("pool 0: workers awake", &[(1, 1), (1, 0), (2, 1), (5, 2)]),
+        let expected: [(_, &[_]); 4] = [
+            ("pool 0: workers awake", &[(1, 1), (1, 0), (2, 1), (5, 2), (6, 3), (6, 2)]),
             ("pool 0: workers allowed", &[(4, 6)]),
             ("pool 0: tasks left by a steal", &[(3, 4)]),
+            ("throttled by the quota, µs", &[(9, 7)]),
         ];
         assert_eq!(values, expected);
     }

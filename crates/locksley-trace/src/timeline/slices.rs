@@ -10,11 +10,14 @@ enum Change {
     None,
 }
 
-/// The slices of a thread, which is the worker of `slot`, from its events. What has not ended lasts
-/// until `end`. An event that ends what began before the first event is left out.
-pub(super) fn of_thread(records: &[Record], slot: Option<u32>, end: u64) -> Vec<Slice> {
+/// The slices of a thread, which is the worker of `slot` at first, from its events. What has not
+/// ended lasts until `end`. An event that ends what began before the first event is left out.
+pub(super) fn of_thread(records: &[Record], mut slot: Option<u32>, end: u64) -> Vec<Slice> {
     let (mut slices, mut open): (Vec<Slice>, Vec<usize>) = (Vec::new(), Vec::new());
     for record in records {
+        if record.kind == Kind::Attached {
+            slot = Some(record.arg);
+        }
         match change(record, slot) {
             Change::Begin(kind) => {
                 open.push(slices.len());
