@@ -359,7 +359,7 @@ impl Network {
         ports.declare(&mut PortRegistry { channels, links, process: number });
         self.names.push(name.into_boxed_str());
         let (product, product_of_task) = Product::pair();
-        self.starters.push(Box::new(move |graph, _| {
+        self.starters.push(Box::new(move |graph, worker| {
             // This process is the thread's current one during the call, as it is while its future
             // is polled: the body may receive before it returns a future. Blocking processes park
             // on a `signal`; their bodies run later, when their future is polled.
@@ -369,14 +369,15 @@ impl Network {
             });
             match created {
                 // Detached: the graph counts the end of the process.
-                Ok(future) => drop(locksley::task::spawn(ProcessTask {
+                Ok(future) => ProcessTask {
                     future: Some(future),
                     finish,
                     product: Some(product_of_task),
                     graph: Arc::clone(graph),
                     number,
                     wait_mode,
-                })),
+                }
+                .spawn(worker),
                 Err(payload) => {
                     graph.fail(Failure::Panicked { process: number, payload });
                     graph.count_finished();

@@ -10,8 +10,8 @@ use super::deferred::Current;
 use super::error::{Failure, NetworkError};
 use super::graph::Graph;
 use super::wait::{Need, WaitWord};
-use locksley::Worker;
-use locksley::extend::Signal;
+use locksley::extend::{self, Signal, Tracer};
+use locksley::{Worker, task};
 use locksley_sys::primitive::{AtomicU32, AtomicU64, Ordering, fence};
 use locksley_sys::unwind;
 
@@ -170,6 +170,18 @@ pub(super) struct ProcessTask<F: Future, T> {
 }
 
 impl<F: Future, T> ProcessTask<F, T> {
+    /// Spawns it as a task that is detached: the graph counts its end.
+    pub(super) fn spawn(self, worker: &Worker)
+    where
+        F: Send + 'static,
+        T: Send + 'static,
+    {
+        match extend::tracer(worker) {
+            None => drop(task::spawn(self)),
+            Some(tracer) => drop(task::spawn(Traced { task: Box::pin(self), tracer })),
+        }
+    }
+
     fn fail(&self, payload: unwind::Payload) {
         self.graph.fail(Failure::Panicked { process: self.number, payload });
     }
@@ -249,6 +261,33 @@ impl<F: Future, T> Future for ProcessTask<F, T> {
         }
         this.end();
         Poll::Ready(())
+    }
+}
+
+/// A process on a traced pool.
+struct Traced<F: Future, T> {
+    task: Pin<Box<ProcessTask<F, T>>>,
+    tracer: Arc<dyn Tracer>,
+}
+
+impl<F: Future, T> Future for Traced<F, T> {
+    type Output = ();
+
+    /// Names the process while it is polled, and then the channel that it waits for.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let (graph, number) = (Arc::clone(&this.task.graph), this.task.number);
+        let process = graph.process(number);
+        this.tracer.begin_span(&process.name);
+        let polled = this.task.as_mut().poll(context);
+        if polled.is_pending()
+            && let Some((channel, need)) = process.wait.own().target()
+        {
+            let what = if need == Need::Room { "has no room" } else { "is empty" };
+            this.tracer.mark(&format!("channel {} {what}", graph.core(channel).name));
+        }
+        this.tracer.end_span();
+        polled
     }
 }
 

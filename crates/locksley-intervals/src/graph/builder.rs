@@ -227,7 +227,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
             is_under_locks = true;
         }
         // In a root that is recorded, checked or observed: the interval comes after this task.
-        if let Some(trace) = root.new_trace(|| root.current_stamp(), edges.iter()) {
+        if let Some(trace) = root.new_trace(&self.name, || root.current_stamp(), edges.iter()) {
             extras.get_or_insert_default().trace = Some(trace);
         }
         let [into_start, into_end] = edges.counts;

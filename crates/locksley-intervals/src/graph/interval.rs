@@ -6,7 +6,7 @@ use std::ptr::{self, NonNull};
 use std::sync::MutexGuard;
 
 use locksley::Worker;
-use locksley::extend::{GroupHeader, Job, Kind};
+use locksley::extend::{GroupHeader, Job, Kind, Tracer};
 use locksley_sys::primitive::{AtomicUsize, Ordering, UnsafeCell};
 use locksley_sys::unwind;
 
@@ -104,6 +104,11 @@ impl Header {
     #[inline]
     pub(crate) fn trace(&self) -> Option<&Trace> {
         self.extras.as_deref()?.trace.as_ref()
+    }
+
+    /// The tracer, if the interval has a name to tell it.
+    pub(crate) fn tracer(&self) -> Option<&dyn Tracer> {
+        self.root().tracer.as_deref().filter(|_| !self.name.is_empty())
     }
 
     /// The log, if the root is recorded or checked.
@@ -270,6 +275,8 @@ impl<F, T> Interval<F, T> {
         // Relaxed: the end of this interval publishes it.
         header.ran_on.store(worker.index(), Ordering::Relaxed);
         let outcome = if header.start.outcome() == Some(Outcome::Failed) {
+            // `end_body` ends it.
+            header.tracer().inspect(|tracer| tracer.begin_span(header.name()));
             // SAFETY: the body belongs to the worker that has the job.
             unsafe { abandon(address) };
             Outcome::Failed
@@ -314,7 +321,7 @@ unsafe fn begin_with_extras(interval: NonNull<Header>, worker: &Worker) -> bool 
     // SAFETY: as above.
     let header = unsafe { interval.as_ref() };
     if let Some(trace) = header.trace() {
-        trace.log_begin(header.root(), worker);
+        trace.log_begin(header, worker);
     }
     true
 }

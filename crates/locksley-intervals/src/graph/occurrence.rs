@@ -28,8 +28,10 @@ impl<'w> Occurrence<'w> {
     /// The interval is alive, and its body has ended. The caller does not access it afterwards.
     pub(crate) unsafe fn end_body(interval: NonNull<Header>, outcome: Outcome, worker: &'w Worker) {
         // SAFETY: as the caller promises.
-        if let Some(trace) = unsafe { interval.as_ref() }.trace() {
+        let header = unsafe { interval.as_ref() };
+        if let Some(trace) = header.trace() {
             trace.add_stamp(Side::End, extend::stamp().unwrap_or_default());
+            header.tracer().inspect(|tracer| tracer.end_span());
         }
         // SAFETY: as the caller promises.
         unsafe { Self::arrive(PointRef::end(interval), outcome, Some(worker)) };

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::time::Instant;
 
-use locksley::extend::{self, GroupEnd, Home, Stamp};
+use locksley::extend::{self, GroupEnd, Home, Stamp, Tracer};
 use locksley::{Pool, Worker};
 use locksley_sys::primitive::{AtomicPtr, Ordering};
 use locksley_sys::unwind::{self, AbortOnUnwind, Payload};
@@ -35,6 +36,8 @@ pub(crate) struct RootState<'w> {
     pub(crate) is_checked: bool,
     has_logs: bool,
     has_traces: bool,
+    /// That of the pool, which is told the names of intervals.
+    pub(crate) tracer: Option<Arc<dyn Tracer>>,
     /// The newest interval that has something to drop.
     newest_owner: AtomicPtr<Header>,
     pub(crate) arena: Arena,
@@ -105,10 +108,12 @@ impl RootState<'_> {
     /// Creates the trace of an interval with these edges, which is caused by the task of `stamp`.
     pub(crate) fn new_trace(
         &self,
+        name: &str,
         stamp: impl FnOnce() -> Stamp,
         sources: impl Iterator<Item = (PointRef, Side)>,
     ) -> Option<Trace> {
-        self.has_traces.then(|| {
+        let is_named = self.tracer.is_some() && !name.is_empty();
+        (self.has_traces || is_named).then(|| {
             let log = || Log { sources: sources.collect(), ..Log::default() };
             let trace = Trace::new(self.has_logs.then(log));
             trace.add_stamp(Side::Start, stamp());
@@ -289,12 +294,13 @@ impl<'r> Root<'r> {
             is_checked: self.is_checked,
             has_logs,
             has_traces: has_logs || stamp.is_some(),
+            tracer: extend::tracer(worker),
             newest_owner: AtomicPtr::new(ptr::null_mut()),
             arena: Arena::new(),
             began: Instant::now(),
             id: lock::new_id(),
         };
-        let trace = state.new_trace(|| stamp.unwrap_or_default(), std::iter::empty());
+        let trace = state.new_trace(&self.name, || stamp.unwrap_or_default(), std::iter::empty());
         let extras = trace.map(|trace| Extras { trace: Some(trace), ..Extras::default() });
         let root = Interval::create_root(NewInterval {
             name: self.name,
@@ -310,7 +316,7 @@ impl<'r> Root<'r> {
         let trace = context.header().trace();
         if let Some(trace) = trace {
             trace.log_occurrence(&state, Side::Start);
-            trace.log_begin(&state, worker);
+            trace.log_begin(context.header(), worker);
         }
         let result = unwind::halt(|| body(&context));
         let outcome = if result.is_ok() { Outcome::Succeeded } else { Outcome::Failed };

@@ -46,11 +46,12 @@ impl Trace {
         }
     }
 
-    /// Logs that a worker begins to run the body.
-    pub(crate) fn log_begin(&self, root: &RootState<'_>, worker: &Worker) {
+    /// Logs that a worker begins to run the body of the interval.
+    pub(crate) fn log_begin(&self, interval: &Header, worker: &Worker) {
+        interval.tracer().inspect(|tracer| tracer.begin_span(interval.name()));
         extend::follow(self.stamp(Side::Start));
         if let Some(mut log) = self.log() {
-            log.begun = Some((root.began.elapsed(), worker.index()));
+            log.begun = Some((interval.root().began.elapsed(), worker.index()));
         }
     }
 }

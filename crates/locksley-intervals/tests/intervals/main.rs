@@ -12,3 +12,4 @@ mod recording;
 mod refusals;
 mod results;
 mod roots;
+mod traced;

@@ -10,6 +10,7 @@ mod dropped;
 mod ends;
 mod failing;
 mod results;
+mod traced;
 mod waits;
 
 use std::any::Any;
