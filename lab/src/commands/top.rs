@@ -6,11 +6,11 @@ use crate::output::{say, say_line};
 use crate::top::{self, Sample};
 
 pub(super) fn execute(arguments: &cli::Top) -> Outcome<()> {
-    let file = top::find(arguments.process)?;
+    let process = top::find(arguments.process)?;
     if !arguments.once {
-        return top::watch(&file, arguments.interval);
+        return top::watch(process, arguments.interval);
     }
-    let sample = Sample::read(&file, arguments.interval)?;
+    let sample = Sample::read(&locksley_trace::live_file(process), arguments.interval)?;
     if arguments.json {
         return say_line(&sample);
     }

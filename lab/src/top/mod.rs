@@ -4,30 +4,27 @@
 mod sample;
 mod screen;
 
-use std::path::PathBuf;
-
 use crate::fault::{Fault, Outcome};
 
 pub use sample::Sample;
 pub use screen::watch;
 
-/// The live recording of a process, or of the only one that has one.
+/// The process, or the only one, if it has a live recording.
 ///
 /// # Errors
 ///
 /// [`Fault::Input`] if there is none, or several.
-pub fn find(process: Option<u32>) -> Outcome<PathBuf> {
+pub fn find(process: Option<u32>) -> Outcome<u32> {
     let hint = "programs that call locksley_trace::init record with LOCKSLEY_TRACE=live";
     if let Some(process) = process {
-        let file = locksley_trace::live_file(process);
-        if file.exists() {
-            return Ok(file);
+        if locksley_trace::live_file(process).exists() {
+            return Ok(process);
         }
         return Err(Fault::input(format!("process {process} has no live recording: {hint}")));
     }
     match &locksley_trace::live_processes()[..] {
         [] => Err(Fault::input(format!("no process has a live recording: {hint}"))),
-        [process] => Ok(locksley_trace::live_file(*process)),
+        [process] => Ok(*process),
         several => {
             let several: Vec<String> = several.iter().map(u32::to_string).collect();
             Err(Fault::input(format!("which process of {}?", several.join(", "))))

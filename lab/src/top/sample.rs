@@ -1,5 +1,6 @@
 //! What each worker did in the last moments.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,6 +18,10 @@ pub struct Sample {
     pub process: u32,
     /// The length of the interval.
     pub seconds: f64,
+    /// The number of the trace that goes on, if a key has begun one.
+    pub trace: Option<u64>,
+    /// How many workers of each pool may be awake.
+    pub sizes: BTreeMap<u8, u64>,
     /// The workers, in the order of pools and slots.
     pub workers: Vec<WorkerSample>,
 }
@@ -73,6 +78,8 @@ impl Sample {
             worker(&timeline, track, &thread.records, begin)
         });
         Sample {
+            trace: trace.command_trace,
+            sizes: trace.sizes.iter().copied().collect(),
             program: trace.program.clone(),
             process: trace.process,
             seconds: interval.as_secs_f64(),

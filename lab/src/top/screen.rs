@@ -1,10 +1,10 @@
 //! Samples on a terminal, again and again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{IsTerminal, stdin, stdout};
-use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use locksley_trace::{Command, live_file, trace_file};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Constraint;
 use ratatui::style::Style;
@@ -32,44 +32,103 @@ const COLUMNS: [(&str, u16); 11] = [
     ("parks", 7),
 ];
 
-/// Shows samples of a live recording until `q` is pressed, or the program ends.
+/// Shows samples of the live recording of a process until `q` is pressed, or the program ends.
 ///
 /// # Errors
 ///
 /// [`Fault::Input`] if this is no terminal; [`Fault::Run`] if the terminal fails.
-pub fn watch(file: &Path, interval: Duration) -> Outcome<()> {
+pub fn watch(process: u32, interval: Duration) -> Outcome<()> {
     if !stdout().is_terminal() || !stdin().is_terminal() {
         return Err(Fault::input("this is no terminal; try --once"));
     }
     // Before the screen changes: a recording that cannot be read is refused in one line.
-    Sample::read(file, interval)?;
+    Sample::read(&live_file(process), interval)?;
     let fault = |error: std::io::Error| Fault::run(format!("the terminal fails: {error}"));
     let mut terminal = ratatui::try_init().map_err(fault)?;
-    let shown = show(&mut terminal, file, interval).map_err(fault);
+    let shown = show(&mut terminal, process, interval).map_err(fault);
     ratatui::restore();
     shown
 }
 
-fn show(terminal: &mut DefaultTerminal, file: &Path, interval: Duration) -> std::io::Result<()> {
-    let mut history = History::new();
+fn show(terminal: &mut DefaultTerminal, process: u32, interval: Duration) -> std::io::Result<()> {
+    let (mut history, mut control) = (History::new(), Control::default());
+    let file = live_file(process);
     // The recording is removed when the program ends.
     while file.exists()
-        && let Ok(sample) = Sample::read(file, interval)
+        && let Ok(sample) = Sample::read(&file, interval)
     {
         for worker in &sample.workers {
             let shares = history.entry((worker.pool, worker.slot)).or_default();
             shares.push(worker.busy);
             shares.drain(..shares.len().saturating_sub(INTERVALS));
         }
-        terminal.draw(|frame| draw(frame, &sample, &history))?;
-        if event::poll(interval)?
-            && let Event::Key(key) = event::read()?
-            && is_end(key)
-        {
-            return Ok(());
+        control.update(&sample);
+        let until = Instant::now() + interval;
+        loop {
+            terminal.draw(|frame| draw(frame, &sample, &history, &control))?;
+            if !event::poll(until.saturating_duration_since(Instant::now()))? {
+                break;
+            }
+            if let Event::Key(key) = event::read()? {
+                if is_end(key) {
+                    return Ok(());
+                }
+                // The program may have ended, or forbid that: the next sample shows it.
+                if let Some(command) = control.press(key.code) {
+                    let _ = command.send(process);
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// What keys ask of the program.
+#[derive(Debug, Default)]
+struct Control {
+    /// The pool that is resized.
+    pool: u8,
+    /// The sizes of all pools, or what they shall be.
+    sizes: BTreeMap<u8, u64>,
+    is_traced: bool,
+    /// What happens with the trace.
+    note: String,
+}
+
+impl Control {
+    fn update(&mut self, sample: &Sample) {
+        self.sizes.clone_from(&sample.sizes);
+        if !self.sizes.contains_key(&self.pool) {
+            self.pool = self.sizes.keys().next().copied().unwrap_or(0);
+        }
+        self.is_traced = sample.trace.is_some();
+        match sample.trace {
+            Some(number) => {
+                let file = trace_file(sample.process, number);
+                self.note = format!("· traces to {} ", file.display());
+            }
+            None => self.note = self.note.replace("traces to", "traced to"),
+        }
+    }
+
+    fn press(&mut self, key: KeyCode) -> Option<Command> {
+        let pool = self.pool;
+        match key {
+            KeyCode::Char(change @ ('+' | '-')) => {
+                let size = self.sizes.get_mut(&pool)?;
+                *size = if change == '+' { *size + 1 } else { (*size - 1).max(1) };
+                Some(Command::Resize { pool, size: u16::try_from(*size).ok()? })
+            }
+            KeyCode::Char('t') if self.is_traced => Some(Command::EndTrace),
+            KeyCode::Char('t') => Some(Command::BeginTrace),
+            KeyCode::Tab => {
+                let next = self.sizes.keys().find(|&&it| it > pool).or(self.sizes.keys().next());
+                self.pool = *next?;
+                None
+            }
+            _ => None,
+        }
+    }
 }
 
 fn is_end(key: KeyEvent) -> bool {
@@ -77,15 +136,18 @@ fn is_end(key: KeyEvent) -> bool {
     is_interrupt || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
 }
 
-fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History) {
-    let title = format!(" {} (process {}) · q: quit ", sample.program, sample.process);
+fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History, control: &Control) {
+    let Control { pool, sizes, note, .. } = control;
+    let size = sizes.get(pool).copied().unwrap_or(0);
+    let title = format!(" {} (process {}) {note}", sample.program, sample.process);
+    let keys = format!(" q: quit · t: trace · + -: size of pool {pool}, {size} · tab: next pool ");
     let header = COLUMNS.iter().map(|(name, _)| *name).chain(["busy before"]);
     let widths = COLUMNS.iter().map(|&(_, width)| Constraint::Length(width));
     let widths = widths.chain([Constraint::Min(INTERVALS as u16)]);
     let rows = sample.workers.iter().map(|worker| row(worker, history));
     let table = Table::new(rows, widths)
         .header(Row::new(header).style(Style::new().bold()))
-        .block(Block::bordered().title(title));
+        .block(Block::bordered().title(title).title_bottom(keys));
     frame.render_widget(table, frame.area());
 }
 
@@ -128,6 +190,22 @@ mod tests {
     #[test]
     fn a_bar_is_as_high_as_the_share() {
         assert_eq!([0.0, 0.5, 0.99, 1.0].map(bar), ['▁', '▅', '█', '█']);
+    }
+
+    #[test]
+    fn keys_ask_for_sizes_and_traces() {
+        let mut control = Control { sizes: [(1, 2), (4, 1)].into(), pool: 1, ..Control::default() };
+        let key = KeyCode::Char;
+        assert_eq!(control.press(key('+')), Some(Command::Resize { pool: 1, size: 3 }));
+        assert_eq!(control.press(KeyCode::Tab), None);
+        assert_eq!(control.press(key('-')), Some(Command::Resize { pool: 4, size: 1 }));
+        assert_eq!(control.press(KeyCode::Tab), None);
+        assert_eq!(control.press(key('-')), Some(Command::Resize { pool: 1, size: 2 }));
+        assert_eq!(control.press(key('t')), Some(Command::BeginTrace));
+        control.is_traced = true;
+        assert_eq!(control.press(key('t')), Some(Command::EndTrace));
+        assert_eq!(control.press(key('x')), None);
+        assert_eq!(Control::default().press(key('+')), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use locksley_trace::{FlowKind, Kind, Slice, SliceKind, Timeline, Trace, Track};
+use locksley_trace::{FlowKind, Instant, Kind, Slice, SliceKind, Timeline, Trace, Track};
 
 /// The summary of a recording.
 pub fn summary(trace: &Trace, timeline: &Timeline) -> String {
@@ -19,6 +19,7 @@ pub fn summary(trace: &Trace, timeline: &Timeline) -> String {
         "asleep",
         "waits",
         "preempted",
+        "moves",
         "steals",
         "woken",
         "on path",
@@ -36,16 +37,17 @@ pub fn summary(trace: &Trace, timeline: &Timeline) -> String {
             millis(outermost(track, is_sleep)),
             millis(outermost(track, |kind| kind == SliceKind::Waits)),
             millis(outermost(track, |kind| kind == SliceKind::IsPreempted)),
-            track.instants.iter().filter(|it| it.kind == Kind::Steals).count().to_string(),
+            instants(track, Kind::Migrates).count().to_string(),
+            instants(track, Kind::Steals).count().to_string(),
             woken.filter(|it| it.to.0 == number).count().to_string(),
             millis(on_path(number)),
         ];
-        row(&mut text, &track.name, cells.each_ref().map(String::as_str));
+        row(&mut text, &track.name, cells);
     }
     labels(&mut text, timeline);
     text.push_str(
-        "times in ms; a search includes the sleep in it; on path: on the critical path, the chain \
-         of steals and completions that led to the last end of a task",
+        "times in ms; a search includes the sleep in it; moves: to another processor; on path: on \
+         the critical path, the chain of steals and completions that led to the last end of a task",
     );
     text
 }
@@ -63,6 +65,11 @@ fn head(trace: &Trace, timeline: &Timeline) -> String {
     if lost > 0 {
         let _ = write!(text, ", {lost} older ones overwritten");
     }
+    let throttled = timeline.tracks.iter().flat_map(|it| instants(it, Kind::Throttled));
+    let throttled: u64 = throttled.map(|it| u64::from(it.arg)).sum();
+    if throttled > 0 {
+        let _ = write!(text, ", stopped by a quota for {} ms", millis(1000 * throttled));
+    }
     if trace.threads_without > 0 {
         let _ = write!(text, ", {} threads not recorded", trace.threads_without);
     }
@@ -71,6 +78,10 @@ fn head(trace: &Trace, timeline: &Timeline) -> String {
     }
     text.push('\n');
     text
+}
+
+fn instants(track: &Track, kind: Kind) -> impl Iterator<Item = &Instant> {
+    track.instants.iter().filter(move |it| it.kind == kind)
 }
 
 /// The time in slices of a kind, without those that lie in another one of the kind.
@@ -92,27 +103,30 @@ fn labels(text: &mut String, timeline: &Timeline) {
             labels.entry(label).or_default().push(slice);
         }
     }
-    if labels.is_empty() {
-        return;
+    if !labels.is_empty() {
+        row(text, "label", ["spans", "total ms", "mean", "longest"]);
     }
-    row(text, "label", ["spans", "total ms", "mean", "longest", "", "", "", "", ""]);
     for slices in labels.values() {
         let times = || slices.iter().map(|it| it.end - it.begin);
         let (total, count) = (times().sum::<u64>(), slices.len() as u64);
-        let cells = [count.to_string(), millis(total), millis(total / count)];
-        let [spans, total, mean] = cells.each_ref().map(String::as_str);
         let longest = millis(times().max().unwrap_or(0));
-        let name = timeline.name_of(slices[0]);
-        row(text, &name, [spans, total, mean, &longest, "", "", "", "", ""]);
+        let cells = [count.to_string(), millis(total), millis(total / count), longest];
+        row(text, &timeline.name_of(slices[0]), cells);
+    }
+    let mut marks: BTreeMap<String, u64> = BTreeMap::new();
+    for mark in timeline.tracks.iter().flat_map(|it| instants(it, Kind::Mark)) {
+        *marks.entry(timeline.name_of_instant(mark)).or_default() += 1;
+    }
+    for (name, times) in marks {
+        row(text, &name, [format!("{times} times")]);
     }
 }
 
-fn row(text: &mut String, name: &str, cells: [&str; 9]) {
-    let mut line = format!("{name:<20}");
+fn row<S: AsRef<str>>(text: &mut String, name: &str, cells: impl IntoIterator<Item = S>) {
+    let _ = write!(text, "{name:<20}");
     for cell in cells {
-        let _ = write!(line, " {cell:>9}");
+        let _ = write!(text, " {:>9}", cell.as_ref());
     }
-    text.push_str(line.trim_end());
     text.push('\n');
 }
 

@@ -93,6 +93,29 @@ fn the_next_program_removes_what_a_killed_one_left() {
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "its own is removed at its end");
 }
 
+fn stdout_of_trace(file: &Path) -> String {
+    let output = command(&["trace", file.to_str().unwrap()]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Another user's program is none that can be looked at.
+#[test]
+fn a_process_of_another_user_is_refused() {
+    let recorded = Recorded::start();
+    let program = env!("CARGO_BIN_EXE_locksley");
+    let as_nobody = |arguments: &[&str]| {
+        let mut other = Command::new("setpriv");
+        other.args(["--reuid", "65534", "--clear-groups"]).args(arguments);
+        other.env("XDG_RUNTIME_DIR", recorded.folder.path()).output()
+    };
+    if !as_nobody(&[program, "--version"]).is_ok_and(|it| it.status.success()) {
+        return locksley_sys::skip_test("programs cannot be run as another user here");
+    }
+    let process = recorded.program.id().to_string();
+    let refused = as_nobody(&[program, "top", &process, "--once"]).unwrap();
+    assert_refused(&refused, "has no live recording");
+}
+
 /// In a real terminal, if there is one to be had.
 #[test]
 fn a_terminal_shows_the_workers() {
@@ -123,6 +146,26 @@ fn a_terminal_shows_the_workers() {
     };
     let screen = wait_for("locksley-1");
     assert!(screen.contains("q: quit") && screen.contains("busy"), "{screen}");
+    tmux(&["send-keys", "-"]).unwrap();
+    wait_for("size of pool 0, 1 ");
+    let allows_one = || {
+        let output = top(recorded.folder.path(), &["--once", "--json"]);
+        let sample: Value = serde_json::from_slice(&output.stdout).unwrap();
+        sample["sizes"]["0"] == 1
+    };
+    let began = Instant::now();
+    while !allows_one() {
+        assert!(began.elapsed() < Duration::from_secs(30), "the pool has its old size");
+    }
+    tmux(&["send-keys", "t"]).unwrap();
+    wait_for("traces to");
+    tmux(&["send-keys", "t"]).unwrap();
+    wait_for("traced to");
+    let trace = format!("{}-1.trace", recorded.program.id());
+    let trace = recorded.folder.path().join("locksley").join(trace);
+    while !stdout_of_trace(&trace).starts_with("locksley (process ") {
+        assert!(began.elapsed() < Duration::from_secs(30), "no trace");
+    }
     tmux(&["send-keys", "q"]).unwrap();
     wait_for("ended with 0");
     tmux(&["kill-server"]).unwrap();

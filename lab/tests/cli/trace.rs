@@ -78,9 +78,61 @@ fn what_cannot_be_written_is_refused() {
         assert_refused(&locksley(&["trace", text(&file), option, "/dev/full"]), "No space left");
         assert_refused(&locksley(&["trace", text(&file), option, text(&file)]), "itself");
     }
-    let output = command(&RUN).env("LOCKSLEY_TRACE", &nowhere).output().unwrap();
-    assert_refused(&output, "No such file");
-    assert!(output.stdout.is_empty());
+    let device = folder.path().join("device");
+    std::os::unix::fs::symlink("/dev/full", &device).unwrap();
+    for (file, why) in [(&nowhere, "No such file"), (&device, "is no ordinary file")] {
+        let output = command(&RUN).env("LOCKSLEY_TRACE", file).output().unwrap();
+        assert_refused(&output, why);
+        assert!(output.stdout.is_empty());
+    }
+    assert!(device.is_symlink(), "it is not replaced");
+}
+
+/// A control group with half a processor, if one can be made. Dropping it removes it.
+struct HalfProcessor(PathBuf);
+
+impl HalfProcessor {
+    fn new() -> std::io::Result<Self> {
+        let name = format!("locksley-trace-test-{}", std::process::id());
+        let is_version_two = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+        let root = if is_version_two { "/sys/fs/cgroup" } else { "/sys/fs/cgroup/cpu" };
+        let group = Self(Path::new(root).join(name));
+        fs::create_dir(&group.0)?;
+        let (file, quota) = if is_version_two {
+            ("cpu.max", "50000 100000")
+        } else {
+            ("cpu.cfs_quota_us", "50000")
+        };
+        fs::write(group.0.join(file), quota)?;
+        Ok(group)
+    }
+}
+
+impl Drop for HalfProcessor {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_quota_that_stops_the_program_is_recorded() {
+    let group = match HalfProcessor::new() {
+        Ok(group) => group,
+        Err(why) => return locksley_sys::skip_test(why),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.trace");
+    let script = format!(
+        "echo $$ >{}/cgroup.procs && exec {} rounds --secs 1 --workers 2",
+        text(&group.0),
+        env!("CARGO_BIN_EXE_locksley")
+    );
+    let run = Command::new("sh").args(["-c", &script]).env("LOCKSLEY_TRACE", &file).output();
+    let run = run.unwrap();
+    if !run.status.success() {
+        return locksley_sys::skip_test(String::from_utf8_lossy(&run.stderr));
+    }
+    assert!(stdout_of(&["trace", text(&file)]).contains("stopped by a quota for"));
 }
 
 /// A recording that does not fit on the disk.
