@@ -151,14 +151,15 @@ fn a_file_is_read_while_it_is_written() {
         while !has_begun.load(Ordering::Acquire) {
             std::thread::yield_now();
         }
-        for _ in 0..300 {
-            let trace = Trace::read(&file).unwrap();
-            let spans = trace.threads.iter().flat_map(|it| &it.records);
-            let kinds: Vec<Kind> = spans.map(|it| it.kind).filter(|it| is_of_span(*it)).collect();
+        let traces: Vec<_> = (0..300).map(|_| Trace::read(&file)).collect();
+        is_over.store(true, Ordering::Relaxed);
+        for trace in traces {
+            let threads = trace.unwrap().threads;
+            let kinds = threads.iter().flat_map(|it| &it.records).map(|it| it.kind);
+            let kinds: Vec<Kind> = kinds.filter(|it| is_of_span(*it)).collect();
             let is_pair = |pair: &[Kind]| pair[0] != pair[1];
             assert!(kinds.windows(2).all(is_pair), "begins and ends take turns: {kinds:?}");
         }
-        is_over.store(true, Ordering::Relaxed);
     });
 }
 

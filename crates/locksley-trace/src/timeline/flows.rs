@@ -40,7 +40,7 @@ pub(super) fn all(threads: &[&[Record]], stints: &[Stint<'_>]) -> Vec<Flow> {
     for stint in stints {
         steals(stint, &holders, &mut flows);
         if let Some(causes) = causes.get(&stint.worker) {
-            let mut add = |kind, causes, effect| {
+            let mut add = |kind, causes: &[(u64, usize)], effect| {
                 match_causes(stint, kind, causes, effect, &mut flows);
             };
             add(FlowKind::Wake, &causes.wakes, Kind::Unparks);
