@@ -32,7 +32,7 @@ pub(crate) fn write<W: Word>(head: &W, words: &[W], number: u64, event: [u64; 2]
     // Release pairs with the fence between the copy of the words and that of the head: a reader
     // that sees a word of this event sees that `number` events were written.
     fence(Ordering::Release);
-    let first = 2 * number as usize & (words.len() - 1);
+    let first = (2 * number as usize) & (words.len() - 1);
     words[first].store(event[0], Ordering::Relaxed);
     words[first | 1].store(event[1], Ordering::Relaxed);
     // Release: a reader that sees the head sees the event.

@@ -39,7 +39,7 @@ impl Ring {
         let after = self.head.load(Ordering::Relaxed);
         let kept = kept(before, after, self.words.len() as u64 / 2);
         for number in kept.clone() {
-            let first = 2 * number as usize & (words.len() - 1);
+            let first = (2 * number as usize) & (words.len() - 1);
             assert_eq!(words[first..][..2], [number + 1; 2], "in {kept:?} of {words:?}");
         }
         kept

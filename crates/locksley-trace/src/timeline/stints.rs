@@ -36,7 +36,7 @@ pub(super) fn all<'t>(threads: &[&'t ThreadTrace]) -> Vec<Stint<'t>> {
             }
             let length = 1 + after.iter().position(is_change).unwrap_or(after.len());
             let (records, later) = rest.split_at(length);
-            let ends = later.first().is_some();
+            let ends = !later.is_empty();
             let begin = if first.is_some() { change.at } else { 0 };
             stints.extend(worker.map(|worker| Stint { track, worker, begin, records, ends }));
             rest = later;
