@@ -80,6 +80,8 @@ pub struct App {
     pub syntax: &'static str,
     /// The parameters that `--size paper` stands for.
     pub paper_size: &'static str,
+    /// What `corun --size paper` has, where BWS's paper has another size than Hood's.
+    pub bws_size: Option<&'static str>,
     /// The parameters that `--size quick` stands for.
     pub quick_size: &'static str,
     /// Whether a statically partitioned version exists.
@@ -96,6 +98,7 @@ impl App {
         about: "",
         syntax: "",
         paper_size: "",
+        bws_size: None,
         quick_size: "",
         has_static: false,
         has_intervals: false,

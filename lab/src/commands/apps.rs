@@ -1,28 +1,26 @@
 //! `locksley apps`: what can be run, and on what.
 
 use crate::apps;
+use crate::experiment::Table;
+use crate::experiment::text::table_as_text;
 use crate::fault::Outcome;
 use crate::output::say;
 use crate::runtimes;
 
 pub(super) fn execute() -> Outcome<()> {
-    let mut lines = vec![format!(
-        "{:<11}{:<31}{:<15}{:<13}{}",
-        "app", "--size", "paper", "quick", "what it computes"
-    )];
+    let columns = ["app", "--size", "paper", "quick", "what it computes"];
+    let mut sizes = Table::new("Applications", &columns);
     for app in apps::ALL {
-        lines.push(format!(
-            "{:<11}{:<31}{:<15}{:<13}{}",
-            app.name, app.syntax, app.paper_size, app.quick_size, app.about
-        ));
+        let of_bws = app.bws_size.map_or(String::new(), |size| format!(", in BWS {size}"));
+        let paper = format!("{}{of_bws}", app.paper_size);
+        sizes.row([app.name, app.syntax, &paper, app.quick_size, app.about].map(str::to_owned));
     }
-    lines.push(String::new());
-    lines.push(format!("{:<19}{:<25}what it is", "runtime", "applications"));
+    let mut able = Table::new("Runtimes", &["runtime", "applications", "what it is"]);
     for runtime in runtimes::ALL {
-        let able: Vec<&str> =
+        let names: Vec<&str> =
             apps::ALL.iter().filter(|app| runtime.can_run(app)).map(|app| app.name).collect();
-        let able = if able.len() == apps::ALL.len() { "all".to_owned() } else { able.join(" ") };
-        lines.push(format!("{:<19}{able:<25}{}", runtime.name, runtime.about));
+        let names = if names.len() == apps::ALL.len() { "all".to_owned() } else { names.join(" ") };
+        able.row([runtime.name.to_owned(), names, runtime.about.to_owned()]);
     }
-    say(&lines.join("\n"))
+    say(format!("{}{}", table_as_text(&sizes), table_as_text(&able)).trim())
 }

@@ -38,7 +38,8 @@ pub fn missing(record: &Record) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-fn table_as_text(table: &Table) -> String {
+/// A table, its columns aligned.
+pub fn table_as_text(table: &Table) -> String {
     let lines = || std::iter::once(&table.columns).chain(&table.rows);
     let width = |column: usize| {
         let cells = lines().filter_map(|line| line.get(column));

@@ -130,7 +130,7 @@ mod tests {
     fn a_search_finds_the_distances_that_relaxation_finds() {
         for seed in 0..5 {
             let mut random = Random::new(seed);
-            let edges = kronecker::generate(7, 2, &mut random);
+            let edges = kronecker::generate(128, 2, &mut random);
             let graph = Graph::new(&edges);
             let root = graph.random_root(&mut random);
             let search = Search::new(edges.vertices);

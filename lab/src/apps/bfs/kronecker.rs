@@ -14,12 +14,18 @@ const A: f64 = 0.57;
 const B: f64 = 0.19;
 const C: f64 = 0.19;
 
-/// The edges of a graph of 2^`scale` vertices, `factor` times as many.
-pub(super) fn generate(scale: usize, factor: usize, random: &mut Random) -> Edges {
-    let vertices = 1usize << scale;
+/// The edges of a graph of so many vertices, `factor` times as many. If the number is no power of
+/// two, edges that lead to larger vertices are drawn again.
+pub(super) fn generate(vertices: usize, factor: usize, random: &mut Random) -> Edges {
+    let scale = vertices.next_power_of_two().ilog2() as usize;
     let numbers = permutation(vertices, random);
-    let list =
-        (0..vertices * factor).map(|_| edge(scale, random).map(|end| numbers[end])).collect();
+    let edge = |_| loop {
+        let ends = edge(scale, random);
+        if ends.iter().all(|&end| end < vertices) {
+            break ends.map(|end| numbers[end]);
+        }
+    };
+    let list = (0..vertices * factor).map(edge).collect();
     Edges { vertices, list }
 }
 
@@ -88,10 +94,13 @@ mod tests {
 
     #[test]
     fn graphs_have_the_edges_that_their_size_says() {
-        let edges = generate(6, 5, &mut Random::new(1));
-        assert_eq!((edges.vertices, edges.list.len()), (64, 320));
-        assert!(edges.list.iter().flatten().all(|&end| end < 64));
-        let other = generate(6, 5, &mut Random::new(2));
+        for vertices in [64, 50] {
+            let edges = generate(vertices, 5, &mut Random::new(1));
+            assert_eq!((edges.vertices, edges.list.len()), (vertices, 5 * vertices));
+            assert!(edges.list.iter().flatten().all(|&end| (end as usize) < vertices));
+        }
+        let edges = generate(64, 5, &mut Random::new(1));
+        let other = generate(64, 5, &mut Random::new(2));
         assert_ne!(edges.list, other.list);
     }
 }

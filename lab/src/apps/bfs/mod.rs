@@ -19,26 +19,30 @@ use std::sync::Arc;
 /// The application.
 pub static APP: App = App {
     name: "bfs",
-    about: "breadth-first search on the Graph500 graph of 2^SCALE vertices, with EDGEFACTOR times \
-        as many edges",
+    about: "breadth-first search on the Graph500 graph of 2^SCALE vertices, or of as many as are \
+        given (at least 1024), with EDGEFACTOR times as many edges",
     syntax: "SCALE,EDGEFACTOR",
-    paper_size: "21,16",
+    paper_size: "10000000,16",
     quick_size: "19,16",
     problem: |parameters| {
         let [scale, factor] = size::numbers(parameters, ',', 1)?;
-        if scale > kronecker::LARGEST_SCALE {
-            return Err(format!("the scale can be at most {}", kronecker::LARGEST_SCALE));
+        let (largest, least) = (kronecker::LARGEST_SCALE, 1024);
+        let vertices = if scale <= largest { 1 << scale } else { scale };
+        if vertices > 1 << largest || (scale > largest && vertices < least) {
+            return Err(format!(
+                "a scale is at most {largest}, or vertices {least} to 2^{largest}"
+            ));
         }
         // The edges as a list and as neighbours of both of their ends; for each vertex where its
         // neighbours are, its place in the queue and its parent.
-        let (vertices, edges) = (1 << scale, size::product(&[1 << scale, factor]));
+        let edges = size::product(&[vertices, factor]);
         let vertex = size_of::<Vertex>();
         let bytes = edges
             .saturating_mul(4 * vertex as u128)
             .saturating_add(size::product(&[vertices, 2 * (size_of::<usize>() + vertex)]));
         Ok(Problem::new(bytes, move |seed| {
             let mut random = Random::new(seed);
-            let edges = kronecker::generate(scale, factor, &mut random);
+            let edges = kronecker::generate(vertices, factor, &mut random);
             let graph = Graph::new(&edges);
             // A random vertex that has neighbours, where there is one.
             let root = graph.random_root(&mut random);

@@ -24,16 +24,23 @@ impl Block {
 /// Reads the side of a matrix and returns the number of blocks along it.
 pub(super) fn blocks_along(parameters: &str) -> Result<usize, String> {
     let [n] = size::numbers(parameters, 'x', 1)?;
-    if n % SIDE != 0 || !(n / SIDE).is_power_of_two() {
-        return Err(format!("N must be {SIDE} times a power of two, such as 1024"));
+    if n % SIDE != 0 {
+        return Err(format!("N must be a multiple of {SIDE}, such as 1024"));
     }
     Ok(n / SIDE)
 }
 
-/// A square of random blocks, so many each way.
+/// A square of random blocks, so many each way, and of padding up to a power of two.
 pub(super) fn random(blocks: usize, random: &mut Random) -> Vec<Block> {
-    let block = |_| Block(std::array::from_fn(|_| random.next_signed()));
-    (0..blocks * blocks).map(block).collect()
+    let side = blocks.next_power_of_two();
+    let block = |at| {
+        let (row, column) = layout::place(at);
+        match row.max(column) < blocks {
+            true => Block(std::array::from_fn(|_| random.next_signed())),
+            false => Block::ZERO,
+        }
+    };
+    (0..side * side).map(block).collect()
 }
 
 /// The product with x of the matrix that `part` makes of each number, its row and its column.

@@ -22,28 +22,60 @@ pub(in crate::apps) fn multiply_subtract(c: &mut Block, a: &Block, b: &Block) {
     combine(c, a, b, |c, product| c - product);
 }
 
+/// How many blocks of a product are used, in rows of C, columns of C, and columns of A. The others
+/// are padding up to a power of two.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::apps) struct Extent([usize; 3]);
+
+impl Extent {
+    /// All of square matrices with so many blocks along each side.
+    pub(in crate::apps) fn square(blocks: usize) -> Extent {
+        Extent([blocks; 3])
+    }
+
+    fn is_empty(self) -> bool {
+        self.0.contains(&0)
+    }
+
+    /// What is used of the product with the quarters of C and A that begin at these halves, of
+    /// matrices of so many blocks.
+    fn part(self, all: usize, halves: [usize; 3]) -> Extent {
+        let half = all.isqrt() / 2;
+        let part = |at: usize| match halves[at] {
+            0 => self.0[at].min(half),
+            _ => self.0[at].saturating_sub(half),
+        };
+        Extent([part(0), part(1), part(2)])
+    }
+}
+
+/// The quarters of C by their halves: the row, the column, and the order of both halves of A.
+const QUARTERS: [(usize, usize, [usize; 2]); 4] =
+    [(0, 0, [0, 1]), (0, 1, [1, 0]), (1, 1, [0, 1]), (1, 0, [1, 0])];
+
 /// Does to c, a and b what `leaf` does to one block of each: divide and conquer down to one block,
 /// so that every level of cache has its size of it.
 pub(in crate::apps) fn in_series(
     c: &mut [Block],
     a: &[Block],
     b: &[Block],
+    extent: Extent,
     leaf: impl Fn(&mut Block, &Block, &Block) + Copy,
 ) {
+    if extent.is_empty() {
+        return;
+    }
     if let ([c], [a], [b]) = (&mut *c, a, b) {
         return leaf(c, a, b);
     }
-    let [c00, c01, c10, c11] = quarters_mut(c);
-    let [a00, a01, a10, a11] = quarters(a);
-    let [b00, b01, b10, b11] = quarters(b);
-    in_series(c00, a00, b00, leaf);
-    in_series(c00, a01, b10, leaf);
-    in_series(c01, a01, b11, leaf);
-    in_series(c01, a00, b01, leaf);
-    in_series(c11, a10, b01, leaf);
-    in_series(c11, a11, b11, leaf);
-    in_series(c10, a11, b10, leaf);
-    in_series(c10, a10, b00, leaf);
+    let all = c.len();
+    let (c, a, b) = (quarters_mut(c), quarters(a), quarters(b));
+    for (row, column, inner) in QUARTERS {
+        for k in inner {
+            let extent = extent.part(all, [row, column, k]);
+            in_series(c[2 * row + column], a[2 * row + k], b[2 * k + column], extent, leaf);
+        }
+    }
 }
 
 /// The same with the quarters of c in parallel, and the two products of each in series.
@@ -52,31 +84,25 @@ pub(in crate::apps) fn in_parallel<F: Fork>(
     c: &mut [Block],
     a: &[Block],
     b: &[Block],
+    extent: Extent,
     leaf: impl Fn(&mut Block, &Block, &Block) + Copy + Send + Sync,
 ) {
-    if c.len() <= LEAF_BLOCKS {
-        return in_series(c, a, b, leaf);
+    if c.len() <= LEAF_BLOCKS || extent.is_empty() {
+        return in_series(c, a, b, extent, leaf);
     }
+    let all = c.len();
     let [c00, c01, c10, c11] = quarters_mut(c);
-    let [a00, a01, a10, a11] = quarters(a);
-    let [b00, b01, b10, b11] = quarters(b);
-    let quarter = |fork: &F, c: &mut [Block], first: [&[Block]; 2], second: [&[Block]; 2]| {
-        in_parallel(fork, c, first[0], first[1], leaf);
-        in_parallel(fork, c, second[0], second[1], leaf);
+    let (a, b) = (quarters(a), quarters(b));
+    let quarter = |fork: &F, c: &mut [Block], number: usize| {
+        let (row, column, inner) = QUARTERS[number];
+        for k in inner {
+            let extent = extent.part(all, [row, column, k]);
+            in_parallel(fork, c, a[2 * row + k], b[2 * k + column], extent, leaf);
+        }
     };
     fork.join(
-        |fork| {
-            fork.join(
-                |fork| quarter(fork, c00, [a00, b00], [a01, b10]),
-                |fork| quarter(fork, c01, [a01, b11], [a00, b01]),
-            )
-        },
-        |fork| {
-            fork.join(
-                |fork| quarter(fork, c11, [a10, b01], [a11, b11]),
-                |fork| quarter(fork, c10, [a11, b10], [a10, b00]),
-            )
-        },
+        |fork| fork.join(|fork| quarter(fork, c00, 0), |fork| quarter(fork, c01, 1)),
+        |fork| fork.join(|fork| quarter(fork, c11, 2), |fork| quarter(fork, c10, 3)),
     );
 }
 

@@ -1,14 +1,17 @@
 //! `loop(tasks,steps)`: tasks that compute and do nothing else, each so many steps of xorshift64:
-//! the leaf of `rounds`. It is LOOP of the BWS paper (section 5.1: as many threads as the machine
-//! has processors, each in a busy loop), but of a fixed amount of work: no memory, no phases,
-//! nothing to steal once every worker has a task.
+//! the leaf of `rounds`. Its static version is LOOP of the BWS paper (section 5.1: as many threads
+//! as the machine has processors, each in a busy loop), but of a fixed amount of work: no memory,
+//! no phases, nothing to steal.
 
 mod check;
 mod serial;
 
+use std::time::Duration;
+
 use super::{App, Instance, Problem, size};
 use crate::fork::Rows;
 use crate::leaf;
+use crate::team::Team;
 
 /// The most steps of all tasks together: about an hour of them.
 const MOST_STEPS: u128 = 1 << 42;
@@ -23,6 +26,7 @@ pub static APP: App = App {
     syntax: "TASKSxSTEPS",
     paper_size: "32x24000000",
     quick_size: "32x1500000",
+    has_static: true,
     problem: |parameters| {
         let [tasks, steps] = size::numbers(parameters, 'x', 1)?;
         if size::product(&[tasks, steps]) > MOST_STEPS {
@@ -61,6 +65,14 @@ impl Instance for Looping {
         let steps = self.steps;
         ONE.halve(fork, &mut self.ends, |_, ends| serial::run(steps, ends));
     });
+
+    fn static_partition(&mut self, team: &Team) -> Option<Duration> {
+        let (steps, total) = (self.steps, self.ends.len());
+        let mut rest = &mut self.ends[..];
+        let share = |rank| rest.split_off_mut(..team.share(total, rank).len()).unwrap_or_default();
+        let shares = (0..team.workers()).map(share).collect();
+        Some(team.run(shares, |_, ends, _| serial::run(steps, ends)))
+    }
 
     fn check(&self) -> Result<(), String> {
         check::ends(self.expected, &self.ends)

@@ -20,7 +20,7 @@ pub static APP: App = App {
     name: "cg",
     about: "CG of the NAS Parallel Benchmarks, CLASS S, W, A, B: an eigenvalue of a sparse matrix",
     syntax: "CLASS",
-    paper_size: "A",
+    paper_size: "B",
     quick_size: "S",
     problem: |parameters| {
         let class = CLASSES.iter().find(|class| class.name == parameters);

@@ -16,7 +16,7 @@ pub static APP: App = App {
     about: "EP of the NAS Parallel Benchmarks: Gaussian deviates; CLASS S, W, A or B, or BLOCKS of \
         65536 pairs",
     syntax: "CLASS or BLOCKS",
-    paper_size: "1024",
+    paper_size: "B",
     quick_size: "64",
     problem: |parameters| {
         let new = |blocks, expected| Counting { blocks, tally: Tally::NONE, expected };

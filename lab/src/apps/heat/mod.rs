@@ -3,6 +3,7 @@
 //! of its memory and is followed by a join of everything, so a step is one phase: short phases
 //! punish bad balance, large grids test the memory.
 
+mod check;
 mod fork_join;
 mod intervals;
 mod kernel;
@@ -24,6 +25,7 @@ pub static APP: App = App {
     about: "Jacobi iteration with a five-point stencil on a grid of ROWS by COLUMNS, STEPS times",
     syntax: "ROWSxCOLUMNSxSTEPS",
     paper_size: "4096x512x100",
+    bws_size: None,
     quick_size: "1024x512x40",
     has_static: true,
     has_intervals: true,
@@ -100,6 +102,8 @@ impl Instance for Heating {
     }
 
     fn check(&self) -> Result<(), String> {
-        same_bits(&self.expected, &self.grids.now, self.plate.columns, |point| point.to_bits())
+        let found = &self.grids.now;
+        same_bits(&self.expected, found, self.plate.columns, |point| point.to_bits())?;
+        check::closed_form(&self.plate, &self.input, found)
     }
 }

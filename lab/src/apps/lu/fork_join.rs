@@ -4,7 +4,7 @@
 use super::serial;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::{quarters, quarters_mut};
-use crate::apps::blocks::product::{self, LEAF_BLOCKS, multiply_subtract};
+use crate::apps::blocks::product::{self, Extent, LEAF_BLOCKS, multiply_subtract};
 use crate::fork::Fork;
 
 /// Replaces `a` by its factors.
@@ -52,5 +52,6 @@ fn solve_upper<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
 
 /// c −= a·b.
 fn subtract_product(fork: &impl Fork, c: &mut [Block], a: &[Block], b: &[Block]) {
-    product::in_parallel(fork, c, a, b, multiply_subtract);
+    let extent = Extent::square(c.len().isqrt());
+    product::in_parallel(fork, c, a, b, extent, multiply_subtract);
 }

@@ -33,11 +33,15 @@ pub static APP: App = App {
         a power of two",
     syntax: "N",
     paper_size: "2048",
+    bws_size: None,
     quick_size: "512",
     has_static: true,
     has_intervals: true,
     problem: |parameters| {
         let blocks = blocks::blocks_along(parameters)?;
+        if !blocks.is_power_of_two() {
+            return Err("N must be 16 times a power of two, such as 1024".to_owned());
+        }
         // The matrix, and its factors in a copy.
         let bytes = size::product(&[2, blocks, blocks, size_of::<Block>()]);
         Ok(Problem::new(bytes, move |seed| {

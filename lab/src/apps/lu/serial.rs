@@ -4,7 +4,7 @@
 use super::kernel;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::{quarters, quarters_mut};
-use crate::apps::blocks::product::{self, multiply_subtract};
+use crate::apps::blocks::product::{self, Extent, multiply_subtract};
 
 /// Replaces `a` by its factors.
 pub(super) fn factor(a: &mut [Block]) {
@@ -49,5 +49,5 @@ pub(super) fn solve_upper(a: &mut [Block], lu: &[Block]) {
 
 /// c −= a·b.
 pub(super) fn subtract_product(c: &mut [Block], a: &[Block], b: &[Block]) {
-    product::in_series(c, a, b, multiply_subtract);
+    product::in_series(c, a, b, Extent::square(c.len().isqrt()), multiply_subtract);
 }

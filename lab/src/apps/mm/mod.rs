@@ -6,7 +6,7 @@ mod static_partition;
 
 use std::time::Duration;
 
-use super::blocks::product::{self, multiply_add};
+use super::blocks::product::{self, Extent, multiply_add};
 use super::blocks::{self, Block};
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
@@ -15,19 +15,21 @@ use crate::team::Team;
 /// The application.
 pub static APP: App = App {
     name: "mm",
-    about: "the product of dense N by N matrices in 16 by 16 blocks; N is 16 times a power of two",
+    about: "the product of dense N by N matrices in 16 by 16 blocks; N is a multiple of 16",
     syntax: "N",
     paper_size: "1024",
+    bws_size: Some("1600"),
     quick_size: "512",
     has_static: true,
     problem: |parameters| {
         let blocks = blocks::blocks_along(parameters)?;
-        let bytes = size::product(&[3, blocks, blocks, size_of::<Block>()]);
+        let side = blocks.checked_next_power_of_two().ok_or("N is too large")?;
+        let bytes = size::product(&[3, side, side, size_of::<Block>()]);
         Ok(Problem::new(bytes, move |seed| {
             let mut random = Random::new(seed);
             let [a, b] = [(); 2].map(|()| blocks::random(blocks, &mut random));
             let c = vec![Block::ZERO; a.len()];
-            Product { a, b, c, seed }
+            Product { a, b, c, blocks, seed }
         }))
     },
     ..App::BLANK
@@ -38,6 +40,8 @@ struct Product {
     a: Vec<Block>,
     b: Vec<Block>,
     c: Vec<Block>,
+    /// Those along a side that are no padding.
+    blocks: usize,
     seed: u64,
 }
 
@@ -47,15 +51,17 @@ impl Instance for Product {
     }
 
     fn serial(&mut self) {
-        product::in_series(&mut self.c, &self.a, &self.b, multiply_add);
+        let extent = Extent::square(self.blocks);
+        product::in_series(&mut self.c, &self.a, &self.b, extent, multiply_add);
     }
 
     fork_join!(self, fork => {
-        product::in_parallel(fork, &mut self.c, &self.a, &self.b, multiply_add);
+        let extent = Extent::square(self.blocks);
+        product::in_parallel(fork, &mut self.c, &self.a, &self.b, extent, multiply_add);
     });
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
-        Some(static_partition::multiply(team, &mut self.c, &self.a, &self.b))
+        Some(static_partition::multiply(team, &mut self.c, [&self.a, &self.b], self.blocks))
     }
 
     fn check(&self) -> Result<(), String> {

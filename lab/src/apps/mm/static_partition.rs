@@ -8,20 +8,19 @@ use crate::apps::blocks::layout::{index, place};
 use crate::apps::blocks::product::multiply_add;
 use crate::team::Team;
 
-/// c += a·b; says how long it took.
-pub(super) fn multiply(team: &Team, c: &mut [Block], a: &[Block], b: &[Block]) -> Duration {
-    let blocks = c.len().isqrt();
-    let mut shares = Vec::with_capacity(team.workers());
-    let (total, mut rest) = (c.len(), c);
-    for rank in 0..team.workers() {
-        let range = team.share(total, rank);
-        let (share, after) = rest.split_at_mut(range.len());
-        rest = after;
-        shares.push((range.start, share));
-    }
-    team.run(shares, |_, (start, share), _| {
-        for (at, c) in (start..).zip(share) {
-            let (row, column) = place(at);
+/// c += a·b with so many blocks along each side, the others being padding; says how long it took.
+pub(super) fn multiply(
+    team: &Team,
+    c: &mut [Block],
+    [a, b]: [&[Block]; 2],
+    blocks: usize,
+) -> Duration {
+    let places = c.iter_mut().enumerate().map(|(at, c)| (place(at), c));
+    let mut used = places.filter(|((row, column), _)| row.max(column) < &blocks);
+    let share = |rank| used.by_ref().take(team.share(blocks * blocks, rank).len()).collect();
+    let shares: Vec<Vec<_>> = (0..team.workers()).map(share).collect();
+    team.run(shares, |_, share, _| {
+        for ((row, column), c) in share {
             for k in 0..blocks {
                 multiply_add(c, &a[index(row, k)], &b[index(k, column)]);
             }

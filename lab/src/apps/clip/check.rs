@@ -1,13 +1,10 @@
-//! The serial program's areas, with which all others are compared, are those of another method,
-//! which shares nothing with the sweep: by Green's theorem, the area of the intersection is an
-//! integral along the pieces of either boundary that lie inside the other polygon, that of the
-//! union one along those that lie outside. Beside that, both must add up to the areas of the two
-//! polygons.
+//! The areas are compared with those of another method, which shares nothing with the sweep: by
+//! Green's theorem, the area of the intersection is an integral along the pieces of either boundary
+//! that lie inside the other polygon, that of the union one along those that lie outside. Beside
+//! that, both must add up to the areas of the two polygons.
 
 use super::kernel::Areas;
 use super::polygon::{Pair, Point, edges};
-use super::serial;
-use crate::random::Random;
 
 /// What rounding may leave, relative to the area of both polygons.
 const TOLERANCE: f64 = 1e-10;
@@ -91,62 +88,69 @@ fn contains(polygon: &[Point], [x, y]: Point) -> bool {
     crossed.count() % 2 == 1
 }
 
-fn pairs(number: usize, seed: u64) -> Vec<Pair> {
-    let mut random = Random::new(seed);
-    (0..number).map(|_| Pair::random(20, &mut random)).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::super::serial;
+    use super::*;
+    use crate::random::Random;
 
-#[test]
-fn both_methods_agree_with_random_points() {
-    const POINTS: usize = 20_000;
-    let mut random = Random::new(5);
-    for pair in pairs(6, 8) {
-        let mut areas = [Areas::NONE];
-        serial::clip(std::slice::from_ref(&pair), &mut areas);
-        one(&pair, &areas[0]).unwrap();
-        // All points of both polygons are nearer to the origin than that, in each direction.
-        const REACH: f64 = 2.5;
-        let (mut both, mut any) = (0, 0);
-        for _ in 0..POINTS {
-            let point = [REACH * random.next_signed(), REACH * random.next_signed()];
-            let [a, b] = [0, 1].map(|owner| contains(&pair.0[owner], point));
-            both += usize::from(a && b);
-            any += usize::from(a || b);
-        }
-        let share = |area: f64| area / (4.0 * REACH * REACH);
-        for (area, hits) in [(areas[0].intersection, both), (areas[0].union, any)] {
-            let p = share(area);
-            // Five standard deviations of a count.
-            let limit = 5.0 * (p * (1.0 - p) / POINTS as f64).sqrt() + 1e-9;
-            assert!((hits as f64 / POINTS as f64 - p).abs() < limit, "{hits} {p}");
+    fn pairs(number: usize, seed: u64) -> Vec<Pair> {
+        let mut random = Random::new(seed);
+        (0..number).map(|_| Pair::random(20, &mut random)).collect()
+    }
+
+    #[test]
+    fn both_methods_agree_with_random_points() {
+        const POINTS: usize = 20_000;
+        let mut random = Random::new(5);
+        for pair in pairs(6, 8) {
+            let mut areas = [Areas::NONE];
+            serial::clip(std::slice::from_ref(&pair), &mut areas);
+            one(&pair, &areas[0]).unwrap();
+            // All points of both polygons are nearer to the origin than that, in each direction.
+            const REACH: f64 = 2.5;
+            let (mut both, mut any) = (0, 0);
+            for _ in 0..POINTS {
+                let point = [REACH * random.next_signed(), REACH * random.next_signed()];
+                let [a, b] = [0, 1].map(|owner| contains(&pair.0[owner], point));
+                both += usize::from(a && b);
+                any += usize::from(a || b);
+            }
+            let share = |area: f64| area / (4.0 * REACH * REACH);
+            for (area, hits) in [(areas[0].intersection, both), (areas[0].union, any)] {
+                let p = share(area);
+                // Five standard deviations of a count.
+                let limit = 5.0 * (p * (1.0 - p) / POINTS as f64).sqrt() + 1e-9;
+                assert!((hits as f64 / POINTS as f64 - p).abs() < limit, "{hits} {p}");
+            }
         }
     }
-}
 
-#[test]
-fn a_wrong_area_is_rejected() {
-    let pairs = pairs(50, 1);
-    let mut areas = vec![Areas::NONE; pairs.len()];
-    assert!(all(&pairs, &areas).is_err());
-    serial::clip(&pairs, &mut areas);
-    all(&pairs, &areas).unwrap();
-    assert!(areas.iter().any(|areas| areas.intersection > 0.0));
-    assert!(areas.iter().any(|areas| areas.intersection == 0.0));
-    for (number, wrong) in [(0, 1e-8), (20, -0.5), (49, f64::NAN)] {
-        let mut changed = areas.clone();
-        changed[number].intersection += wrong;
-        assert!(all(&pairs, &changed).unwrap_err().contains("intersection"));
-        let mut changed = areas.clone();
-        changed[number].union += wrong;
-        assert!(all(&pairs, &changed).unwrap_err().contains("union"));
-        // The sum alone would not notice that one.
-        let mut changed = areas.clone();
-        changed[number].union += wrong;
-        changed[number].intersection -= wrong;
-        assert!(all(&pairs, &changed).is_err());
+    #[test]
+    fn a_wrong_area_is_rejected() {
+        let pairs = pairs(50, 1);
+        let mut areas = vec![Areas::NONE; pairs.len()];
+        assert!(all(&pairs, &areas).is_err());
+        serial::clip(&pairs, &mut areas);
+        all(&pairs, &areas).unwrap();
+        assert!(areas.iter().any(|areas| areas.intersection > 0.0));
+        assert!(areas.iter().any(|areas| areas.intersection == 0.0));
+        for (number, wrong) in [(0, 1e-8), (20, -0.5), (49, f64::NAN)] {
+            let mut changed = areas.clone();
+            changed[number].intersection += wrong;
+            assert!(all(&pairs, &changed).unwrap_err().contains("intersection"));
+            let mut changed = areas.clone();
+            changed[number].union += wrong;
+            assert!(all(&pairs, &changed).unwrap_err().contains("union"));
+            // The sum alone would not notice that one.
+            let mut changed = areas.clone();
+            changed[number].union += wrong;
+            changed[number].intersection -= wrong;
+            assert!(all(&pairs, &changed).is_err());
+        }
+        let mut swapped = areas.clone();
+        swapped.swap(3, 4);
+        assert!(all(&pairs, &swapped).is_err());
+        assert!(all(&pairs, &areas[1..]).is_err());
     }
-    let mut swapped = areas.clone();
-    swapped.swap(3, 4);
-    assert!(all(&pairs, &swapped).is_err());
-    assert!(all(&pairs, &areas[1..]).is_err());
 }
