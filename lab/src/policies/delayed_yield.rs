@@ -1,6 +1,8 @@
 //! Yields that come late.
 
-use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
+use locksley::idle::{IdleContext, Move};
+
+use super::Memoryless;
 
 /// "Delay-yielding" of the BWS paper (EuroSys 2012, section 5.3), after oneTBB's forerunner: when a
 /// thief has failed twice as often as there are workers, it yields after each further failure. It
@@ -9,27 +11,14 @@ use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
 /// # Examples
 /// ```
 /// use locksley::Pool;
-/// use locksley_lab::policies::DelayedYield;
+/// use locksley_lab::policies::DELAYED_YIELD;
 ///
-/// let pool = Pool::builder().workers(2).idle_policy(DelayedYield).build()?;
+/// let pool = Pool::builder().workers(2).idle_policy(DELAYED_YIELD).build()?;
 /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DelayedYield;
+pub const DELAYED_YIELD: Memoryless = Memoryless { name: "delayed-yield", next };
 
-impl IdlePolicy for DelayedYield {
-    fn name(&self) -> &'static str {
-        "delayed-yield"
-    }
-
-    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
-        Box::new(*self)
-    }
-}
-
-impl Thief for DelayedYield {
-    fn next(&mut self, context: &IdleContext<'_>) -> Move {
-        if context.failures > 2 * context.workers as u64 { Move::Yield } else { Move::Search }
-    }
+fn next(context: &IdleContext<'_>) -> Move {
+    if context.failures > 2 * context.workers as u64 { Move::Yield } else { Move::Search }
 }

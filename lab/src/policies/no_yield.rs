@@ -1,6 +1,8 @@
 //! No yields: non-blocking deques alone.
 
-use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
+use locksley::idle::Move;
+
+use super::Memoryless;
 
 /// The "naive non-blocking" work stealer of Hood's study ("The Performance of Work Stealing in
 /// Multiprogrammed Environments", 1998, section 4): a thief never yields, lowers its priority or
@@ -12,27 +14,10 @@ use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
 /// # Examples
 /// ```
 /// use locksley::Pool;
-/// use locksley_lab::policies::NoYield;
+/// use locksley_lab::policies::NO_YIELD;
 ///
-/// let pool = Pool::builder().workers(2).idle_policy(NoYield).build()?;
+/// let pool = Pool::builder().workers(2).idle_policy(NO_YIELD).build()?;
 /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NoYield;
-
-impl IdlePolicy for NoYield {
-    fn name(&self) -> &'static str {
-        "no-yield"
-    }
-
-    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
-        Box::new(*self)
-    }
-}
-
-impl Thief for NoYield {
-    fn next(&mut self, _context: &IdleContext<'_>) -> Move {
-        Move::Search
-    }
-}
+pub const NO_YIELD: Memoryless = Memoryless { name: "no-yield", next: |_| Move::Search };

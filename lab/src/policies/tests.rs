@@ -7,7 +7,8 @@ use std::sync::mpsc::{Sender, channel};
 use locksley::idle::{Activity, IdleContext, IdlePolicy, Move, Thief};
 use locksley::{Pool, Spawn};
 
-use super::{DelayedYield, GlobalInformation, NoYield, SelectiveYield};
+use super::exact_bws::Victim;
+use super::{DELAYED_YIELD, EXACT_ABP, ExactBws, GlobalInformation, NO_YIELD, SELECTIVE_YIELD};
 
 /// What a thief sees: numbers, and what its victim does.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +107,72 @@ fn assert_moves_after(policy: impl IdlePolicy, expected: &[(u64, Move)]) {
 #[test]
 fn no_yield_only_searches() {
     let expected = [0, 1, 8, 9, 64, 1_000_000].map(|failures| (failures, Move::Search));
-    assert_moves_after(NoYield, &expected);
+    assert_moves_after(NO_YIELD, &expected);
+}
+
+/// BWS, Algorithm 1, lines 16 and 17.
+#[test]
+fn exact_abp_yields_before_each_attempt() {
+    let expected = [0, 1, 2, 8, 9, 64, 65, 1_000_000].map(|failures| (failures, Move::Yield));
+    assert_moves_after(EXACT_ABP, &expected);
+}
+
+/// BWS, Algorithm 2, lines 17 to 31: what the victim of a failed steal does, and how many wake-ups
+/// the victim and the thief then want.
+#[test]
+fn exact_bws_treats_its_victim_as_the_paper_does() {
+    // The victim, and the counters of thief and victim before; the move, and the counters after.
+    let cases = [
+        (Victim::Preempted, [1, 1], Move::HandOver(1), [1, 1]),
+        (Victim::Works, [0, 2], Move::Search, [1, 1]),
+        (Victim::Works, [3, 0], Move::Search, [3, 0]),
+        (Victim::Sleeps, [2, 5], Move::Wake(1), [1, 5]),
+        (Victim::Sleeps, [0, 5], Move::Search, [0, 5]),
+        (Victim::Searches, [2, 2], Move::Search, [2, 2]),
+    ];
+    for (does, before, next, after) in cases {
+        let policy = ExactBws::default();
+        let mut workers = [0, 1].map(|worker| policy.new_thief(worker, 2));
+        (0..2).for_each(|worker| workers[worker].add(before[worker]));
+        assert_eq!(workers[0].fail(Some((1, does))), next, "{does:?}");
+        let left = [0, 1].map(|worker| workers[worker].drain());
+        assert_eq!(left, after, "{does:?}");
+    }
+}
+
+/// Lines 32 to 40: the counter exceeds 64 after the 65th failure, and is tested after the victim
+/// was looked at.
+#[test]
+fn exact_bws_sleeps_after_more_than_64_failures_without_a_wanted_wake_up() {
+    let policy = ExactBws::default();
+    let (mut thief, victim) = (policy.new_thief(0, 2), policy.new_thief(1, 2));
+    let mut fails = |does| thief.fail(Some((1, does)));
+    for _ in 0..2 {
+        assert!((0..64).all(|_| fails(Victim::Searches) == Move::Search));
+        assert_eq!(fails(Victim::Searches), Move::Sleep);
+    }
+    // A wake-up that the last victim wanted cancels the sleep, and the count begins again.
+    victim.add(1);
+    assert!((0..64).all(|_| fails(Victim::Searches) == Move::Search));
+    assert_eq!(fails(Victim::Works), Move::Search);
+    assert!((0..64).all(|_| fails(Victim::Works) == Move::Search));
+    // It yields to the last victim, and then sleeps.
+    assert_eq!([fails(Victim::Preempted), fails(Victim::Works)], [Move::HandOver(1), Move::Sleep]);
+    assert_eq!(fails(Victim::Searches), Move::Search);
+}
+
+#[test]
+fn exact_bws_wants_two_wake_ups_for_each_steal_without_a_maximum() {
+    let policy = ExactBws::default();
+    let thief = policy.new_thief(0, 2);
+    (0..1000).for_each(|_| thief.add(2));
+    assert_eq!(thief.drain(), 2000);
+    // Through the pool: the victim of these attempts sleeps, and none has stolen before.
+    let sleeps = Some(Activity::Sleeps);
+    let seen = |failures| Seen { failures, victim: sleeps, ..BUSY };
+    let expected: Vec<_> = (0..=64).map(|failures| (seen(failures), Move::Search)).collect();
+    let expected = [&expected[..], &[(seen(65), Move::Sleep), (seen(1), Move::Search)]].concat();
+    assert_moves(&Arc::new(policy), &expected);
 }
 
 /// BWS, section 5.3: not "until the number of failed steals exceeds a threshold, which is two times
@@ -115,10 +181,10 @@ fn no_yield_only_searches() {
 fn delayed_yield_yields_after_more_failures_than_twice_the_number_of_workers() {
     let search = [0, 1, 7, 8].map(|failures| (failures, Move::Search));
     let yields = [9, 10, 11, 64, 65, 1_000_000].map(|failures| (failures, Move::Yield));
-    assert_moves_after(DelayedYield, &[&search[..], &yields[..]].concat());
+    assert_moves_after(DELAYED_YIELD, &[&search[..], &yields[..]].concat());
     let of_32 = |failures| Seen { failures, workers: 32, ..BUSY };
     let expected = [(of_32(64), Move::Search), (of_32(65), Move::Yield)];
-    assert_moves(&Arc::new(DelayedYield), &expected);
+    assert_moves(&Arc::new(DELAYED_YIELD), &expected);
 }
 
 /// BWS, section 5.3: "once every time it has conducted a number (e.g., 64 ..) of failed steals".
@@ -126,7 +192,7 @@ fn delayed_yield_yields_after_more_failures_than_twice_the_number_of_workers() {
 fn selective_yield_yields_after_every_64th_failure() {
     let search = [0, 1, 8, 9, 32, 63, 65, 127, 129].map(|failures| (failures, Move::Search));
     let yields = [64, 128, 192, 64_000_000].map(|failures| (failures, Move::Yield));
-    assert_moves_after(SelectiveYield, &[&search[..], &yields[..]].concat());
+    assert_moves_after(SELECTIVE_YIELD, &[&search[..], &yields[..]].concat());
 }
 
 /// BWS, section 5.5: "a fixed ratio between the number of busy workers and the number of
@@ -165,8 +231,13 @@ fn global_information_keeps_half_as_many_thieves_as_workers_that_work() {
 
 #[test]
 fn policies_have_names() {
-    let policies: [&dyn IdlePolicy; 4] =
-        [&NoYield, &DelayedYield, &SelectiveYield, &GlobalInformation::default()];
-    let names = policies.map(|policy| policy.name());
-    assert_eq!(names, ["no-yield", "delayed-yield", "selective-yield", "global-information"]);
+    let policies: [(&dyn IdlePolicy, _); 6] = [
+        (&NO_YIELD, "no-yield"),
+        (&DELAYED_YIELD, "delayed-yield"),
+        (&SELECTIVE_YIELD, "selective-yield"),
+        (&GlobalInformation::default(), "global-information"),
+        (&EXACT_ABP, "exact-abp"),
+        (&ExactBws::default(), "exact-bws"),
+    ];
+    assert!(policies.iter().all(|(policy, name)| policy.name() == *name));
 }

@@ -17,7 +17,9 @@ use ::locksley::os::Assists;
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
-use crate::policies::{DelayedYield, GlobalInformation, NoYield, SelectiveYield};
+use crate::policies::{
+    DELAYED_YIELD, EXACT_ABP, ExactBws, GlobalInformation, NO_YIELD, SELECTIVE_YIELD,
+};
 use crate::team::Team;
 
 /// A runtime that the command line and the experiments know by name.
@@ -58,19 +60,31 @@ pub enum Model {
     Rayon,
 }
 
-/// Every runtime. Another governor of Locksley's is one entry here.
+/// Every runtime. Another idle policy of Locksley's is one entry here.
 pub static ALL: &[Runtime] = &[
-    fork_join("locksley", "work stealing, Locksley with its default governor", |b| b),
+    fork_join("locksley", "work stealing, Locksley with its default idle policy", |b| b),
     fork_join(
         "locksley-abp",
-        "work stealing, Locksley with Hood's policy: hunters yield, later at lowered priority, \
-         then sleep",
+        "work stealing, Locksley with Hood's policy: thieves yield after 64 attempts, later at \
+         lowered priority, then sleep",
         |b| b.idle_policy(Abp::default()),
     ),
     fork_join(
+        "locksley-abp-exact",
+        "work stealing, Locksley with Algorithm 1 of BWS: thieves yield before each attempt, and \
+         never sleep",
+        |b| b.idle_policy(EXACT_ABP),
+    ),
+    fork_join(
         "locksley-bws",
-        "work stealing, Locksley with the policy of BWS as the paper has it",
+        "work stealing, Locksley with the policy of BWS, its threshold tested first, and wake-up \
+         counters of at most 64",
         |b| b.idle_policy(Bws::default()),
+    ),
+    fork_join(
+        "locksley-bws-exact",
+        "work stealing, Locksley with Algorithm 2 of BWS line by line, without its watchdog",
+        |b| b.idle_policy(ExactBws::default()),
     ),
     fork_join("locksley-bws-32", BWS_AT, |b| b.idle_policy(Bws::with_threshold(32))),
     fork_join("locksley-bws-64", BWS_AT, |b| b.idle_policy(Bws::with_threshold(64))),
@@ -82,18 +96,18 @@ pub static ALL: &[Runtime] = &[
     fork_join("locksley-bws-4096", BWS_AT, |b| b.idle_policy(Bws::with_threshold(4096))),
     fork_join(
         "locksley-delayed",
-        "work stealing, Locksley with hunters that yield when they have failed 2 P times, and \
+        "work stealing, Locksley with thieves that yield when they have failed 2 P times, and \
          never sleep",
-        |b| b.idle_policy(DelayedYield),
+        |b| b.idle_policy(DELAYED_YIELD),
     ),
     fork_join(
         "locksley-selective",
-        "work stealing, Locksley with hunters that yield after every 64th failure, and never sleep",
-        |b| b.idle_policy(SelectiveYield),
+        "work stealing, Locksley with thieves that yield after every 64th failure, and never sleep",
+        |b| b.idle_policy(SELECTIVE_YIELD),
     ),
     fork_join(
         "locksley-global",
-        "work stealing, Locksley with half as many hunters as workers that work",
+        "work stealing, Locksley with half as many thieves as workers that work",
         |b| b.idle_policy(GlobalInformation::default()),
     ),
     fork_join("locksley-no-membarrier", WITHOUT, |b| lacking(b, Assists::MEMBARRIER)),
@@ -116,7 +130,7 @@ pub static ALL: &[Runtime] = &[
     ),
     fork_join(
         "locksley-awake",
-        "work stealing, Locksley with a governor that lets no worker sleep: all P stay awake",
+        "work stealing, Locksley with an idle policy that lets no worker sleep: all P stay awake",
         |b| b.idle_policy(SLEEPLESS),
     ),
     fork_join(
@@ -126,18 +140,23 @@ pub static ALL: &[Runtime] = &[
     ),
     fork_join(
         "locksley-spinlock",
-        "work stealing, Locksley with spinning locks, hunters that neither yield nor sleep",
-        |b| b.idle_policy(NoYield).deque(DequeKind::SpinningLock),
+        "work stealing, Locksley with spinning locks, thieves that neither yield nor sleep",
+        |b| b.idle_policy(NO_YIELD).deque(DequeKind::SpinningLock),
+    ),
+    fork_join(
+        "locksley-blocking-yields",
+        "work stealing, Locksley with blocking locks, and thieves that yield and never sleep",
+        |b| b.idle_policy(SLEEPLESS).deque(DequeKind::BlockingLock),
     ),
     fork_join(
         "locksley-blocking",
-        "work stealing, Locksley with blocking locks, hunters that neither yield nor sleep",
-        |b| b.idle_policy(NoYield).deque(DequeKind::BlockingLock),
+        "work stealing, Locksley with blocking locks, thieves that neither yield nor sleep",
+        |b| b.idle_policy(NO_YIELD).deque(DequeKind::BlockingLock),
     ),
     fork_join(
         "locksley-naive",
-        "work stealing, Locksley with hunters that neither yield nor sleep",
-        |b| b.idle_policy(NoYield),
+        "work stealing, Locksley with thieves that neither yield nor sleep",
+        |b| b.idle_policy(NO_YIELD),
     ),
     intervals(
         "locksley-intervals",
@@ -177,7 +196,7 @@ pub static ALL: &[Runtime] = &[
 const BWS_AT: &str = "work stealing, Locksley with the policy of BWS and so many failed steals \
                       before a worker sleeps";
 
-const WITHOUT: &str = "work stealing, Locksley with its default governor, without the assist \
+const WITHOUT: &str = "work stealing, Locksley with its default idle policy, without the assist \
                        that the name says";
 
 /// Fork and join on a Locksley pool.
@@ -194,8 +213,7 @@ fn lacking(builder: PoolBuilder, missing: Assists) -> PoolBuilder {
     builder.assists(Assists::ALL.without(missing))
 }
 
-/// Hood's policy as the papers have it: hunters yield, at lowered priority where that can be
-/// undone, and never sleep.
+/// Hood's policy without sleep: thieves yield, at lowered priority where that can be undone.
 const SLEEPLESS: Abp = Abp { attempts: 64, lower_after: Some(8), sleep_after: None };
 
 /// The runtime called `name`.

@@ -1,4 +1,4 @@
-//! The policy of BWS in its pure form.
+//! The policy of BWS.
 
 use std::sync::Arc;
 
@@ -11,9 +11,11 @@ use crate::os::Standing;
 ///
 /// A thief sleeps after a number of failed steals, and has two sleepers woken after a successful
 /// one. The paper's kernel extension is replaced by what an unmodified kernel offers
-/// ([`Assists`](crate::os::Assists)). The paper also has a watchdog, a thief that never sleeps and
-/// so notices new work. The pool's sleep protocol loses no wake-up, so there is none here. Use this
-/// policy to compare with [`Balanced`](super::Balanced), which adds to it.
+/// ([`Assists`](crate::os::Assists)). The steal counter is compared with the threshold before the
+/// victim is looked at, and not after it; wake-up counters have a maximum of 64. The paper also has
+/// a watchdog, a thief that never sleeps and so notices new work. The pool's sleep protocol loses
+/// no wake-up, so there is none here. Use this policy to compare with
+/// [`Balanced`](super::Balanced), which adds to it.
 ///
 /// Source: Ding, Wang, Gibbons and Zhang, "BWS: Balanced Work Stealing for Time-Sharing
 /// Multicores", EuroSys 2012, section 3.2.

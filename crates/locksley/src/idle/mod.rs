@@ -1,8 +1,8 @@
 //! What a worker without work does: it searches, yields or sleeps, as an [`IdlePolicy`] says.
 //!
 //! A pool uses [`Balanced`] unless [`PoolBuilder::idle_policy`](crate::PoolBuilder::idle_policy)
-//! gives it another policy: [`Bws`] and [`Abp`] follow two papers closely, and a policy of your own
-//! implements [`IdlePolicy`] and [`Thief`]. A policy decides only how a worker idles. It cannot
+//! gives it another policy: [`Bws`] and [`Abp`] are close to those of two papers, and a policy of
+//! your own implements [`IdlePolicy`] and [`Thief`]. A policy decides only how a worker idles. It cannot
 //! lose a task or a wake-up.
 //!
 //! # Examples
