@@ -1,6 +1,7 @@
-//! Programs side by side: figures 2 to 6 of "BWS: Balanced Work Stealing for Time-Sharing
-//! Multicores" (Ding, Wang, Gibbons and Zhang, EuroSys 2012), what idle policies cost programs that
-//! are alone (its section 5.5), and what the kernel's assists are worth.
+//! Programs side by side: figures 2 to 4 of "BWS: Balanced Work Stealing for Time-Sharing
+//! Multicores" (Ding, Wang, Gibbons and Zhang, EuroSys 2012), and on six of its pairs figures 5 and
+//! 6; what idle policies cost programs that are alone (its section 5.5), and what the kernel's
+//! assists are worth.
 //!
 //! A cell is one of three: one of [`pairs`] on a runtime; one of its programs alone; or one busy
 //! thread alone, for the time of a leaf. A *round* is some leaves in a row, and then leaves in
@@ -11,6 +12,7 @@
 //! gate*, so that all begin at the same time.
 
 mod choice;
+pub mod effects;
 pub mod figures;
 pub(super) mod measure;
 pub mod metrics;
@@ -33,9 +35,9 @@ use crate::machine::Machine;
 use crate::rounds::busy::LOOP;
 use crate::trace::TraceFolder;
 use choice::{PEERS, Run};
-use figures::{ABP, OTHERS};
+use figures::{EXACT_ABP, OTHERS};
 use measure::Extent;
-use pairs::{Job, Pair, Part, Program};
+use pairs::{Job, Pair, Part, Program, Size};
 
 /// Other programs are worth a warning from this many processors on.
 const DISTURBANCE: f64 = 0.1;
@@ -47,6 +49,10 @@ pub struct Corun {
     /// applications [default: all]
     #[arg(long, value_name = "PAIR,..", value_delimiter = ',')]
     pairs: Vec<String>,
+    /// The sizes of applications: short, or those of the paper, which take hours [default: short,
+    /// or quick]
+    #[arg(long, value_enum, conflicts_with = "quick")]
+    size: Option<Size>,
     /// Compare only these runtimes [default: those of the plan that are there]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
@@ -82,7 +88,11 @@ impl Experiment for Corun {
         let mut plan = Plan::of(course, if quick { 50.0 } else { 2900.0 }, 300.0);
         planning::repeats(self.repeats, 1)?;
         self.trace.prepare()?;
-        let pairs = self.chosen(&pairs::all(Machine::here().processors, quick), quick)?;
+        if self.size == Some(Size::Paper) {
+            plan.parameters.insert(Size::PARAMETER.to_owned(), "paper".to_owned());
+        }
+        let all = pairs::all(Machine::here().processors, Size::of(&plan));
+        let pairs = self.chosen(&all, quick)?;
         let runs = self.runs(&pairs, &mut plan)?;
         let solo_repeats = if quick { 2 } else { 5 };
         for (part, later) in Part::ALL.into_iter().flat_map(|part| [(part, false), (part, true)]) {
@@ -95,11 +105,10 @@ impl Experiment for Corun {
                 for program in &run.pair.programs {
                     plan.parameters.insert(program.name.clone(), program.about()?);
                     let on = program.on(&run.runtime);
-                    let mut repeats = repeats(run).min(solo_repeats);
-                    match program.round() {
+                    let repeats = repeats(run).min(solo_repeats);
+                    if let Some(round) = program.round() {
                         // The time of a leaf.
-                        Some(round) => add(&mut plan, &pairs::busy(round.leaf, 1), LOOP, repeats),
-                        None => repeats = 1,
+                        add(&mut plan, &pairs::busy(round.leaf, 1), LOOP, repeats);
                     }
                     add(&mut plan, program, on, repeats);
                 }
@@ -124,7 +133,7 @@ impl Experiment for Corun {
 
     fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
         let machine = Machine::here();
-        let pairs = pairs::all(machine.processors, plan.quick);
+        let pairs = pairs::all(machine.processors, Size::of(plan));
         let programs = pairs::programs(&pairs, &cell.subject, cell.workers)
             .ok_or_else(|| Fault::input(format!("there is no pair '{}'", cell.subject)))?;
         let Times { beside, alone, applications } = self.times(plan.quick);
@@ -170,13 +179,15 @@ impl Experiment for Corun {
             of_part(Part::Assists, ["Without the kernel's assists", without]),
             of_part(Part::Others, ["Other rounds side by side", others]),
             of_part(Part::Applications, ["Applications side by side", apps]),
-            sections::of_applications(&found),
+            sections::of_applications(record, &found),
         ];
         let method = [
             "Every program is a process of its own at normal priority. Each prepares itself, and \
              begins when all are ready. All answers are checked.",
             "Slowdowns are relative to the median alone, of the same runtime in the same run. \
-             Unfairness is that of each run, of which mean and worst are given.",
+             Unfairness is that of each run, of which mean and worst are given. Intervals of \
+             differences: 1,000 resamples, with replacement, of all rates alone and of all runs, \
+             the same runs for both runtimes.",
             "Useful: leaves completed, times the time of a leaf on one busy thread alone, over the \
              time of all processors. It can exceed 1 by the noise of that time.",
             "Processor time and context switches are those of the whole process. A yield is a \
@@ -228,7 +239,7 @@ impl Corun {
                 command.args(["--chunks", &chunks, "--serial", &serial]);
             }
         }
-        command.args(["--workers", &program.workers.to_string()]);
+        command.args(["--workers", &program.workers_beside.to_string()]);
         remove_settings(&mut command);
         Ok(command)
     }
@@ -252,7 +263,12 @@ fn add(plan: &mut Plan, program: &Program, runtime: &str, repeats: usize) {
 
 /// Over the pairs of the target table, or else over applications: Locksley's mean and another's.
 fn headline(found: &[figures::Found]) -> String {
-    for (part, other) in [(Part::Targets, "rayon"), (Part::Applications, ABP)] {
+    let rivals = [
+        (Part::Targets, "rayon"),
+        (Part::Applications, EXACT_ABP),
+        (Part::Applications, figures::ABP),
+    ];
+    for (part, other) in rivals {
         let of_part = figures::part(found, part);
         let (averages, pairs) = figures::averages(&of_part, &["locksley", other]);
         if let [(_, ours), (_, theirs)] = &averages[..] {

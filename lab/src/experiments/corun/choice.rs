@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::{ABP, BWS};
+use super::figures::{ABP, BWS, EXACT_ABP, EXACT_BWS};
 use super::pairs::{self, Pair, Part};
 use super::{Corun, program_of};
 use crate::experiment::child::Peer;
@@ -17,7 +17,7 @@ const ON_TARGETS: [&str; 7] = ["locksley", "rayon", "onetbb", ABP, BWS, "libgomp
 /// On pairs for which no part of Locksley was tuned.
 const ON_OTHERS: [&str; 3] = ["locksley", "rayon", "onetbb"];
 /// On all pairs of applications.
-pub(super) const ON_APPLICATIONS: [&str; 2] = ["locksley", ABP];
+const ON_APPLICATIONS: [&str; 3] = ["locksley", EXACT_BWS, EXACT_ABP];
 /// The default idle policy, with all assists, without any, and without one at a time.
 pub(super) const WITHOUT: [&str; 9] = [
     "locksley",

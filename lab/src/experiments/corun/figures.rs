@@ -26,10 +26,14 @@ pub const OVERLAP: &str = "overlap";
 /// The processors that other programs used.
 pub const OTHERS: &str = "processors of others";
 
-/// The baseline of comparisons: the thieves of Arora, Blumofe and Plaxton.
+/// Hood's thieves.
 pub const ABP: &str = "locksley-abp";
-/// The paper's own algorithm. With a number behind it: with that SleepThreshold.
+/// The library's policy after BWS. With a number behind it: with that SleepThreshold.
 pub const BWS: &str = "locksley-bws";
+/// The paper's baseline, its Algorithm 1.
+pub const EXACT_ABP: &str = "locksley-abp-exact";
+/// The paper's own Algorithm 2.
+pub const EXACT_BWS: &str = "locksley-bws-exact";
 /// A pool with this in its name goes without an assist of the kernel.
 pub const WITHOUT: &str = "locksley-no-";
 
@@ -91,7 +95,7 @@ impl Found {
 
 /// All pairs that were measured.
 pub fn found(record: &Record) -> Vec<Found> {
-    let pairs = pairs::all(record.machine.processors, record.plan.quick).into_iter();
+    let pairs = pairs::all(record.machine.processors, pairs::Size::of(&record.plan)).into_iter();
     let mut without_samples = record.clone();
     without_samples.samples.clear();
     let found = pairs.filter(|pair| pair.part != Part::Solo).map(|pair| {
@@ -196,6 +200,13 @@ pub fn part(found: &[Found], part: Part) -> Vec<Found> {
         names.any(|name| !of_assists || name.starts_with(WITHOUT))
     };
     of_part.filter(is_shown).collect()
+}
+
+/// The runtimes on which each of these pairs was measured.
+pub fn common_runtimes(found: &[Found]) -> Vec<&str> {
+    let mut names = runtimes(found);
+    names.retain(|name| found.iter().all(|found| found.on(name).is_some()));
+    names
 }
 
 /// The runtimes on which these pairs were measured.

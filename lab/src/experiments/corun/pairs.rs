@@ -1,6 +1,7 @@
 //! The programs that run side by side: two of them, or three; and applications alone.
 
 use crate::apps;
+use crate::experiment::Plan;
 use crate::fault::Outcome;
 use crate::rounds::Round;
 use crate::rounds::busy::LOOP;
@@ -46,6 +47,8 @@ pub struct Program {
     pub job: Job,
     /// The number of workers.
     pub workers: usize,
+    /// The number of workers beside others.
+    pub workers_beside: usize,
     /// Its runtime; none for one that is compared.
     pub runtime: Option<&'static str>,
 }
@@ -57,6 +60,32 @@ pub enum Job {
     Rounds(Round),
     /// The application of that name with this size, again and again.
     App(&'static str),
+}
+
+/// The sizes of applications.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Size {
+    /// Those of `--size quick`.
+    Quick,
+    /// Some tenths of a second on two processors.
+    #[default]
+    Short,
+    /// Those of the paper.
+    Paper,
+}
+
+impl Size {
+    /// The parameter of a plan that has it.
+    pub const PARAMETER: &str = "sizes of applications";
+
+    /// That of a plan.
+    pub fn of(plan: &Plan) -> Size {
+        match plan.parameters.get(Size::PARAMETER).map(String::as_str) {
+            Some("paper") => Size::Paper,
+            _ if plan.quick => Size::Quick,
+            _ => Size::Short,
+        }
+    }
 }
 
 impl Part {
@@ -117,7 +146,8 @@ impl Program {
 /// Threads that are busy with leaves of so many steps.
 pub fn busy(leaf: u64, workers: usize) -> Program {
     let job = Job::Rounds(Round { leaf, chunks: 1, serial: 0 });
-    Program { name: format!("leaf {leaf}"), job, workers, runtime: Some(LOOP) }
+    let name = format!("leaf {leaf}");
+    Program { name, job, workers, workers_beside: workers, runtime: Some(LOOP) }
 }
 
 /// The rounds of that name, for a machine with so many processors. With two, the first four are
@@ -137,7 +167,8 @@ fn rounds(name: &str, processors: usize) -> Program {
         _ => (5000, 8 * all, 0, processors),
     };
     let job = Job::Rounds(Round { leaf, chunks, serial });
-    Program { name: name.to_owned(), job, workers, runtime: None }
+    let name = name.to_owned();
+    Program { name, job, workers, workers_beside: workers, runtime: None }
 }
 
 /// The pairs of rounds: what each shows, and what is wanted of those of the target table.
@@ -183,6 +214,9 @@ const GROUP_2: [&str; 3] = ["cg", "clip", "mi"];
 /// of which the paper speaks.
 pub const STATED: [&str; 6] = ["bfs+ep", "bfs+mm", "clip+mi", "clip+mm", "ep+mi", "loop+mi"];
 
+/// CG with half of its workers: section 2.3.2 of the paper.
+const HALF: &str = "half of the workers for cg";
+
 /// The groups of the paper's figures 2 and 3, as pairs of applications show them.
 pub const GROUPS: [&str; 3] = [
     "(a) both of group 1, which scales well",
@@ -201,7 +235,7 @@ pub fn execution_type(app: &str, other: &str) -> usize {
 }
 
 /// All pairs for a machine with so many processors, but for those of [`Part::Assists`].
-pub fn all(processors: usize, quick: bool) -> Vec<Pair> {
+pub fn all(processors: usize, size: Size) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for (name, shows, target) in ROUNDS {
         let program = |name: &str| match name {
@@ -215,9 +249,16 @@ pub fn all(processors: usize, quick: bool) -> Vec<Pair> {
         let (name, programs) = (name.to_owned(), name.split('+').map(program).collect());
         pairs.push(Pair { name, part, shows, programs, target });
     }
-    let application = |(name, size): (&str, &'static str)| {
-        let job = Job::App(if quick { "quick" } else { size });
-        Program { name: name.to_owned(), job, workers: processors, runtime: None }
+    let application = |(name, short): (&str, &'static str)| {
+        let job = Job::App(match size {
+            Size::Quick => "quick",
+            Size::Short => short,
+            Size::Paper => apps::find(name).map_or("", |app| app.bws_size.unwrap_or("paper")),
+        });
+        // Threads that know no work stealing.
+        let runtime = (name == "loop").then_some("static");
+        let (name, workers) = (name.to_owned(), processors);
+        Program { name, job, workers, workers_beside: workers, runtime }
     };
     for app in APPS {
         let (name, programs) = (app.0.to_owned(), vec![application(app)]);
@@ -232,6 +273,11 @@ pub fn all(processors: usize, quick: bool) -> Vec<Pair> {
             pairs.push(Pair { name, part, shows, programs, target: None });
         }
     }
+    let half = pairs.iter().find(|pair| pair.name == "cg+mm").cloned().map(|mut pair| {
+        pair.programs[0].workers_beside = processors.div_ceil(2);
+        Pair { name: "cg/2+mm".to_owned(), shows: HALF, ..pair }
+    });
+    pairs.extend(half);
     pairs
 }
 
@@ -254,6 +300,7 @@ pub fn programs(pairs: &[Pair], subject: &str, workers: usize) -> Option<Vec<Pro
     pair.map(|pair| pair.programs.clone()).or_else(|| {
         let mut programs = pairs.iter().flat_map(|pair| &pair.programs);
         let found = programs.find(|program| program.name == subject)?;
-        Some(vec![Program { runtime: None, ..found.clone() }])
+        let (workers_beside, runtime) = (found.workers, None);
+        Some(vec![Program { workers_beside, runtime, ..found.clone() }])
     })
 }

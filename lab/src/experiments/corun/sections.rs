@@ -1,12 +1,13 @@
-//! The sections of the report: figures 2 to 6 of the paper, and the pairs of rounds.
+//! The sections of the report: figures of the paper, and the pairs of rounds.
 
-use super::choice::ON_APPLICATIONS;
+use super::effects::effect;
 use super::figures::{
-    self, ABP, Balance, Found, RATE, Share, averages, mean_variation, numbered, runtimes,
-    shares_of_switches, threshold,
+    self, ABP, BWS, Balance, EXACT_ABP, Found, RATE, Share, averages, common_runtimes,
+    mean_variation, numbered, runtimes, shares_of_switches, threshold,
 };
 use super::metrics::mean;
 use super::pairs::{self, APPS, GROUPS, Part};
+use crate::experiment::estimate::Estimate;
 use crate::experiment::report::Metric;
 use crate::experiment::{Chart, Record, Section, Table};
 use crate::rounds::busy::LOOP;
@@ -44,7 +45,8 @@ pub(super) fn of_part(found: &[Found], part: Part, [title, about]: [&str; 2]) ->
             switches.row([(*name).to_owned()].into_iter().chain(split.map(points)));
         }
     }
-    names.retain(|name| of_part.iter().all(|found| found.on(name).is_some()));
+    let common = common_runtimes(&of_part);
+    names.retain(|name| common.contains(name));
     let (charts, means) = averaged(&[("all", averages(&of_part, &names))]);
     Section::new(title, about, charts, vec![table(&of_part), means, switches])
 }
@@ -121,8 +123,9 @@ fn verdict(it: &Balance, [mean, worst, useful]: [f64; 3]) -> String {
 }
 
 /// Figures 2 to 6 of the paper beyond the table of pairs.
-pub(super) fn of_applications(found: &[Found]) -> Section {
-    let found = figures::part(found, Part::Applications);
+pub(super) fn of_applications(record: &Record, found: &[Found]) -> Section {
+    let mut found = figures::part(found, Part::Applications);
+    found.retain(|found| GROUPS.contains(&found.pair.shows));
     let mut all = runtimes(&found);
     let mut swept = all.clone();
     all.retain(|name| threshold(name).is_none());
@@ -130,17 +133,19 @@ pub(super) fn of_applications(found: &[Found]) -> Section {
     let of_group = |shows: &str| -> Vec<Found> {
         found.iter().filter(|found| found.pair.shows == shows).cloned().collect()
     };
-    let groups = GROUPS.map(|shows| (shows, averages(&of_group(shows), &ON_APPLICATIONS)));
+    let common = common_runtimes(&found);
+    let groups = GROUPS.map(|shows| (shows, averages(&of_group(shows), &common)));
     let alternatives = ("alternatives, figure 5", averages(&found, &all));
     let swept = ("SleepThreshold, figure 6", averages(&found, &swept));
     let groups: Vec<_> = groups.into_iter().chain([alternatives, swept]).collect();
     let (charts, means) = averaged(&groups);
-    let columns: Vec<&str> = [""].into_iter().chain(ON_APPLICATIONS).collect();
+    let columns: Vec<&str> = [""].into_iter().chain(common.iter().copied()).collect();
     let mut variations = Table::new("variation of the times, %: figure 4", &columns);
     let mut row = |name: String, is_it: &dyn Fn(&str, &str) -> bool| {
-        let of = ON_APPLICATIONS.map(|runtime| mean_variation(&found, runtime, is_it));
+        let of = common.iter().map(|runtime| mean_variation(&found, runtime, is_it));
+        let of: Vec<Option<f64>> = of.collect();
         if of.iter().any(Option::is_some) {
-            variations.row([name].into_iter().chain(of.map(percent)));
+            variations.row([name].into_iter().chain(of.into_iter().map(percent)));
         }
     };
     for (app, _) in APPS {
@@ -157,8 +162,43 @@ pub(super) fn of_applications(found: &[Found]) -> Section {
          of group 1 beside another. The paper finds that 93 % of the context switches go to \
          thieves with ABP and 32 % with BWS.",
         charts,
-        vec![means, variations],
+        vec![means, effects(record, &found), variations],
     )
+}
+
+/// What each runtime has more than the baseline, with intervals; and what two names of one
+/// algorithm have, which is noise.
+fn effects(record: &Record, found: &[Found]) -> Table {
+    let columns = "runtime,minus,unfairness,95 %,speedup,95 %,,pairs,runs of each";
+    let title = "differences of paired runs, with bootstrap intervals; unfairness in points";
+    let mut table = Table::new(title, &columns.split(',').collect::<Vec<_>>());
+    let (base, one) = (baseline(record), format!("{BWS}-64"));
+    let others = runtimes(found).into_iter().filter(|name| *name != base);
+    let others = others.filter(|name| threshold(name).is_none()).map(|name| [name, base]);
+    for names in others.chain([[one.as_str(), BWS]]) {
+        let Some(it) = effect(record, found, names) else { continue };
+        let figures = [(it.unfairness, 100.0, 0), (it.speedup, 1.0, 2)].map(|(it, by, digits)| {
+            let text = |value: f64| format!("{:+.digits$}", by * value);
+            [text(it.figure), format!("{} to {}", text(it.low), text(it.high))]
+        });
+        let is_noise = |it: Estimate| it.low <= 0.0 && 0.0 <= it.high;
+        let verdict = match [it.unfairness, it.speedup].map(is_noise) {
+            [true, true] => "noise",
+            [false, true] => "unfairness differs",
+            [true, false] => "speedup differs",
+            [false, false] => "both differ",
+        };
+        let counts = [it.pairs, it.runs].map(|count| count.to_string());
+        let names = names.map(str::to_owned);
+        let cells = names.into_iter().chain(figures.into_iter().flatten());
+        table.row(cells.chain([verdict.to_owned()]).chain(counts));
+    }
+    table
+}
+
+/// The runtime that others are compared with: the paper's, or in older records Hood's.
+fn baseline(record: &Record) -> &'static str {
+    if record.runtimes().contains(&EXACT_ABP) { EXACT_ABP } else { ABP }
 }
 
 /// The time of each application alone on `runtime`, relative to that on the baseline.
@@ -166,7 +206,7 @@ pub(super) fn costs(record: &Record, runtime: &str) -> Vec<(&'static str, f64)> 
     let workers = record.machine.processors;
     let ratio = |(app, _)| {
         let rate = |on: &str| record.median(app, on, workers, &numbered(RATE, 0));
-        Some((app, rate(ABP)? / rate(runtime)?))
+        Some((app, rate(baseline(record))? / rate(runtime)?))
     };
     APPS.into_iter().filter_map(ratio).collect()
 }
@@ -196,7 +236,8 @@ pub(super) fn alone(record: &Record) -> Section {
     section.charts.clear();
     let columns: Vec<&str> =
         ["", "mean"].into_iter().chain(APPS.iter().map(|(app, _)| *app)).collect();
-    let title = format!("applications alone: time relative to {ABP}; {}", slow(record));
+    let base = baseline(record);
+    let title = format!("applications alone: time relative to {base}; {}", slow(record));
     let mut relative = Table::new(&title, &columns);
     for runtime in record.runtimes() {
         let costs = costs(record, runtime);

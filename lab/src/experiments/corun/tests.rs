@@ -5,7 +5,7 @@ use locksley::os::Assists;
 
 use super::choice::{QUICK, WITHOUT};
 use super::figures::{
-    BWS, Found, averages, found, mean_variation, numbered, part, shares_of_switches,
+    ABP, BWS, Found, averages, found, mean_variation, numbered, part, shares_of_switches,
 };
 use super::*;
 use crate::experiment::html;
@@ -85,6 +85,7 @@ fn record() -> Record {
     ] {
         made.add("par", runtime, 2, &rate(par));
         for (name, _) in pairs::APPS {
+            made.add(name, runtime, 2, &rate(app));
             made.add(name, runtime, 2, &rate(app));
         }
     }
@@ -176,6 +177,40 @@ fn averages_compare_on_the_same_pairs() {
     assert_eq!([ABP, BWS].map(figures::threshold), [None; 2]);
 }
 
+/// Both programs of both runtimes run at rates that differ by chance only, or by a factor as well.
+#[test]
+fn an_effect_is_told_from_noise() {
+    let (one, other) = ("locksley", EXACT_ABP);
+    let made = |factor: f64| {
+        let (mut made, mut random) = (Made::new(), crate::random::Random::new(8));
+        let mut rate = |rate: f64| rate * (1.0 + 0.1 * random.next_signed());
+        for repeat in 0..8 {
+            for (runtime, factor) in [(one, factor), (other, 1.0)] {
+                for app in ["clip", "mm"] {
+                    made.add(app, runtime, 2, &[("rate of 1", rate(10.0))]);
+                }
+                let rates = [("rate of 1", rate(5.0 * factor)), ("rate of 2", rate(5.0))];
+                if repeat > 0 || runtime == one {
+                    made.add("clip+mm", runtime, 2, &rates);
+                }
+            }
+        }
+        made.0
+    };
+    let effect = |record: &Record, names| effects::effect(record, &found(record), names);
+    let noise = effect(&made(1.0), [one, other]).unwrap();
+    assert_eq!((noise.pairs, noise.runs), (1, 7), "one run has no partner");
+    for it in [noise.unfairness, noise.speedup] {
+        assert!(it.low < 0.0 && 0.0 < it.high && it.low <= it.figure && it.figure <= it.high);
+    }
+    // Half of the rate beside the other: a slowdown of 300 % instead of 100 %.
+    let record = made(0.5);
+    let found = effect(&record, [one, other]).unwrap();
+    assert!(1.0 < found.unfairness.low && found.unfairness.high < 3.0, "{found:?}");
+    assert!(found.speedup.high < 0.0 && found.speedup.figure < -0.1, "{found:?}");
+    assert_eq!(effect(&record, [one, BWS]), None);
+}
+
 #[test]
 fn idle_policies_cost_what_applications_take_alone() {
     let record = record();
@@ -203,7 +238,7 @@ fn the_report_has_verdicts_and_names_what_disturbs() {
 
 #[test]
 fn with_two_processors_the_rounds_are_those_of_the_target_table() {
-    let all = pairs::all(2, false);
+    let all = pairs::all(2, Size::Short);
     let shape = |name: &str| {
         let program = pairs::programs(&all, name, 2).unwrap().remove(0);
         let round = program.round().unwrap();
@@ -220,13 +255,13 @@ fn with_two_processors_the_rounds_are_those_of_the_target_table() {
     };
     assert_eq!(on("par+loop"), ["locksley", "loop"]);
     assert_eq!(on("par+onetbb"), ["locksley", "onetbb"]);
-    assert_eq!(on("loop+mi"), ["locksley", "locksley"]);
+    assert_eq!(on("loop+mi"), ["static", "locksley"]);
     assert!(pairs::programs(&all, "par+pigs", 2).is_none());
 }
 
 #[test]
 fn the_paper_has_28_pairs_in_three_groups() {
-    let all = pairs::all(2, false);
+    let all = pairs::all(2, Size::Short);
     let number = |shows| all.iter().filter(|pair| pair.shows == shows).count();
     // Of 5 and of 3 applications, and 5 times 3.
     assert_eq!(pairs::GROUPS.map(number), [10, 3, 15]);
@@ -246,7 +281,7 @@ fn a_full_plan_has_all_pairs_and_fits_fifty_minutes() {
     let corun = corun(&[], &[]);
     let plan = corun.plan(&course(false)).unwrap();
     let processors = Machine::here().processors;
-    let all = pairs::all(processors, false);
+    let all = pairs::all(processors, Size::Short);
     let Times { beside, alone, applications } = corun.times(false);
     let mut time = 0.0;
     for (place, cell) in plan.cells.iter().enumerate() {
@@ -286,7 +321,7 @@ fn a_full_plan_has_all_pairs_and_fits_fifty_minutes() {
     assert_eq!([repeats("par+loop", "locksley"), repeats("par+loop", ABP)], [8, 4]);
     // Without the peers' programs: rounds of the target table on four, and eight without assists.
     let on = |subject: &str| plan.cells.iter().filter(|cell| cell.subject == subject).count();
-    assert_eq!([on("par+loop"), on("bfs+cg"), on("bfs+mm")], [4 + 8, 2, 2 + 6 + 8]);
+    assert_eq!([on("par+loop"), on("bfs+cg"), on("bfs+mm")], [4 + 8, 3, 3 + 6 + 8]);
     assert_eq!(on("par+onetbb"), 0);
     assert!(plan.left_out["onetbb"].contains("peers/build"));
 }
@@ -306,10 +341,11 @@ fn all_assists_are_switched_off_one_by_one() {
 #[test]
 fn plans_keep_to_what_is_asked_for_and_known() {
     let pairs = |pairs: &[&str], quick| -> Vec<String> {
-        let chosen = corun(pairs, &[]).chosen(&pairs::all(2, quick), quick).unwrap();
+        let size = if quick { Size::Quick } else { Size::Short };
+        let chosen = corun(pairs, &[]).chosen(&pairs::all(2, size), quick).unwrap();
         chosen.into_iter().map(|pair| format!("{} {}", pair.part.name(), pair.name)).collect()
     };
-    assert_eq!(pairs(&["few+loop", "applications"], false).len(), 1 + 28);
+    assert_eq!(pairs(&["few+loop", "applications"], false).len(), 1 + 28 + 1);
     let some = pairs(&["assists", "solo"], false);
     let number = |part| some.iter().filter(|name| name.starts_with(part)).count();
     assert_eq!((some.len(), number("assists"), number("solo")), (15, 7, 8));
