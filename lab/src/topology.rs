@@ -40,6 +40,22 @@ pub fn allowed() -> ProcessorSet {
     Processors::allowed().ids().iter().copied().collect()
 }
 
+/// Binds the calling thread to a processor, where the system lets it.
+#[cfg(target_os = "linux")]
+pub fn bind(processor: usize) {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+
+    let mut one = CpuSet::new();
+    if processor < CpuSet::MAX_CPU {
+        one.set(processor);
+        let _ = sched_setaffinity(None, &one);
+    }
+}
+
+/// Does nothing.
+#[cfg(not(target_os = "linux"))]
+pub fn bind(_processor: usize) {}
+
 /// The places that a pool finds; or where that is one place, those of private caches, the largest
 /// first. `None` if there are none either.
 pub fn several_places(machine: &Topology, allowed: &ProcessorSet) -> Option<Places> {

@@ -48,11 +48,12 @@ const METERED: &str = "metered seconds";
 const WALL: &str = "wall seconds";
 
 const RUNTIMES: [&str; 4] = ["static", "locksley", "locksley-awake", "rayon"];
-/// Locksley first. Hood's study has the last four, and one like `locksley-awake`.
-const ALTERNATIVES: [&str; 6] = [
+/// Locksley first. Hood's study has the last three, one like `locksley-awake`, and the array.
+const ALTERNATIVES: [&str; 7] = [
     "locksley",
     "locksley-awake",
     "locksley-abp-deque",
+    "locksley-blocking-yields",
     "locksley-blocking",
     "locksley-spinlock",
     "locksley-naive",
@@ -71,7 +72,7 @@ pub struct Cliff {
     #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
     workers: Vec<usize>,
     /// Compare other deques and other thieves, and show where the workers' time goes
-    #[arg(long, conflicts_with_all = ["apps", "runtimes", "workers"])]
+    #[arg(long, conflicts_with_all = ["runtimes", "workers"])]
     alternatives: bool,
     /// How often each is measured, if the time suffices [default: 7, or 5 alternatives]
     #[arg(long, value_name = "K")]
@@ -242,6 +243,9 @@ impl Cliff {
             if !self.alternatives {
                 subjects.push(prepared::name(BESIDE, ROUND));
             }
+        }
+        if subjects.is_empty() {
+            return Err(Fault::input("cliff has no inputs of this size for these applications"));
         }
         Ok(subjects)
     }

@@ -96,7 +96,8 @@ impl Experiment for Locality {
             "The programs are those of LASSI's study, each measurement in a process of its own. \
              stress: one array for each place, of which one fits into the least cache of a place \
              and two do not; between third caches, the paper's 8 MB too. sort: merge sort of so \
-             many integers. multiply: so many rows, by blocks.",
+             many integers. multiply: so many rows, by quarters; in records before 2026-11-26, by \
+             rows of blocks.",
             "Each part of the data is filled, before the time begins, by a worker of the place of \
              its tasks, because memory lies next to the processor that writes it first.",
             "Applications have their quick sizes; a ratio is the median of those of each rotation.",

@@ -113,6 +113,8 @@ impl Experiment for Scatter {
              that is not timed. Channels hold one message. Every answer is checked by a formula.",
             "Each measurement is made by a process of its own. It first measures how many \
              divisions take w; the difference from the median of all is taken out of its time.",
+            "Workers of pools are bound to processors of their own, if there are enough; in \
+             records before 2026-11-26 they are not.",
             "The placements take turns; figures are medians. Steal attempts are the successful and \
              failed ones of all workers. Idle thieves sleep; in the study they poll.",
         ];

@@ -21,4 +21,6 @@ pub(super) const FOR_ALTERNATIVES: &Inputs = &[
     ("barnes", "4096x3", ""),
     ("knary", "8,6,1", "7,6,1"),
     ("msort", "4M", ""),
+    ("mm", "1024", ""),
+    ("ray", "4,256x256", ""),
 ];

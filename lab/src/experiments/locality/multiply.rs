@@ -1,90 +1,103 @@
 //! The block matrix multiplication of LASSI's study.
 
+use std::array;
+
 use super::programs::fill;
 use super::tasks::{Case, Placed, Task};
 use crate::experiment::Readings;
 use crate::random::Random;
 
-/// Rows and columns of a block.
+/// Rows and columns that are multiplied at a time.
 const BLOCK: usize = 128;
 
-/// Block matrix multiplication: tasks for the blocks of one row use the same rows of the first
-/// matrix. Integers wrap, so that the check is exact.
+/// A matrix by its quarters 0 to 3, row by row.
+type Quarters = [Vec<u32>; 4];
+
+const PRODUCTS: usize = 8;
+
+/// The best places of the quarters of the product.
+const PLACES: [usize; 4] = [0, 1, 1, 0];
+
+/// Block matrix multiplication, as the study has it: eight products of quarters in parallel, and
+/// then four sums of two of these. At best, the products and the sum of a quarter are at one place;
+/// at worst, the sum is at another one. Integers wrap, so that the check is exact. An odd number of
+/// rows is rounded up.
 pub(super) fn multiply(case: &Case<'_>, size: usize) -> Result<Readings, String> {
-    let [mut a, mut b, mut product] = [(); 3].map(|()| vec![0; size * size]);
-    let blocks = size.div_ceil(BLOCK);
-    // Rows of blocks are placed as the tasks that use these rows of the first matrix.
-    let best = |row: usize| row * case.places / blocks;
-    let best = &best;
-    let parts =
-        [&mut a, &mut b, &mut product].into_iter().enumerate().flat_map(|(number, matrix)| {
-            matrix.chunks_mut(BLOCK * size).enumerate().map(move |(row, part)| {
-                let first = number * size * size + row * BLOCK * size;
-                let task = move || match number {
-                    2 => part.fill(0),
-                    _ => fill(part, case, first, |number| number as u32),
-                };
-                ((best(row), row), Box::new(task) as Task<'_>)
-            })
-        });
-    case.touch(parts);
-    let (left, right) = (&a, &b);
-    let rows = product.chunks_mut(BLOCK * size).enumerate();
-    let tasks = rows.flat_map(|(row, rows)| {
-        columns(rows, size).into_iter().enumerate().map(move |(column, mut block)| {
-            let at = (row * BLOCK, column * BLOCK);
-            let task = move || add_products(&mut block, left, right, size, at);
-            // The second number differs for all tasks, and goes round the places by the columns.
-            let turn = column + row * blocks * case.places;
-            Placed { place: (best(row), turn), task: Box::new(task) }
-        })
+    let half = size.div_ceil(2);
+    let zeros = || vec![0; half * half];
+    let [mut a, mut b, mut sums]: [Quarters; 3] = array::from_fn(|_| array::from_fn(|_| zeros()));
+    let mut products: [Vec<u32>; PRODUCTS] = array::from_fn(|_| zeros());
+    // Of the part with that number. Numbers of products are a multiple of the number of places
+    // apart, so that these are at their best places, and sums are one place further.
+    let best = |quarter: usize| PLACES[quarter] % case.places;
+    let of_product = |number: usize| (best(number / 2), number * case.places);
+    let of_sum = |quarter: usize| (best(quarter), (quarter + PRODUCTS) * case.places + 1);
+    let inputs = a.iter_mut().chain(&mut b).enumerate().map(|(number, part)| {
+        let first = number * half * half;
+        let task = move || fill(part, case, first, |number| number as u32);
+        (of_product(number % 4 * 2), Box::new(task) as Task<'_>)
     });
-    let readings = case.run(tasks.collect());
-    // Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes
-    // for one random vector with a probability of one half at the most.
-    let mut random = Random::new(case.seed).ahead(2 * (size * size) as u64);
-    let times = |matrix: &[u32], vector: &[u32]| -> Vec<u32> {
-        let row = |row: &[u32]| {
-            row.iter().zip(vector).fold(0_u32, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b)))
+    let zeroed = products.iter_mut().enumerate().map(|(number, part)| (of_product(number), part));
+    let zeroed = zeroed.chain(sums.iter_mut().enumerate().map(|(it, part)| (of_sum(it), part)));
+    let zeroed = zeroed.map(|(place, part)| (place, Box::new(move || part.fill(0)) as Task<'_>));
+    case.touch(inputs.chain(zeroed));
+
+    let (left, right) = (&a, &b);
+    let multiplying = products.iter_mut().enumerate().map(|(number, product)| {
+        let (row, column, inner) = (number / 4, number / 2 % 2, number % 2);
+        let task = move || add_product(product, &left[2 * row + inner], &right[2 * inner + column]);
+        Placed { place: of_product(number), task: Box::new(task) }
+    });
+    let mut readings = case.run(multiplying.collect());
+    let terms = products.chunks_exact(2).zip(&mut sums).enumerate();
+    let adding = terms.map(|(quarter, (terms, sum))| {
+        let task = move || {
+            for (sum, (one, other)) in sum.iter_mut().zip(terms[0].iter().zip(&terms[1])) {
+                *sum = one.wrapping_add(*other);
+            }
         };
-        matrix.chunks(size).map(row).collect()
+        Placed { place: of_sum(quarter), task: Box::new(task) }
+    });
+    for (metric, value) in case.run(adding.collect()) {
+        *readings.entry(metric).or_default() += value;
+    }
+    check(case, [&a, &b, &sums], half).map(|()| readings)
+}
+
+/// Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes for
+/// one random vector with a probability of one half at the most.
+fn check(case: &Case<'_>, [a, b, product]: [&Quarters; 3], half: usize) -> Result<(), String> {
+    let times = |matrix: &Quarters, vector: &[u32]| -> Vec<u32> {
+        let dot = |row: &[u32], part: &[u32]| {
+            row.iter().zip(part).fold(0_u32, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b)))
+        };
+        let (upper, lower) = vector.split_at(half);
+        let row = |row: usize| {
+            let of = |side: usize| &matrix[row / half * 2 + side][row % half * half..][..half];
+            dot(of(0), upper).wrapping_add(dot(of(1), lower))
+        };
+        (0..2 * half).map(row).collect()
     };
+    let mut random = Random::new(case.seed).ahead(8 * (half * half) as u64);
     for _ in 0..20 {
-        let vector: Vec<u32> = (0..size).map(|_| random.next_u64() as u32).collect();
-        if times(&product, &vector) != times(&a, &times(&b, &vector)) {
+        let vector = random.integers(2 * half);
+        if times(product, &vector) != times(a, &times(b, &vector)) {
             return Err("the product is wrong".to_owned());
         }
     }
-    Ok(readings)
+    Ok(())
 }
 
-/// Rows of so many elements, as blocks: of each row one stretch.
-fn columns(rows: &mut [u32], size: usize) -> Vec<Vec<&mut [u32]>> {
-    let mut columns: Vec<Vec<&mut [u32]>> = Vec::new();
-    columns.resize_with(size.div_ceil(BLOCK), Vec::new);
-    for row in rows.chunks_mut(size) {
-        for (column, stretch) in columns.iter_mut().zip(row.chunks_mut(BLOCK)) {
-            column.push(stretch);
-        }
-    }
-    columns
-}
-
-/// One block of the product of two matrices, which begins there.
-fn add_products(
-    block: &mut [&mut [u32]],
-    a: &[u32],
-    b: &[u32],
-    size: usize,
-    (row, column): (usize, usize),
-) {
-    for from in (0..size).step_by(BLOCK) {
-        let until = (from + BLOCK).min(size);
-        for (offset, out) in block.iter_mut().enumerate() {
-            let left = &a[(row + offset) * size..][from..until];
-            for (factor, k) in left.iter().zip(from..) {
-                let right = &b[k * size + column..][..out.len()];
-                for (sum, element) in out.iter_mut().zip(right) {
+/// Adds the product of two square matrices, by blocks.
+fn add_product(product: &mut [u32], a: &[u32], b: &[u32]) {
+    let size = product.len().isqrt();
+    let starts = || (0..size).step_by(BLOCK);
+    for (left, from) in starts().flat_map(|left| starts().map(move |from| (left, from))) {
+        let (right, until) = ((left + BLOCK).min(size), (from + BLOCK).min(size));
+        for (row, out) in product.chunks_exact_mut(size).enumerate() {
+            for k in from..until {
+                let factor = a[row * size + k];
+                for (sum, element) in out[left..right].iter_mut().zip(&b[k * size + left..]) {
                     *sum = sum.wrapping_add(factor.wrapping_mul(*element));
                 }
             }

@@ -5,8 +5,9 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use locksley::Pool;
+use locksley::os::Assists;
 use locksley::task::Placement;
+use locksley::{Pool, PoolBuilder};
 use locksley_kahn::{Receiver, Sender};
 
 use super::networks::Network;
@@ -15,6 +16,7 @@ pub(super) use crate::experiment::scaling::SERIAL;
 use crate::experiment::{Cell, Readings, named};
 use crate::experiments::calibration;
 use crate::fault::{Fault, Outcome};
+use crate::topology;
 
 pub(super) const LAST: &str = "locksley";
 pub(super) const CURRENT: &str = "locksley-cur";
@@ -93,6 +95,17 @@ pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
     Ok(named(metrics))
 }
 
+/// Binds each worker to a processor of its own, as Nornir does, if there are as many. Workers then
+/// do not move each other.
+fn bound(builder: PoolBuilder, workers: usize) -> PoolBuilder {
+    let processors: Vec<usize> = topology::allowed().iter().collect();
+    if workers > processors.len() {
+        return builder;
+    }
+    let bind = move |worker: usize| _ = processors.get(worker).map(|&it| topology::bind(it));
+    builder.assists(Assists::ALL.without(Assists::MOVES)).on_start(bind)
+}
+
 fn on_pool(
     Network { processes, rounds, .. }: Network,
     workers: usize,
@@ -100,8 +113,8 @@ fn on_pool(
     seed: u64,
     placement: Placement,
 ) -> Result<Found, String> {
-    let pool = Pool::builder().workers(workers).placement(placement).build();
-    let pool = pool.map_err(|error| error.to_string())?;
+    let builder = Pool::builder().workers(workers).placement(placement);
+    let pool = bound(builder, workers).build().map_err(|error| error.to_string())?;
     let mut network = locksley_kahn::Network::new();
     let (mut messages, mut answers) = (Vec::new(), Vec::new());
     for process in 0..processes {
