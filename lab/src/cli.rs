@@ -21,6 +21,7 @@ use crate::experiments::rayon::Rayon;
 use crate::experiments::scatter::Scatter;
 use crate::experiments::turnkey::Turnkey;
 use crate::fault::{Fault, Outcome};
+use crate::papers::Papers;
 use crate::random::DEFAULT_SEED;
 use crate::{machine, output};
 
@@ -60,6 +61,7 @@ Reproduce (figures of the papers):
   model         Hood: work, span and the fitted constants, alone and beside cycler
   scatter       Nornir: scatter and gather
   locality      LASSI: tasks at places
+  papers        each mechanism, figure and table: code, command, record, verdict
   report        the page of an experiment again, from its record
 
 Options:
@@ -102,7 +104,7 @@ pub enum Command {
     Rayon(experiment::Run<Rayon>),
     /// Compute one application again and again behind a start gate: a program of `corun`
     #[command(hide = true)]
-    Repeat(Repeat),
+    Repeat(Computation),
     /// Measure how late an interactive process wakes beside a program on each runtime
     Neighbour(experiment::Run<Neighbour>),
     /// Sleep and wake for some seconds and print how late: the interactive process of `neighbour`
@@ -132,6 +134,9 @@ pub enum Command {
     Turnkey(experiment::Run<Turnkey>),
     /// Measure what a profiler costs: a fork, small leaves, the applications
     Meter(experiment::Run<Meter>),
+    /// List each mechanism, figure and table of the papers: where it is, the command that does it
+    /// again, what was measured here beside the paper's numbers, and a verdict
+    Papers(Papers),
     /// Make the page of an experiment again from its record
     Report(Report),
     /// Show what the workers of a running program do
@@ -152,9 +157,9 @@ pub struct Machine {
     pub json: bool,
 }
 
-/// `locksley run`
+/// What is computed, and on what.
 #[derive(Debug, Args)]
-pub struct Run {
+pub struct Computation {
     /// The application: see `locksley apps`
     #[arg(value_name = "APP")]
     pub app: String,
@@ -170,6 +175,14 @@ pub struct Run {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+}
+
+/// `locksley run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The application, its size and its runtime.
+    #[command(flatten)]
+    pub computation: Computation,
     /// Say, too, what work and span the computation has, and where the workers' time went
     #[arg(long)]
     pub profile: bool,
@@ -227,26 +240,6 @@ pub struct Cycler {
     /// Say `ready`, begin when a line comes in on stdin, and end at another one, or with stdin
     #[arg(long)]
     pub gate: bool,
-}
-
-/// `locksley repeat`
-#[derive(Debug, Args)]
-pub struct Repeat {
-    /// The application
-    #[arg(value_name = "APP")]
-    pub app: String,
-    /// The runtime
-    #[arg(long, value_name = "R", default_value = "locksley")]
-    pub runtime: String,
-    /// The number of workers [default: one for each processor allowed]
-    #[arg(long, value_name = "P", value_parser = workers)]
-    pub workers: Option<usize>,
-    /// paper, quick, or the application's parameters
-    #[arg(long, value_name = "S", default_value = "quick")]
-    pub size: String,
-    /// What all random input follows from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
 }
 
 /// `locksley sleeper`

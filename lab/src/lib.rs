@@ -33,6 +33,7 @@ mod fork;
 pub mod leaf;
 pub mod machine;
 pub mod output;
+pub mod papers;
 pub mod policies;
 pub mod progress;
 pub mod random;

@@ -5,6 +5,7 @@ mod cycler;
 mod machine;
 mod once;
 mod openmp;
+mod papers;
 mod repeat;
 mod report;
 mod rounds;
@@ -17,8 +18,10 @@ mod trace;
 
 use locksley_trace::Recording;
 
-use crate::cli::Command;
+use crate::apps::App;
+use crate::cli::{Command, Computation, workers_or_default};
 use crate::fault::{Fault, Outcome};
+use crate::runtimes::Runtime;
 
 /// Begins a recording if `LOCKSLEY_TRACE` names a file. Otherwise no pool is traced.
 fn record_if_asked() -> Outcome<Option<Recording>> {
@@ -26,6 +29,23 @@ fn record_if_asked() -> Outcome<Option<Recording>> {
         return Ok(None);
     }
     locksley_trace::init().map_err(|error| Fault::input(error.to_string()))
+}
+
+impl Computation {
+    /// The application and the runtime, which has a version of it.
+    fn find(&self) -> Outcome<(&'static App, &'static Runtime)> {
+        let (app, runtime) = (crate::apps::find(&self.app)?, crate::runtimes::find(&self.runtime)?);
+        if !runtime.can_run(app) {
+            let (app, runtime) = (app.name, runtime.name);
+            return Err(Fault::input(format!("{app} has no version for the runtime '{runtime}'")));
+        }
+        Ok((app, runtime))
+    }
+
+    /// The number of workers of the runtime.
+    fn workers(&self, runtime: &Runtime) -> usize {
+        runtime.workers(workers_or_default(self.workers))
+    }
 }
 
 /// Carries out a command.
@@ -60,6 +80,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Meter(run) => run.execute(),
         Command::Turnkey(run) => run.execute(),
         Command::Channels(run) => run.execute(),
+        Command::Papers(arguments) => papers::execute(&arguments),
         Command::Report(arguments) => report::execute(&arguments),
         #[cfg(target_os = "linux")]
         Command::Top(arguments) => top::execute(&arguments),

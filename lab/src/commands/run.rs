@@ -3,10 +3,10 @@
 use locksley_profile::Report;
 use serde::Serialize;
 
-use crate::cli::{self, workers_or_default};
+use crate::apps;
+use crate::cli;
 use crate::fault::{Fault, Outcome};
 use crate::output::{say, say_line};
-use crate::{apps, runtimes};
 
 /// The line that `--json` prints.
 #[derive(Serialize)]
@@ -55,18 +55,12 @@ impl Profile {
 }
 
 pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
-    let app = apps::find(&arguments.app)?;
-    let runtime = runtimes::find(&arguments.runtime)?;
-    if !runtime.can_run(app) {
-        return Err(Fault::input(format!(
-            "{} has no version for the runtime '{}'",
-            app.name, runtime.name
-        )));
-    }
-    let problem = apps::problem(app, &arguments.size)?;
-    let workers = runtime.workers(workers_or_default(arguments.workers));
+    let computation = &arguments.computation;
+    let (app, runtime) = computation.find()?;
+    let problem = apps::problem(app, &computation.size)?;
+    let workers = computation.workers(runtime);
 
-    let mut instance = problem.prepare(arguments.seed);
+    let mut instance = problem.prepare(computation.seed);
     let (time, report) = if arguments.profile {
         let report = runtime.start_profiled(workers)?.compute(instance.as_mut());
         (report.wall, Some(report))
@@ -80,7 +74,7 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
         runtime: runtime.name,
         workers,
         size: problem.parameters(),
-        seed: arguments.seed,
+        seed: computation.seed,
         seconds: time.as_secs_f64(),
         correct: checked.is_ok(),
         profile: report.as_ref().map(Profile::new),

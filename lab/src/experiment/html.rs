@@ -3,6 +3,9 @@
 use super::record::Versions;
 use super::{Chart, Record, Report, Section, Table, chart, text, theme};
 
+/// A longer cell has several lines.
+const WORDS: usize = 80;
+
 const STYLE: &str = include_str!("style.css");
 
 /// The page of a record.
@@ -77,7 +80,8 @@ fn table(table: &Table) -> String {
     let line = |(index, cells): (usize, &Vec<String>)| {
         let cells = cells.iter().enumerate().map(|(column, cell)| {
             let tag = if index == 0 || column == 0 { "th" } else { "td" };
-            format!("<{tag}>{}</{tag}>", escape(cell))
+            let class = if cell.len() > WORDS { " class=\"words\"" } else { "" };
+            format!("<{tag}{class}>{}</{tag}>", escape(cell))
         });
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };

@@ -155,7 +155,7 @@ impl<E: Experiment> Run<E> {
 }
 
 /// Makes sure, before anything is measured, that a page can be written into `out`.
-fn prepare_page(out: &Path) -> Outcome<PathBuf> {
+pub fn prepare_page(out: &Path) -> Outcome<PathBuf> {
     files::make_folder(out)?;
     let page = out.join("index.html");
     files::check_writable(&page)?;
@@ -163,7 +163,7 @@ fn prepare_page(out: &Path) -> Outcome<PathBuf> {
 }
 
 /// Writes the page of a record and prints its tables.
-fn publish(record: &Record, report: &Report, page: &Path) -> Outcome<()> {
+pub fn publish(record: &Record, report: &Report, page: &Path) -> Outcome<()> {
     files::replace(page, &html::page(record, report))?;
     say(&text::tables(record, report))?;
     say(&format!("page    {}", page.display()))

@@ -51,6 +51,7 @@ fn applications_and_runtimes() {
     refused(&["cliff", "--quick", "--workers", "2,0"]);
     refused(&["cliff", "--quick", "--repeats", "0"]);
     refused(&["cliff", "--quick", "--alternatives", "--apps", "mm"]);
+    refused(&["cliff", "--quick", "--alternatives", "--runtimes", "rayon"]);
     refused(&["run", "two\nlines"]);
 }
 

@@ -1,0 +1,176 @@
+//! The papers that Locksley follows, item by item: mechanisms, figures and tables. The data is in
+//! `lab/papers/`, one file for each paper.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{Report, Section, Table};
+
+/// `locksley papers`
+#[derive(Debug, clap::Args)]
+pub struct Papers {
+    /// Do this item again, such as hood-fig2; the other options are then those of its command
+    #[arg(long, value_name = "ID")]
+    pub run: Option<String>,
+    /// At most a minute
+    #[arg(long, requires = "run")]
+    pub quick: bool,
+    /// Write all items into this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The folder for the page [default: out/papers]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", requires = "run")]
+    pub seed: Option<u64>,
+}
+
+impl Papers {
+    /// The options for the command of an item.
+    pub fn options(&self) -> Vec<OsString> {
+        let named = [("--json", &self.json), ("--out", &self.out)];
+        let paths = named.into_iter().filter_map(|(name, path)| Some((name, path.clone()?)));
+        let mut options: Vec<OsString> =
+            paths.flat_map(|(name, path)| [name.into(), path.into()]).collect();
+        options.extend(self.quick.then(|| "--quick".into()));
+        if let Some(seed) = self.seed {
+            options.extend(["--seed".into(), seed.to_string().into()]);
+        }
+        options
+    }
+}
+
+/// A paper.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// What its items' names begin with.
+    pub name: String,
+    /// Authors, title and year.
+    pub title: String,
+    /// Its mechanisms, figures and tables, in its order.
+    pub items: Vec<Item>,
+}
+
+/// A mechanism, a figure or a table.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Item {
+    /// Its name on the command line.
+    pub id: String,
+    /// What it is, and its place in the paper.
+    pub what: String,
+    /// Where it is here: paths from the root of the repository.
+    pub code: Vec<String>,
+    /// The arguments of `locksley` that do it again.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// What the paper says or measured.
+    pub paper: String,
+    /// What was measured here, or what is done here.
+    pub here: String,
+    /// Where that was recorded: a path from the root of the repository.
+    #[serde(default)]
+    pub record: Option<String>,
+    /// Whether both agree.
+    pub verdict: Verdict,
+    /// Why they do not.
+    #[serde(default)]
+    pub because: Option<String>,
+}
+
+/// Whether the paper and Locksley agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// They do.
+    Agrees,
+    /// They do not.
+    Differs,
+    /// That cannot be seen on the machines of the records.
+    NeedsMoreProcessors,
+    /// It has not been built, or not been measured.
+    Open,
+}
+
+const FILES: [&str; 5] = [
+    include_str!("../../papers/hood-library.json"),
+    include_str!("../../papers/hood-study.json"),
+    include_str!("../../papers/bws.json"),
+    include_str!("../../papers/nornir.json"),
+    include_str!("../../papers/lassi.json"),
+];
+
+/// All papers.
+///
+/// # Panics
+///
+/// If a file has another format, which a test excludes.
+pub fn all() -> Vec<Paper> {
+    FILES.map(|text| serde_json::from_str(text).expect("a paper's data")).into()
+}
+
+impl Verdict {
+    const ALL: [Verdict; 4] =
+        [Verdict::Agrees, Verdict::Differs, Verdict::NeedsMoreProcessors, Verdict::Open];
+
+    fn words(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "agrees",
+            Verdict::Differs => "differs",
+            Verdict::NeedsMoreProcessors => "needs more processors",
+            Verdict::Open => "open",
+        }
+    }
+}
+
+/// What is said of the papers.
+pub fn report(papers: &[Paper]) -> Report {
+    let mut heads = vec!["", "items"];
+    heads.extend(Verdict::ALL.map(Verdict::words));
+    let mut overview = Table::new("verdicts", &heads);
+    let number = |items: &[Item], verdict| items.iter().filter(|it| it.verdict == verdict).count();
+    for Paper { name, items, .. } in papers {
+        let counts = Verdict::ALL.map(|verdict| number(items, verdict).to_string());
+        overview.row([name.clone(), items.len().to_string()].into_iter().chain(counts));
+    }
+    let items: Vec<&Item> = papers.iter().flat_map(|paper| &paper.items).collect();
+    let agree = items.iter().filter(|item| item.verdict == Verdict::Agrees).count();
+    let about = "`locksley papers --run ID` does an item again.";
+    let mut sections = vec![Section::new("Overview", about, Vec::new(), vec![overview])];
+    sections.extend(papers.iter().map(|paper| {
+        let tables = paper.items.iter().map(table).collect();
+        Section::new(&paper.name, &paper.title, Vec::new(), tables)
+    }));
+    Report {
+        title: "the papers".to_owned(),
+        headline: format!("{agree} of {} items of five papers agree", items.len()),
+        sections,
+        ..Report::default()
+    }
+}
+
+fn table(item: &Item) -> Table {
+    let verdict = match &item.because {
+        Some(because) => format!("{}: {because}", item.verdict.words()),
+        None => item.verdict.words().to_owned(),
+    };
+    let mut table = Table::new(&item.what, &[&item.id, &verdict]);
+    let mut row = |name: &str, text: &str| table.row([name, text].map(str::to_owned));
+    row("paper", &item.paper);
+    row("here", &item.here);
+    row("code", &item.code.join(", "));
+    if let Some(command) = &item.command {
+        row("command", &format!("locksley {command}"));
+    }
+    if let Some(record) = &item.record {
+        row("record", record);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests;
