@@ -141,7 +141,7 @@ impl Locality {
             for kind in KINDS.into_iter().filter(|kind| kinds.contains(kind)) {
                 // The multiplication takes as long as all else together.
                 let is_long = kind == MULTIPLY && !quick;
-                let repeats = if is_long { repeats.min(5) } else { repeats };
+                let repeats = if is_long { repeats.min(9) } else { repeats };
                 for subject in subjects(kind, ground, quick) {
                     let is_measured = |placement: &&str| {
                         let is_with_fewer = kind == STRESS && [BEST, IGNORANT].contains(placement);
