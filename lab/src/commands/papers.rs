@@ -2,16 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
-use crate::experiment::{self, Plan, Record, child};
+use crate::experiment::{self, Plan, Record};
 use crate::fault::{Fault, Outcome};
-use crate::{files, papers};
+use crate::{cli, files, papers};
 
 pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
     let papers = papers::all();
     if let Some(id) = &arguments.run {
-        return run(&papers, id, &arguments.options());
+        return run(&papers, id, arguments.options());
     }
     let out = arguments.out.as_deref().unwrap_or(Path::new("out/papers"));
     let page = experiment::prepare_page(out)?;
@@ -26,8 +25,8 @@ pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
     experiment::publish(&record, &papers::report(&papers), &page)
 }
 
-/// Does an item again, in a process of its own.
-fn run(papers: &[papers::Paper], id: &str, options: &[OsString]) -> Outcome<()> {
+/// Does an item again, with these options.
+fn run(papers: &[papers::Paper], id: &str, options: Vec<OsString>) -> Outcome<()> {
     let mut items = papers.iter().flat_map(|paper| &paper.items);
     let item = items
         .find(|item| item.id == id)
@@ -36,14 +35,6 @@ fn run(papers: &[papers::Paper], id: &str, options: &[OsString]) -> Outcome<()> 
         .command
         .as_ref()
         .ok_or_else(|| Fault::input(format!("'{id}' has no command: {}", item.here)))?;
-    let mut command_line = Command::new(child::this_program()?);
-    let status = command_line.args(command.split(' ')).args(options).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) if status.code() == Some(2) => {
-            Err(Fault::input(format!("'{command}' was refused")))
-        }
-        Ok(status) => Err(Fault::run(format!("'{command}' ended with {status}"))),
-        Err(error) => Err(Fault::run(format!("'{command}' cannot be started: {error}"))),
-    }
+    let arguments = ["locksley"].into_iter().chain(command.split(' ')).map(OsString::from);
+    super::execute(cli::parse(arguments.chain(options))?)
 }

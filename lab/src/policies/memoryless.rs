@@ -1,4 +1,4 @@
-//! Policies whose thieves remember nothing.
+//! Policies that decide by what a thief sees alone.
 
 use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
 

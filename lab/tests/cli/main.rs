@@ -8,6 +8,7 @@ mod locality;
 mod meter;
 mod model;
 mod networks;
+mod papers;
 #[cfg(target_os = "linux")]
 mod openmp;
 mod rayon;

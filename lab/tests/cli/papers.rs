@@ -1,0 +1,31 @@
+//! The papers, item by item.
+
+use serde_json::Value;
+
+use crate::support::{assert_refused, locksley, stdout_of};
+
+#[test]
+fn papers_lists_every_item_and_writes_the_page_and_the_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, json) = (path("out"), path("papers.json"));
+    let text = stdout_of(&["papers", "--out", &out, "--json", &json]);
+    let page = std::fs::read_to_string(folder.path().join("out/index.html")).unwrap();
+    let data: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let papers = data.as_array().unwrap();
+    assert_eq!(papers.len(), 5);
+    for item in papers.iter().flat_map(|paper| paper["items"].as_array().unwrap()) {
+        let id = item["id"].as_str().unwrap();
+        assert!(text.contains(id) && page.contains(id), "{id}");
+    }
+}
+
+#[test]
+fn an_item_is_done_again_by_its_command() {
+    assert_eq!(stdout_of(&["papers", "--run", "bws-table1"]), stdout_of(&["apps"]));
+    assert_refused(&locksley(&["papers", "--run", "bws-fig7"]), "bws-fig7");
+    assert_refused(&locksley(&["papers", "--run", "bws-watchdog"]), "no command");
+    assert_refused(&locksley(&["papers", "--quick"]), "--run");
+    // The command has no such option.
+    assert_refused(&locksley(&["papers", "--run", "bws-table1", "--quick"]), "--quick");
+}
