@@ -97,12 +97,22 @@ impl Counters {
         self.change(ONE_WAKEUP + ONE_SEARCHING, sentinel + ONE_ASLEEP)
     }
 
+    /// As [`end_sleep`](Self::end_sleep), if more than `spare` workers sleep. Returns true if so.
+    pub(super) fn end_sleep_above(&self, spare: usize) -> bool {
+        self.change_if(ONE_WAKEUP + ONE_SEARCHING - ONE_ASLEEP, |now| now.asleep() > spare)
+    }
+
     /// Counts the calling worker as asleep and as the sentinel, if there is no sentinel and at most
     /// `spare` workers sleep afterwards. Returns true if it did so.
     pub(super) fn begin_sleep_as_sentinel(&self, spare: usize) -> bool {
+        let change = SENTINEL + ONE_ASLEEP - ONE_SEARCHING;
+        self.change_if(change, |now| !now.has_sentinel() && now.asleep() < spare)
+    }
+
+    fn change_if(&self, change: u64, may_change: impl Fn(Snapshot) -> bool) -> bool {
         let mut before = self.snapshot();
-        while !before.has_sentinel() && before.asleep() < spare {
-            let after = before.0 + SENTINEL + ONE_ASLEEP - ONE_SEARCHING;
+        while may_change(before) {
+            let after = before.0.wrapping_add(change);
             // AcqRel as in `change`.
             let exchange =
                 self.0.compare_exchange(before.0, after, Ordering::AcqRel, Ordering::Acquire);

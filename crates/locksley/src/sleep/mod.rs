@@ -180,9 +180,6 @@ impl Sleep {
             self.sleepers.remove(worker);
             return SleepOutcome::StayedAwake;
         }
-        if let Some(takeover) = self.takeovers.get(worker) {
-            takeover.begin_sleep(role.is_sentinel());
-        }
         let outcome = if role.is_sentinel() {
             let timeout = self.limits.timed_park();
             self.with_wake_affinity(worker, role, || parker.park_timeout(timeout));
@@ -192,6 +189,7 @@ impl Sleep {
                 SleepOutcome::SentinelTimedOut
             }
         } else {
+            self.takeovers.get(worker).inspect(|takeover| takeover.begin_sleep());
             self.with_wake_affinity(worker, role, || parker.park());
             SleepOutcome::Woken
         };

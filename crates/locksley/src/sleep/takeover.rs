@@ -4,10 +4,10 @@
 //! ```text
 //!          begin_sleep              take              begin_return
 //!     OWN -------------> ASLEEP -------------> TAKEN ---------------> RETURNING
-//!      ^    end_sleep    | ^ ^                   | recall                |
-//!      +-----------------+ | +-------------------|-----------------------+
-//!      +-------------------|------ RECALLED <----+        end_return
-//!            end_sleep     +-- (SENTINEL: as ASLEEP)
+//!      ^    end_sleep    |   ^                   | recall                |
+//!      +-----------------+   +-------------------|-----------------------+
+//!      +-------------------------- RECALLED <----+        end_return
+//!            end_sleep
 //! ```
 //!
 //! To the rest of the protocol, the worker has woken up in `take`, has found the caller's task, and
@@ -22,6 +22,8 @@
 //! pinned task that comes later may be what the caller waits for, so it *recalls* the worker: its
 //! own thread acts again, beside the caller, which gives nothing back. If the caller is
 //! `RETURNING`, it looks for the task after its fence.
+//!
+//! No caller takes over the sentinel: if a worker may wake up beside it, that one sleeps, too.
 //!
 //! A suspended caller is like a suspended worker. Models: `models/takeover.rs`; stall harness:
 //! `../pool/stall.rs`.
@@ -38,28 +40,17 @@ pub(super) struct Takeover(Futex);
 const OWN: u32 = 0;
 /// Its own thread, which sleeps. A caller may take over.
 const ASLEEP: u32 = 1;
-/// As `ASLEEP`, and the worker is the sentinel.
-const SENTINEL: u32 = 2;
 /// The caller with the number in the upper bits.
-const TAKEN: u32 = 3;
+const TAKEN: u32 = 2;
 /// The same caller, which gives the worker back.
-const RETURNING: u32 = 4;
+const RETURNING: u32 = 3;
 /// A caller had the worker, which was recalled. The worker's own thread is about to act again.
-const RECALLED: u32 = 5;
+const RECALLED: u32 = 4;
 /// A flag beside `TAKEN` and `RETURNING`: the worker's own thread is awake, and blocks here.
 const WAITS: u32 = 8;
 
 const STATE: u32 = 7;
 const CALLER_SHIFT: u32 = 4;
-
-/// How a worker's sleep ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slept {
-    /// The worker still counts as asleep.
-    Asleep { is_sentinel: bool },
-    /// A caller took over and counted the worker as awake.
-    Recalled,
-}
 
 impl Takeover {
     pub(super) fn new() -> Self {
@@ -67,39 +58,31 @@ impl Takeover {
     }
 
     /// Lets callers take over. Called by the worker that counts as asleep.
-    pub(super) fn begin_sleep(&self, is_sentinel: bool) {
+    pub(super) fn begin_sleep(&self) {
         // Release pairs with the acquire in `take`: the worker's change of the counters is seen.
-        self.0.word.store(if is_sentinel { SENTINEL } else { ASLEEP }, Ordering::Release);
+        self.0.word.store(ASLEEP, Ordering::Release);
     }
 
-    /// The worker's thread acts again, after its caller if there is one.
-    pub(super) fn end_sleep(&self) -> Slept {
+    /// The worker's thread acts again, after its caller if there is one. Returns true if it was
+    /// recalled: then the caller has counted the worker as awake.
+    fn end_sleep(&self) -> bool {
         loop {
             // Acquire pairs with the release of the caller: its change of the counters is seen.
             let now = self.0.word.load(Ordering::Acquire);
-            let slept = match now & STATE {
-                TAKEN | RETURNING => {
-                    let waits = now | WAITS;
-                    if now == waits || self.exchange(now, waits) {
-                        self.0.wait(waits, None);
-                    }
-                    continue;
+            if matches!(now & STATE, TAKEN | RETURNING) {
+                let waits = now | WAITS;
+                if now == waits || self.exchange(now, waits) {
+                    self.0.wait(waits, None);
                 }
-                RECALLED => Slept::Recalled,
-                state => Slept::Asleep { is_sentinel: state == SENTINEL },
-            };
-            if self.exchange(now, OWN) {
-                return slept;
+            } else if self.exchange(now, OWN) {
+                return now & STATE == RECALLED;
             }
         }
     }
 
-    /// Takes over for `caller` if the worker sleeps. Says whether it is the sentinel.
-    fn take(&self, caller: u32) -> Option<bool> {
-        let now = self.0.word.load(Ordering::Acquire);
-        let can_take = matches!(now, ASLEEP | SENTINEL);
-        let is_taken = can_take && self.exchange(now, caller << CALLER_SHIFT | TAKEN);
-        is_taken.then_some(now == SENTINEL)
+    /// Takes over for `caller` if the worker sleeps.
+    fn take(&self, caller: u32) -> bool {
+        self.exchange(ASLEEP, caller << CALLER_SHIFT | TAKEN)
     }
 
     /// Begins to give the worker back. `false` if it was recalled.
@@ -144,21 +127,27 @@ impl Sleep {
     /// Has the calling thread, the caller with this number, act as a worker that sleeps, unless the
     /// limit is reached. The worker then counts as searching.
     pub(crate) fn take_over(&self, caller: usize) -> Option<usize> {
-        let snapshot = self.snapshot();
-        if snapshot.asleep() <= self.limits.spare_workers() {
+        let spare = self.limits.spare_workers();
+        if self.snapshot().asleep() <= spare {
             return None;
         }
         // One that was notified wakes up for another task.
-        let take = |worker: usize| {
-            let takeover = self.takeovers.get(worker)?;
-            (!self.parkers[worker].is_notified()).then_some((worker, takeover))
+        let take = |&worker: &usize| {
+            let takeover = self.takeovers.get(worker);
+            let takeover = takeover.filter(|_| !self.parkers[worker].is_notified());
+            takeover.is_some_and(|takeover| takeover.take(caller as u32))
         };
-        let (worker, is_sentinel) = self
-            .sleepers
-            .iter()
-            .filter_map(take)
-            .find_map(|(worker, takeover)| Some((worker, takeover.take(caller as u32)?)))?;
-        let _ = self.counters.end_sleep(is_sentinel);
+        let worker = self.sleepers.iter().find(take)?;
+        if !self.counters.end_sleep_above(spare) {
+            // Another caller has reached the limit meanwhile. The worker still counts as asleep.
+            let takeover = &self.takeovers[worker];
+            if takeover.begin_return(caller as u32) {
+                takeover.end_return();
+                return None;
+            }
+            // It was recalled: its own thread relies on what follows.
+            let _ = self.counters.end_sleep(false);
+        }
         self.sleepers.remove(worker);
         // Pairs with the fences that follow the publication of a task or an event: the caller sees
         // what was published by a thread that has seen the worker asleep.
@@ -204,15 +193,13 @@ impl Sleep {
 
     /// Ends the park of a worker: it searches afterwards. Returns true if it was recalled.
     pub(super) fn end_park(&self, worker: usize, is_sentinel: bool) -> bool {
-        let takeover = self.takeovers.get(worker);
-        let slept = takeover.map_or(Slept::Asleep { is_sentinel }, |it| it.end_sleep());
-        match slept {
-            Slept::Asleep { is_sentinel } => {
-                let _ = self.counters.end_sleep(is_sentinel);
-                self.sleepers.remove(worker);
-            }
-            Slept::Recalled => self.counters.begin_search(),
+        let is_recalled = self.takeovers.get(worker).is_some_and(|it| it.end_sleep());
+        if is_recalled {
+            self.counters.begin_search();
+        } else {
+            let _ = self.counters.end_sleep(is_sentinel);
+            self.sleepers.remove(worker);
         }
-        slept == Slept::Recalled
+        is_recalled
     }
 }

@@ -74,6 +74,24 @@ fn loom_takeover_a_pinned_task_recalls_the_worker() {
     });
 }
 
+/// A pool in which one thread at a time may act, and the number of those that do.
+type Alone = (Sleep, Tasks, AtomicUsize);
+
+fn call_alone(caller: usize, (sleep, tasks, acting): &Alone) {
+    call(caller, sleep, tasks, || {
+        assert_eq!(acting.fetch_add(1, Ordering::Relaxed), 0);
+        thread::yield_now();
+        acting.fetch_sub(1, Ordering::Relaxed);
+    });
+}
+
+fn two_callers(shared: &Arc<Alone>) {
+    let other = shared.clone();
+    let other = thread::spawn(move || call_alone(1, &other));
+    call_alone(0, shared);
+    other.join().unwrap();
+}
+
 /// Two callers, one of which may come after the worker was recalled from the other: at most one
 /// thread acts as the worker.
 #[test]
@@ -82,19 +100,27 @@ fn loom_takeover_one_thread_acts_as_the_worker() {
         let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0), AtomicUsize::new(0)));
         let own = shared.clone();
         let own = thread::spawn(move || work_once(0, &own.0, &own.1));
-        let act = |shared: &(Sleep, Tasks, AtomicUsize), caller| {
-            call(caller, &shared.0, &shared.1, || {
-                assert_eq!(shared.2.fetch_add(1, Ordering::Relaxed), 0);
-                thread::yield_now();
-                shared.2.fetch_sub(1, Ordering::Relaxed);
-            });
-        };
-        let other = shared.clone();
-        let other = thread::spawn(move || act(&other, 1));
-        act(&shared, 0);
-        other.join().unwrap();
+        two_callers(&shared);
         shared.1.add_one();
         shared.0.notify_sent();
         own.join().unwrap();
+    });
+}
+
+/// Two callers, and two workers that sleep beside the sentinel. One may be awake.
+#[test]
+fn loom_takeover_callers_keep_the_limit() {
+    check(3, || {
+        let sleep = Sleep::new(3, Limit { awake: 1, ..Limit::NONE });
+        for worker in 0..3 {
+            sleep.begin_search();
+            sleep.sleepers.insert(worker);
+            if !sleep.begin_sleep(false).is_sentinel() {
+                sleep.takeovers[worker].begin_sleep();
+            }
+        }
+        let shared = Arc::new((sleep, Tasks::new(0), AtomicUsize::new(0)));
+        two_callers(&shared);
+        assert_eq!((shared.0.snapshot().asleep(), shared.0.snapshot().searching()), (3, 0));
     });
 }
