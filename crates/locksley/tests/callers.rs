@@ -4,10 +4,11 @@
 
 mod common;
 
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -216,4 +217,33 @@ fn a_call_waits_while_the_pool_has_as_many_workers_at_work_as_it_may() {
         pool.install(|_| order.lock().unwrap().push("second"));
     });
     assert_eq!(order.into_inner().unwrap(), ["first", "second"]);
+}
+
+/// What the pool keeps of a calling thread may be gone by then, or not be there yet.
+#[test]
+fn a_destructor_of_a_thread_local_calls() {
+    struct CallAtEnd(Arc<Pool>, Sender<u32>);
+    impl Drop for CallAtEnd {
+        fn drop(&mut self) {
+            let (one, two) = self.0.install(|w| w.join(|_| 1, |_| 2));
+            let _ = self.1.send(one + two);
+        }
+    }
+    thread_local! {
+        static AT_END: OnceCell<CallAtEnd> = const { OnceCell::new() };
+    }
+    let pool = Arc::new(Pool::new(1).unwrap());
+    assert!(runs_on_caller(&pool));
+    for [calls_before, calls_after] in [[false, false], [true, false], [false, true]] {
+        let (sender, receiver) = channel();
+        let pool = Arc::clone(&pool);
+        let call_at_end = move || {
+            assert!(!calls_before || runs_on_caller(&pool));
+            let call = CallAtEnd(Arc::clone(&pool), sender);
+            AT_END.with(|at_end| assert!(at_end.set(call).is_ok()));
+            assert!(!calls_after || runs_on_caller(&pool));
+        };
+        thread::spawn(call_at_end).join().unwrap();
+        assert_eq!(receiver.recv_timeout(SOON), Ok(3), "{calls_before} {calls_after}");
+    }
 }
