@@ -115,9 +115,9 @@ impl This {
 
     /// What workers observe of this thread, if they may. They do not change its affinity.
     fn watch(&self, assists: Assists) -> Option<Arc<ThreadWatch>> {
-        const OBSERVED: Assists = Assists::RUN_STATE.with(Assists::SWITCH_RECORDS);
-        let make = || Arc::new(ThreadWatch::with_assists(OBSERVED));
-        assists.has(OBSERVED).then(|| Arc::clone(self.watch.get_or_init(make)))
+        // No records of switches: a ring for each thread that calls would have no bound.
+        let make = || Arc::new(ThreadWatch::with_assists(Assists::RUN_STATE));
+        assists.has(Assists::RUN_STATE).then(|| Arc::clone(self.watch.get_or_init(make)))
     }
 }
 
