@@ -1,7 +1,6 @@
 //! One attempt to find work, and a sweep over the whole pool.
 
 use super::cpu_placement::leave_its_processor;
-use super::grace_period::leave_to_owner;
 use super::locality::{self, Neighbourhood, Victim};
 use super::searcher::{Found, Searcher, run_idle_hooks};
 use crate::deque::Steal;
@@ -94,7 +93,7 @@ impl Searcher {
 
     fn try_victim(&mut self, worker: &Worker, victim: usize) -> Option<Found> {
         let slot = worker.shared().slot(victim);
-        let stolen = if leave_to_owner(slot) {
+        let stolen = if self.leave_to_owner(worker, victim) {
             None
         } else {
             let is_first = self.failures < CHECK_PROCESSOR_EVERY;
@@ -125,8 +124,12 @@ impl Searcher {
     /// places to the workers there for a moment.
     pub(super) fn sweep(&mut self, worker: &Worker, leaves_far: bool) -> Option<Found> {
         let received = worker.take_pinned().or_else(|| receive(worker));
-        let stolen =
-            received.or_else(|| self.others(worker).find_map(|victim| self.steal(worker, victim)));
+        let stolen = received.or_else(|| {
+            self.others(worker).find_map(|victim| {
+                let is_left = self.leave_to_owner(worker, victim);
+                if is_left { None } else { self.steal(worker, victim) }
+            })
+        });
         stolen.or_else(|| self.search_inboxes(worker, leaves_far))
     }
 

@@ -18,7 +18,7 @@ impl Shared {
     #[inline]
     pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
         match self.own_worker(caller) {
-            Some(own) => own.push(job),
+            Some(own) => own.push_next(job),
             None => self.send(caller, job),
         }
     }

@@ -36,9 +36,9 @@ impl Worker {
         pushed.index
     }
 
-    /// As [`push`](Self::push), for a task that the running one made ready, and that comes next
-    /// when the running one waits. If it is the only task, thieves leave it alone for a grace
-    /// period.
+    /// As [`push`](Self::push), for a task that the running one spawned or made ready, and that
+    /// comes next when the running one waits. If it is the only task, thieves leave it alone for a
+    /// grace period.
     pub(crate) fn push_next(&self, job: NonNull<Job>) {
         self.slot().mark_run_next(self.deque.bottom());
         self.push(job);
