@@ -5,7 +5,8 @@ mod random;
 use orx_parallel::*;
 
 fn main() {
-    let pool = rayon_core::ThreadPoolBuilder::new().build().expect("there are threads");
+    let pool = rayon_core::ThreadPoolBuilder::new().build();
+    let pool = pool.unwrap_or_else(|error| panic!("{error}"));
     let numbers: Vec<u64> = random::numbers().take(1 << 20).collect();
     let mix = |&number: &u64| (0..number % 64).fold(number, |x, _| x ^ x << 13 ^ x >> 7) >> 32;
     for _ in 0..10 {
