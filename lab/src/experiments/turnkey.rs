@@ -1,5 +1,5 @@
 //! Turnkey: whether a pool that chooses its number of workers does as well as with the best number
-//! that could have been given; alone, beside a program that takes processors away, and under quotas.
+//! that could have been given. Alone, beside a program that takes processors away, under quotas.
 //!
 //! An application is measured in one process, in which all contestants take turns in random order:
 //! in a rotation they have the same input in the same memory, and what disturbs the machine for
