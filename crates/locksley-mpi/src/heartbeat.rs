@@ -1,0 +1,59 @@
+//! Signs of life along a ring of all ranks: each rank watches the one before it.
+
+use std::time::Duration;
+
+use crate::error::Error;
+
+/// The time between two signs of life.
+const PERIOD: Duration = Duration::from_millis(500);
+/// After this time without a message, a rank has died.
+const PATIENCE: Duration = Duration::from_millis(3500);
+
+/// What one rank knows about the rank before it.
+#[derive(Debug)]
+pub(crate) struct Heartbeat {
+    /// The rank before this one.
+    watched: usize,
+    next_beat: Duration,
+    /// The last message of the watched rank in this run. Before the first one, it may be busy with
+    /// something else.
+    heard: Option<Duration>,
+    last_poll: Duration,
+}
+
+impl Heartbeat {
+    pub(crate) fn new(rank: usize, size: usize, now: Duration) -> Self {
+        let watched = (rank + size - 1) % size;
+        Self { watched, next_beat: now, heard: None, last_poll: now }
+    }
+
+    pub(crate) fn on_message(&mut self, from: usize, now: Duration) {
+        if from == self.watched {
+            self.heard = Some(now);
+        }
+    }
+
+    /// To be called after all messages were received. Returns true if it is time for a sign of
+    /// life.
+    ///
+    /// # Errors
+    /// If the watched rank has died.
+    pub(crate) fn poll(&mut self, now: Duration) -> Result<bool, Error> {
+        if now.saturating_sub(self.last_poll) > PERIOD {
+            // This rank was suspended itself. Messages may have waited for it elsewhere.
+            self.heard = self.heard.map(|_| now);
+        }
+        self.last_poll = now;
+        if let Some(heard) = self.heard {
+            let time = now.saturating_sub(heard);
+            if time > PATIENCE {
+                return Err(Error::Silent { rank: self.watched, time });
+            }
+        }
+        let is_time = now >= self.next_beat;
+        if is_time {
+            self.next_beat = now + PERIOD;
+        }
+        Ok(is_time)
+    }
+}

@@ -1,0 +1,178 @@
+//! The tasks of one rank, on its pool.
+//!
+//! They lie in *pieces*. A worker that processes a piece splits it whenever no other piece is
+//! ready. So thieves find one, of this rank and of others, without asking a worker. Each ready
+//! piece has a task of the pool, which takes any piece. A piece that another rank has taken leaves
+//! a task that finds none.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use crossbeam_queue::SegQueue;
+use locksley::Pool;
+
+use crate::bag::Bag;
+use crate::steal::Local;
+
+/// How long a worker processes tasks before it looks whether to split them, about.
+const CHUNK: Duration = Duration::from_micros(50);
+/// The most tasks of one chunk: the next ones may take longer.
+const LARGEST_CHUNK: usize = 1024;
+
+/// A bag on the pool of one rank. If it is dropped, what is left of it is given up.
+pub(crate) struct Pieces<'p, B: Bag> {
+    pool: &'p Pool,
+    shared: Arc<Shared<B>>,
+}
+
+struct Shared<B: Bag> {
+    bag: B,
+    ready: SegQueue<B::Tasks>,
+    /// Pieces that are ready or being processed.
+    unfinished: AtomicUsize,
+    /// As many as workers have processed pieces at a time.
+    outputs: SegQueue<B::Output>,
+    /// How many tasks took about [`CHUNK`].
+    grain: AtomicUsize,
+    /// Whether `poller` has looked for a ready piece in vain.
+    is_wanted: AtomicBool,
+    is_over: AtomicBool,
+    panics: SegQueue<Box<dyn Any + Send>>,
+    /// The thread that polls the transport.
+    poller: Thread,
+}
+
+impl<'p, B: Bag> Pieces<'p, B> {
+    pub(crate) fn new(pool: &'p Pool, bag: B) -> Self {
+        let shared = Arc::new(Shared {
+            bag,
+            ready: SegQueue::new(),
+            unfinished: AtomicUsize::new(0),
+            outputs: SegQueue::new(),
+            grain: AtomicUsize::new(1),
+            is_wanted: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            panics: SegQueue::new(),
+            poller: thread::current(),
+        });
+        Self { pool, shared }
+    }
+
+    /// The payload of a panic in the bag, if there was one.
+    pub(crate) fn panicked(&self) -> Option<Box<dyn Any + Send>> {
+        self.shared.panics.pop()
+    }
+}
+
+impl<B: Bag> Local for Pieces<'_, B> {
+    type Tasks = B::Tasks;
+    type Output = B::Output;
+
+    fn is_idle(&self) -> bool {
+        // Acquire: pairs with the release in `process`; outputs are seen when all pieces are.
+        self.shared.unfinished.load(Ordering::Acquire) == 0
+    }
+
+    fn take(&mut self) -> Option<B::Tasks> {
+        let shared = &self.shared;
+        let tasks = shared.ready.pop().or_else(|| {
+            shared.is_wanted.store(true, Ordering::Relaxed);
+            // Pairs with the fence in `publish`: either this finds the piece, or that the wish.
+            fence(Ordering::SeqCst);
+            shared.ready.pop()
+        })?;
+        // Relaxed: nothing is read that the pieces' processing has written.
+        shared.unfinished.fetch_sub(1, Ordering::Relaxed);
+        Some(tasks)
+    }
+
+    fn give(&mut self, tasks: B::Tasks) {
+        let shared = Arc::clone(&self.shared);
+        shared.publish(tasks);
+        self.pool.spawn(move |_| process(&shared));
+    }
+
+    fn output(&mut self) -> B::Output {
+        let mut output = B::Output::default();
+        while let Some(other) = self.shared.outputs.pop() {
+            self.shared.bag.merge(&mut output, other);
+        }
+        output
+    }
+
+    fn merge(&self, output: &mut B::Output, other: B::Output) {
+        self.shared.bag.merge(output, other);
+    }
+}
+
+impl<B: Bag> Drop for Pieces<'_, B> {
+    fn drop(&mut self) {
+        // Relaxed: workers need only see it some time.
+        self.shared.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<B: Bag> Shared<B> {
+    /// Makes a piece ready.
+    fn publish(&self, tasks: B::Tasks) {
+        // Before the piece can be taken. Relaxed: what the poller reads after it has seen 0 was
+        // published by the pieces' ends.
+        self.unfinished.fetch_add(1, Ordering::Relaxed);
+        self.ready.push(tasks);
+        // Pairs with the fence in `take`.
+        fence(Ordering::SeqCst);
+        if self.is_wanted.load(Ordering::Relaxed) && self.is_wanted.swap(false, Ordering::Relaxed) {
+            self.poller.unpark();
+        }
+    }
+
+    fn process_piece(self: &Arc<Self>, mut tasks: B::Tasks) {
+        let mut output = self.outputs.pop().unwrap_or_default();
+        // Relaxed, here and below: a hint.
+        let mut grain = self.grain.load(Ordering::Relaxed);
+        let mut before = Instant::now();
+        while self.bag.process(&mut tasks, grain, &mut output) {
+            if self.is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            let now = Instant::now();
+            let time = now - before;
+            before = now;
+            if time < CHUNK / 2 {
+                grain = (grain * 2).min(LARGEST_CHUNK);
+            } else if time > CHUNK * 2 {
+                grain = (grain / 2).max(1);
+            }
+            if self.ready.is_empty()
+                && let Some(half) = self.bag.split(&mut tasks)
+            {
+                self.publish(half);
+                let shared = Arc::clone(self);
+                locksley::spawn(move || process(&shared));
+            }
+        }
+        self.grain.store(grain, Ordering::Relaxed);
+        self.outputs.push(output);
+    }
+}
+
+/// A task of the pool: processes a piece, if one is ready.
+fn process<B: Bag>(shared: &Arc<Shared<B>>) {
+    if shared.is_over.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(tasks) = shared.ready.pop() else { return };
+    let ended = catch_unwind(AssertUnwindSafe(|| shared.process_piece(tasks)));
+    let has_panicked = ended.is_err();
+    if let Err(payload) = ended {
+        shared.panics.push(payload);
+    }
+    // Release: pairs with `is_idle`, which publishes the output.
+    if shared.unfinished.fetch_sub(1, Ordering::Release) == 1 || has_panicked {
+        shared.poller.unpark();
+    }
+}

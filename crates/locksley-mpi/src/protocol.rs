@@ -1,0 +1,279 @@
+//! What one rank does while a bag is processed, without clocks and transports: messages in,
+//! messages out.
+//!
+//! A rank steals ([`Stealing`]) until the root finds that no tasks are left ([`Termination`]). Then
+//! outputs are reduced up the tree. When the root has the output, all ranks leave. No rank leaves
+//! before, so that a rank which others wait for is always there to be watched.
+
+use crate::message::{Message, Outgoing};
+use crate::steal::{Local, Stealing};
+use crate::termination::Termination;
+use crate::tree::Tree;
+
+/// The state of one rank.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Protocol<R> {
+    tree: Tree,
+    pub(crate) stealing: Stealing,
+    termination: Termination,
+    stage: Stage<R>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage<R> {
+    Processing,
+    /// So many children have not sent their outputs.
+    Reducing {
+        missing: usize,
+        output: R,
+    },
+    /// The parent has the output.
+    Reduced,
+    /// The root has the output, which is here if this is the root.
+    Left(Option<R>),
+}
+
+impl<R> Protocol<R> {
+    pub(crate) fn new(rank: usize, size: usize, seed: u64) -> Self {
+        let tree = Tree { rank, size };
+        Self {
+            stealing: Stealing::new(rank, size, seed),
+            termination: Termination::new(tree.clone()),
+            tree,
+            stage: Stage::Processing,
+        }
+    }
+
+    pub(crate) fn receive<L: Local<Output = R>>(
+        &mut self,
+        from: usize,
+        message: Message<L::Tasks, R>,
+        local: &mut L,
+        out: &mut Outgoing<L::Tasks, R>,
+    ) {
+        match message {
+            Message::Steal { lifeline } => self.stealing.on_steal(from, lifeline, local, out),
+            Message::Nothing => self.stealing.on_nothing(),
+            Message::Loot { lifeline, tasks } => {
+                self.stealing.on_loot(from, lifeline);
+                local.give(tasks);
+            }
+            Message::Wave => self.termination.on_wave(out),
+            Message::Counts { sent, received } => self.termination.on_counts(sent, received),
+            Message::Done => self.reduce(local, out),
+            Message::Output(other) => {
+                if let Stage::Reducing { missing, output } = &mut self.stage {
+                    *missing = missing.saturating_sub(1);
+                    local.merge(output, other);
+                }
+            }
+            Message::Leave => self.leave(None, out),
+        }
+    }
+
+    /// Does what the local tasks' state allows. To be called after messages were received, and when
+    /// that state may have changed.
+    pub(crate) fn poll<L: Local<Output = R>>(
+        &mut self,
+        local: &mut L,
+        out: &mut Outgoing<L::Tasks, R>,
+    ) {
+        if let Stage::Processing = self.stage {
+            self.stealing.poll(local, out);
+            let (sent, received) = (self.stealing.sent, self.stealing.received);
+            if local.is_idle() && self.termination.poll_idle(sent, received, out) {
+                self.reduce(local, out);
+            }
+        }
+        if let Stage::Reducing { missing: 0, .. } = self.stage {
+            let stage = std::mem::replace(&mut self.stage, Stage::Reduced);
+            let Stage::Reducing { output, .. } = stage else { unreachable!("as was seen") };
+            match self.tree.parent() {
+                Some(parent) => out.push((parent, Message::Output(output))),
+                None => self.leave(Some(output), out),
+            }
+        }
+    }
+
+    /// Nothing is left: the outputs of the subtree are collected.
+    fn reduce<L: Local<Output = R>>(&mut self, local: &mut L, out: &mut Outgoing<L::Tasks, R>) {
+        let children = self.tree.children();
+        self.stage = Stage::Reducing { missing: children.len(), output: local.output() };
+        out.extend(children.map(|child| (child, Message::Done)));
+    }
+
+    fn leave<T>(&mut self, output: Option<R>, out: &mut Outgoing<T, R>) {
+        self.stage = Stage::Left(output);
+        // The next rank watches this one, which falls silent now. So that one must leave too, even
+        // if its parent dies.
+        let next = (self.tree.rank + 1) % self.tree.size;
+        let children = self.tree.children();
+        let apart = (next != self.tree.rank && !children.contains(&next)).then_some(next);
+        out.extend(children.chain(apart).map(|rank| (rank, Message::Leave)));
+    }
+
+    /// Whether this rank has left. Then the root's output can be taken.
+    pub(crate) fn left(&mut self) -> Option<Option<R>> {
+        match &mut self.stage {
+            Stage::Left(output) => Some(output.take()),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// Tasks that are mere numbers of steps. One of them is always being processed.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Steps {
+        left: u8,
+        done: u8,
+    }
+
+    impl Local for Steps {
+        type Tasks = u8;
+        type Output = u8;
+
+        fn is_idle(&self) -> bool {
+            self.left == 0
+        }
+
+        fn take(&mut self) -> Option<u8> {
+            let taken = self.left / 2;
+            self.left -= taken;
+            (taken > 0).then_some(taken)
+        }
+
+        fn give(&mut self, tasks: u8) {
+            self.left += tasks;
+        }
+
+        fn output(&mut self) -> u8 {
+            assert_eq!(self.left, 0, "the end was found while there were tasks");
+            std::mem::take(&mut self.done)
+        }
+
+        fn merge(&self, output: &mut u8, other: u8) {
+            *output += other;
+        }
+    }
+
+    #[derive(Clone, PartialEq, Eq, Hash)]
+    struct State {
+        ranks: Vec<(Protocol<u8>, Steps)>,
+        /// Sender, receiver and message: sorted, since their order is free.
+        on_their_way: Vec<(usize, usize, Message<u8, u8>)>,
+        /// What the root has returned.
+        output: Option<u8>,
+    }
+
+    impl State {
+        fn start(tasks: &[u8], seed: u64) -> Self {
+            let size = tasks.len();
+            let ranks = tasks.iter().enumerate();
+            Self {
+                ranks: ranks
+                    .map(|(rank, &left)| (Protocol::new(rank, size, seed), Steps { left, done: 0 }))
+                    .collect(),
+                on_their_way: Vec::new(),
+                output: None,
+            }
+        }
+
+        fn has_left(&self, rank: usize) -> bool {
+            matches!(self.ranks[rank].0.stage, Stage::Left(_))
+        }
+
+        /// One rank acts: by a message, by a step of its tasks, or without either.
+        fn act(&self, rank: usize, message: Option<usize>, step: bool) -> Self {
+            let mut next = self.clone();
+            let mut out = Vec::new();
+            let (protocol, local) = &mut next.ranks[rank];
+            if step {
+                local.left -= 1;
+                local.done += 1;
+            }
+            if let Some(message) = message {
+                let (from, _, message) = next.on_their_way.remove(message);
+                protocol.receive(from, message, local, &mut out);
+            }
+            protocol.poll(local, &mut out);
+            if let Some(Some(output)) = protocol.left() {
+                next.output = Some(output);
+            }
+            next.on_their_way.extend(out.into_iter().map(|(to, message)| (rank, to, message)));
+            next.on_their_way.sort();
+            next
+        }
+
+        fn successors(&self) -> Vec<Self> {
+            let mut all = Vec::new();
+            for message in 0..self.on_their_way.len() {
+                let to = self.on_their_way[message].1;
+                // One that has left gets no messages: those of an earlier run are dropped.
+                if !self.has_left(to) {
+                    all.push(self.act(to, Some(message), false));
+                }
+            }
+            for rank in 0..self.ranks.len() {
+                if self.has_left(rank) {
+                    continue;
+                }
+                if self.ranks[rank].1.left > 0 {
+                    all.push(self.act(rank, None, true));
+                }
+                all.push(self.act(rank, None, false));
+            }
+            all.retain(|next| next != self);
+            all
+        }
+    }
+
+    /// Visits all states. In each: tasks are nowhere when the end is found. In each without a
+    /// successor: all ranks have left, and the root has the output.
+    fn search(tasks: &[u8], seed: u64) -> usize {
+        let total: u8 = tasks.iter().sum();
+        let mut found = HashSet::new();
+        let mut stack = vec![State::start(tasks, seed)];
+        let mut ends = 0;
+        while let Some(state) = stack.pop() {
+            if found.contains(&state) {
+                continue;
+            }
+            let is_over = |(protocol, _): &(Protocol<u8>, Steps)| {
+                !matches!(protocol.stage, Stage::Processing)
+            };
+            if state.ranks.iter().any(is_over) {
+                let loot = |(_, _, message): &(usize, usize, Message<u8, u8>)| {
+                    matches!(message, Message::Loot { .. })
+                };
+                assert!(!state.on_their_way.iter().any(loot), "tasks are on their way");
+                assert!(state.ranks.iter().all(|(_, local)| local.left == 0), "tasks are left");
+            }
+            let successors = state.successors();
+            if successors.is_empty() {
+                ends += 1;
+                assert!((0..tasks.len()).all(|rank| state.has_left(rank)), "a rank waits for ever");
+                assert_eq!(state.output, Some(total));
+            }
+            stack.extend(successors);
+            found.insert(state);
+        }
+        assert!(ends > 0);
+        found.len()
+    }
+
+    #[test]
+    fn every_schedule_of_few_ranks_finds_the_end() {
+        for seed in 0..4 {
+            for tasks in [&[0][..], &[3], &[0, 0], &[2, 0], &[4, 0], &[0, 3], &[3, 2]] {
+                search(tasks, seed);
+            }
+            println!("{}", search(&[2, 0, 0], seed));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Stealing between ranks: first from random victims, then along lifelines.
+//!
+//! After Saraswat and others, "Lifeline-based global load balancing" (PPoPP 2011), and Zhang and
+//! others, "GLB" (PPAA 2014).
+
+use std::collections::VecDeque;
+
+use crate::lifelines::lifelines;
+use crate::message::{Message, Outgoing};
+use crate::random::Random;
+
+/// So many random victims are asked before the lifelines.
+const ATTEMPTS: u32 = 2;
+
+/// The tasks of one rank, as the protocol sees them.
+pub(crate) trait Local {
+    type Tasks;
+    type Output;
+
+    /// Whether the rank has no tasks. Then it gets some by [`give`](Self::give) only.
+    fn is_idle(&self) -> bool;
+
+    /// Takes tasks away, if there are some to spare. If there are none, then the protocol is polled
+    /// again when there are.
+    fn take(&mut self) -> Option<Self::Tasks>;
+
+    fn give(&mut self, tasks: Self::Tasks);
+
+    /// The output of all tasks that this rank has processed; called once, when there are no more.
+    fn output(&mut self) -> Self::Output;
+
+    fn merge(&self, output: &mut Self::Output, other: Self::Output);
+}
+
+/// One rank as a thief and as a victim.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Stealing {
+    rank: usize,
+    size: usize,
+    random: Random,
+    /// Whether a random victim has not answered yet.
+    is_asking: bool,
+    /// How many random victims were asked since there were tasks.
+    attempts: u32,
+    /// With each: whether a request has not been answered.
+    lifelines: Vec<(usize, bool)>,
+    /// Ranks that wait at the other end of their lifelines.
+    waiting: VecDeque<usize>,
+    /// How often tasks were sent to another rank.
+    pub(crate) sent: u64,
+    /// How often tasks were received from another rank.
+    pub(crate) received: u64,
+}
+
+impl Stealing {
+    pub(crate) fn new(rank: usize, size: usize, seed: u64) -> Self {
+        Self {
+            rank,
+            size,
+            random: Random::new(seed ^ rank as u64),
+            is_asking: false,
+            attempts: 0,
+            lifelines: lifelines(rank, size).into_iter().map(|it| (it, false)).collect(),
+            waiting: VecDeque::new(),
+            sent: 0,
+            received: 0,
+        }
+    }
+
+    /// A thief asks for tasks.
+    pub(crate) fn on_steal<L: Local>(
+        &mut self,
+        thief: usize,
+        lifeline: bool,
+        local: &mut L,
+        out: &mut Outgoing<L::Tasks, L::Output>,
+    ) {
+        match local.take() {
+            Some(tasks) => {
+                self.sent += 1;
+                out.push((thief, Message::Loot { lifeline, tasks }));
+            }
+            None if lifeline => self.waiting.push_back(thief),
+            None => out.push((thief, Message::Nothing)),
+        }
+    }
+
+    /// A random victim has no tasks.
+    pub(crate) fn on_nothing(&mut self) {
+        self.is_asking = false;
+    }
+
+    /// A victim has sent tasks.
+    pub(crate) fn on_loot(&mut self, victim: usize, lifeline: bool) {
+        self.received += 1;
+        self.attempts = 0;
+        if lifeline {
+            self.lifelines.iter_mut().for_each(|(rank, is_asked)| *is_asked &= *rank != victim);
+        } else {
+            self.is_asking = false;
+        }
+    }
+
+    /// Gives tasks to the ranks that wait at lifelines. Asks for tasks if there are none.
+    pub(crate) fn poll<L: Local>(
+        &mut self,
+        local: &mut L,
+        out: &mut Outgoing<L::Tasks, L::Output>,
+    ) {
+        while let Some(&thief) = self.waiting.front() {
+            let Some(tasks) = local.take() else { break };
+            self.waiting.pop_front();
+            self.sent += 1;
+            out.push((thief, Message::Loot { lifeline: true, tasks }));
+        }
+        if !local.is_idle() {
+            self.attempts = 0;
+        } else if self.is_asking {
+            // The answer decides.
+        } else if self.attempts < ATTEMPTS && self.size > 1 {
+            self.attempts += 1;
+            self.is_asking = true;
+            let other = self.random.below(self.size as u64 - 1) as usize;
+            let victim = if other < self.rank { other } else { other + 1 };
+            out.push((victim, Message::Steal { lifeline: false }));
+        } else {
+            for (rank, is_asked) in &mut self.lifelines {
+                if !std::mem::replace(is_asked, true) {
+                    out.push((*rank, Message::Steal { lifeline: true }));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! All ranks on one thread, under schedules, delays and a clock that a seed determines.
+
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::protocol::Protocol;
+use crate::random::Random;
+use crate::ranks::Ranks;
+use crate::steal::Local;
+use crate::transport::simulated::{Simulated, Simulation};
+
+/// Tasks that are numbers: one task of `n` creates those of n - 1 and n - 2. They are processed a
+/// few at a time, between messages.
+struct Inline {
+    tasks: Vec<u32>,
+    leaves: u64,
+}
+
+impl Inline {
+    fn process(&mut self, items: usize) {
+        for _ in 0..items {
+            match self.tasks.pop() {
+                None => return,
+                Some(0 | 1) => self.leaves += 1,
+                Some(n) => self.tasks.extend([n - 1, n - 2]),
+            }
+        }
+    }
+}
+
+impl Local for Inline {
+    type Tasks = Vec<u32>;
+    type Output = u64;
+
+    fn is_idle(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    fn take(&mut self) -> Option<Vec<u32>> {
+        (self.tasks.len() > 1).then(|| self.tasks.drain(..self.tasks.len() / 2).collect())
+    }
+
+    fn give(&mut self, tasks: Vec<u32>) {
+        self.tasks.extend(tasks);
+    }
+
+    fn output(&mut self) -> u64 {
+        std::mem::take(&mut self.leaves)
+    }
+
+    fn merge(&self, output: &mut u64, other: u64) {
+        *output += other;
+    }
+}
+
+struct Rank {
+    ranks: Ranks<Simulated>,
+    protocol: Protocol<u64>,
+    local: Inline,
+    /// What `Ranks::run` would have returned.
+    result: Option<Result<Option<u64>, Error>>,
+}
+
+impl Rank {
+    fn turn(&mut self) {
+        if self.result.is_some() {
+            return;
+        }
+        self.local.process(10);
+        let turn = self.ranks.turn(&mut self.protocol, &mut self.local);
+        self.result = match turn {
+            Err(error) => Some(Err(self.ranks.fail(error))),
+            Ok(_) => self.protocol.left().map(Ok),
+        };
+    }
+}
+
+struct World {
+    simulation: Simulation,
+    ranks: Vec<Rank>,
+    schedule: Random,
+    time: Duration,
+}
+
+const TURN: Duration = Duration::from_micros(20);
+
+impl World {
+    fn new(size: usize, seed: u64, most: Duration, task: u32) -> Self {
+        let simulation = Simulation::new(size, seed).delay(Duration::ZERO..most).manual_clock();
+        let ranks = simulation.ranks().into_iter().enumerate().map(|(rank, transport)| {
+            let mut ranks = Ranks::unconnected(transport);
+            let protocol = ranks.begin().unwrap();
+            let tasks = if rank == 0 { vec![task] } else { Vec::new() };
+            Rank { ranks, protocol, local: Inline { tasks, leaves: 0 }, result: None }
+        });
+        let ranks = ranks.collect();
+        Self { simulation, ranks, schedule: Random::new(seed), time: Duration::ZERO }
+    }
+
+    /// As many turns of random ranks as there are ranks.
+    fn round(&mut self) {
+        for _ in 0..self.ranks.len() {
+            let rank = self.schedule.below(self.ranks.len() as u64) as usize;
+            self.ranks[rank].turn();
+        }
+        self.simulation.advance(TURN);
+        self.time += TURN;
+    }
+
+    fn run(&mut self, limit: Duration) {
+        while self.time < limit && self.ranks.iter().any(|rank| rank.result.is_none()) {
+            self.round();
+        }
+    }
+}
+
+fn leaves(task: u32) -> u64 {
+    if task < 2 { 1 } else { leaves(task - 1) + leaves(task - 2) }
+}
+
+#[test]
+fn the_output_does_not_depend_on_delays_and_order() {
+    let ms = Duration::from_millis;
+    for size in [1, 2, 3, 7, 16] {
+        for (seed, delay) in [ms(0), ms(0), ms(1), ms(10)].into_iter().enumerate() {
+            let mut world = World::new(size, seed as u64, delay, 18);
+            world.run(ms(60_000));
+            let results: Vec<_> = world.ranks.into_iter().map(|rank| rank.result).collect();
+            assert_eq!(results[0], Some(Ok(Some(leaves(18)))));
+            assert!(results[1..].iter().all(|result| *result == Some(Ok(None))));
+        }
+    }
+}
+
+#[test]
+fn a_thousand_ranks_share_the_tasks() {
+    let mut world = World::new(1000, 5, Duration::from_micros(100), 22);
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.ranks[0].result, Some(Ok(Some(leaves(22)))));
+    let thieves = world.ranks.iter().filter(|rank| rank.protocol.stealing.received > 0).count();
+    assert!(thieves > 500, "{thieves}");
+}
+
+#[test]
+fn a_seed_determines_the_run() {
+    let run = |seed| {
+        let mut world = World::new(8, seed, Duration::from_millis(1), 20);
+        world.run(Duration::from_secs(60));
+        let stolen = world.ranks.iter().map(|rank| rank.protocol.stealing.received);
+        (world.time, stolen.collect::<Vec<_>>())
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn all_others_end_and_name_the_rank_that_has_died() {
+    for size in [2, 3, 8] {
+        for dead in 0..size {
+            let mut world = World::new(size, dead as u64, Duration::from_millis(1), 60);
+            for _ in 0..200 {
+                world.round();
+            }
+            world.simulation.kill(dead);
+            let killed = world.time;
+            world.run(killed + Duration::from_secs(5));
+            for rank in (0..size).filter(|&rank| rank != dead) {
+                match &world.ranks[rank].result {
+                    Some(Err(error)) => {
+                        let text = error.to_string();
+                        assert!(text.contains(&format!("rank {dead} has died")), "{text}");
+                    }
+                    other => panic!("rank {rank}, when {dead} of {size} is dead: {other:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_was_suspended_itself_does_not_accuse_another_one() {
+    let mut world = World::new(3, 1, Duration::ZERO, 18);
+    world.round();
+    world.round();
+    // All of them at once, with messages on their way or not.
+    world.simulation.advance(Duration::from_secs(3600));
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.ranks[0].result, Some(Ok(Some(leaves(18)))));
+}

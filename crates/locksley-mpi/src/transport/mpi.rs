@@ -1,0 +1,176 @@
+//! MPI as the transport.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mpi::Threading;
+use mpi::datatype::Equivalence;
+use mpi::environment::Universe;
+use mpi::request::{Request, StaticScope};
+use mpi::topology::{Communicator, SimpleCommunicator};
+use mpi::traits::{Destination, Source};
+
+use super::Transport;
+use crate::error::Error;
+
+/// How long the messages of a rank that ends may take to leave it.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The processes that `mpirun` or a cluster's scheduler has started, as ranks.
+///
+/// Only the thread that has made it calls MPI. Drop it at the end of `main`: this waits for all
+/// ranks. If it is dropped by a panic, it ends all of them.
+///
+/// # Examples
+/// ```no_run
+/// use locksley_mpi::{Mpi, Ranks};
+///
+/// let ranks = Ranks::connect(Mpi::new()?)?;
+/// println!("rank {} of {}", ranks.rank(), ranks.size());
+/// # Ok::<(), locksley_mpi::Error>(())
+/// ```
+pub struct Mpi {
+    outgoing: Vec<Transfer>,
+    incoming: Option<(usize, Transfer)>,
+    start: Instant,
+    world: SimpleCommunicator,
+    /// Dropped last: this ends MPI.
+    _universe: Universe,
+}
+
+impl Mpi {
+    /// Initializes MPI.
+    ///
+    /// # Errors
+    /// If this process has initialized MPI before, or if MPI admits no other threads.
+    pub fn new() -> Result<Self, Error> {
+        let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled)
+            .ok_or_else(|| Error::Transport("MPI was initialized before".to_owned()))?;
+        if threading < Threading::Funneled {
+            return Err(Error::Transport("this MPI admits no other threads".to_owned()));
+        }
+        Ok(Self {
+            outgoing: Vec::new(),
+            incoming: None,
+            start: Instant::now(),
+            // A communicator of its own keeps the program's messages apart.
+            world: universe.world().duplicate(),
+            _universe: universe,
+        })
+    }
+
+    /// Ends all ranks with exit code 2. The rank with the cause prints it; the others leave that to
+    /// it for a second.
+    pub fn abort(self, error: &Error) -> ! {
+        if let Error::Remote { .. } = error {
+            thread::sleep(LINGER);
+        }
+        eprintln!("rank {}: {error}", self.world.rank());
+        self.world.abort(2)
+    }
+
+    fn retire_sends(&mut self) {
+        self.outgoing = std::mem::take(&mut self.outgoing)
+            .into_iter()
+            .filter_map(|transfer| transfer.test().err())
+            .collect();
+    }
+}
+
+impl Transport for Mpi {
+    fn rank(&self) -> usize {
+        self.world.rank() as usize
+    }
+
+    fn size(&self) -> usize {
+        self.world.size() as usize
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn send(&mut self, to: usize, message: Vec<u8>) -> Result<(), Error> {
+        let receiver = self.world.process_at_rank(to as i32);
+        let sending = Transfer::new(message, |data| receiver.immediate_send(StaticScope, data));
+        self.outgoing.extend(sending.test().err());
+        Ok(())
+    }
+
+    fn try_receive(&mut self) -> Result<Option<(usize, Vec<u8>)>, Error> {
+        self.retire_sends();
+        if self.incoming.is_none() {
+            let Some((message, status)) = self.world.any_process().immediate_matched_probe() else {
+                return Ok(None);
+            };
+            let bytes = status.count(u8::equivalent_datatype()) as usize;
+            let receiving = Transfer::new(vec![0; bytes], |data| {
+                message.immediate_matched_receive_into(StaticScope, data)
+            });
+            self.incoming = Some((status.source_rank() as usize, receiving));
+        }
+        let Some((from, receiving)) = self.incoming.take() else { return Ok(None) };
+        match receiving.test() {
+            Ok(message) => Ok(Some((from, message))),
+            Err(receiving) => {
+                self.incoming = Some((from, receiving));
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // To finalize MPI would wait for the other ranks, which may wait for this one.
+            self.world.abort(101);
+        }
+        let end = Instant::now() + LINGER;
+        while !self.outgoing.is_empty() && Instant::now() < end {
+            self.retire_sends();
+            thread::sleep(Duration::from_micros(100));
+        }
+        // MPI may still use the buffers of the others.
+        std::mem::forget(std::mem::take(&mut self.outgoing));
+        std::mem::forget(self.incoming.take());
+    }
+}
+
+impl fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mpi").field("rank", &self.world.rank()).finish_non_exhaustive()
+    }
+}
+
+/// A buffer that MPI reads or writes until its request has completed. To drop it before panics.
+struct Transfer {
+    request: Request<'static, [u8], StaticScope>,
+    data: NonNull<[u8]>,
+}
+
+impl Transfer {
+    fn new(
+        data: Vec<u8>,
+        start: impl FnOnce(&'static mut [u8]) -> Request<'static, [u8], StaticScope>,
+    ) -> Self {
+        let mut data = NonNull::from(Box::leak(data.into_boxed_slice()));
+        // SAFETY: the slice was leaked, and only the request uses it until `test` has found that it
+        // has completed.
+        let request = start(unsafe { data.as_mut() });
+        Self { request, data }
+    }
+
+    /// Returns the data if the transfer has completed.
+    fn test(self) -> Result<Vec<u8>, Self> {
+        let Self { request, data } = self;
+        match request.test() {
+            // SAFETY: `new` has leaked it from such a box. The request was the only reference to
+            // it, and is gone.
+            Ok(_) => Ok(unsafe { Box::from_raw(data.as_ptr()) }.into_vec()),
+            Err(request) => Err(Self { request, data }),
+        }
+    }
+}

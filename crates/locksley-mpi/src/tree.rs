@@ -1,0 +1,19 @@
+//! The binary tree of all ranks, along which they agree on the end and reduce outputs.
+
+/// One rank's place in the tree, whose root is rank 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Tree {
+    pub(crate) rank: usize,
+    pub(crate) size: usize,
+}
+
+impl Tree {
+    pub(crate) fn parent(&self) -> Option<usize> {
+        self.rank.checked_sub(1).map(|it| it / 2)
+    }
+
+    pub(crate) fn children(&self) -> std::ops::Range<usize> {
+        let first = 2 * self.rank + 1;
+        first.min(self.size)..(first + 2).min(self.size)
+    }
+}

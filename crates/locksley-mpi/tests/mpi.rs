@@ -1,0 +1,144 @@
+//! Real ranks: this program starts itself by `mpirun`, on 1, 2, 4 and 8 ranks, and as programs that
+//! fail.
+
+use std::env;
+use std::process::{Command, Output, exit};
+use std::time::{Duration, Instant};
+
+use locksley::Pool;
+use locksley_mpi::{Bag, Error, Mpi, Ranks};
+
+fn main() {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    if let [rank, case, ..] = &arguments[..]
+        && rank == "rank"
+    {
+        return rank_program(case);
+    }
+    for ranks in [1, 2, 4, 8] {
+        let output = mpirun(&["-n", &ranks.to_string()], "answers");
+        assert!(output.status.success(), "{output:?}");
+        let answers = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(answers.matches("all answers are right").count(), 1, "{output:?}");
+        println!("test answers_on_{ranks}_ranks ... ok");
+    }
+    for (case, text) in [
+        ("panics", "a task has panicked: of my own"),
+        ("stops", "rank 1 has died or hangs"),
+        ("dies", "signal 9"),
+        ("too_large", "larger than the limit of 1000 bytes"),
+    ] {
+        let start = Instant::now();
+        let output = mpirun(&["-n", "3"], case);
+        assert!(!output.status.success(), "{case}: {output:?}");
+        let all = [output.stdout, output.stderr].concat();
+        let all = String::from_utf8_lossy(&all);
+        assert!(all.contains(text), "{case}: {all}");
+        println!("test {case} ... ok ({:.1} s)", start.elapsed().as_secs_f64());
+    }
+    // Two programs that differ in an argument.
+    let this = env::current_exe().unwrap();
+    let this = this.to_str().unwrap();
+    let others = ["-n", "1", this, "rank", "answers", "other", ":", "-n", "1"];
+    let output = mpirun(&others, "answers");
+    assert!(!output.status.success());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(error.matches("rank 1 runs program").count(), 1, "{error}");
+    println!("test arguments_differ ... ok\n\ntest result: ok. 9 passed; 0 failed");
+}
+
+/// Runs this program as ranks.
+fn mpirun(options: &[&str], case: &str) -> Output {
+    let mut command = Command::new("mpirun");
+    command.arg("--oversubscribe").args(options).arg(env::current_exe().unwrap());
+    // Open MPI asks for this where everything runs as root, as in containers.
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.args(["rank", case]).output().expect("mpirun can be run")
+}
+
+fn rank_program(case: &str) {
+    let connected = Mpi::new().and_then(Ranks::connect);
+    let mut ranks = match connected {
+        Ok(ranks) => ranks,
+        Err(error) => {
+            eprintln!("{error}");
+            exit(2)
+        }
+    };
+    let pool = Pool::new(1).unwrap();
+    let result = match case {
+        "answers" => answers(&mut ranks, &pool),
+        "too_large" => {
+            ranks.set_max_message(1000);
+            let text = |_| "x".repeat(2000);
+            ranks.par_map_reduce(&pool, 0..100, text, |a, b| a.max(b)).map(drop)
+        }
+        _ => fail(&mut ranks, &pool, case),
+    };
+    if let Err(error) = result {
+        ranks.into_transport().abort(&error);
+    }
+}
+
+fn answers(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
+    for _ in 0..50 {
+        let sum = ranks.par_map_reduce(pool, 0..10_000, |n| n, |a, b| a + b)?;
+        assert_eq!(sum, (ranks.rank() == 0).then_some(49_995_000));
+    }
+    let tasks = (ranks.rank() == 0).then(|| vec![vec![1; 100_000]; 20]);
+    let bytes = ranks.run(pool, Large, tasks)?;
+    if ranks.rank() == 0 {
+        assert_eq!(bytes, Some(2_000_000));
+        println!("all answers are right");
+    }
+    Ok(())
+}
+
+/// Adds the bytes of large tasks, slowly, so that they move.
+struct Large;
+
+impl Bag for Large {
+    type Tasks = Vec<Vec<u8>>;
+    type Output = u64;
+
+    fn process(&self, tasks: &mut Vec<Vec<u8>>, items: usize, sum: &mut u64) -> bool {
+        for _ in 0..items.min(tasks.len()) {
+            let task = tasks.pop().unwrap_or_default();
+            *sum += task.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        !tasks.is_empty()
+    }
+
+    fn split(&self, tasks: &mut Vec<Vec<u8>>) -> Option<Vec<Vec<u8>>> {
+        (tasks.len() > 1).then(|| tasks.drain(..tasks.len() / 2).collect())
+    }
+
+    fn merge(&self, sum: &mut u64, more: u64) {
+        *sum += more;
+    }
+}
+
+/// Rank 1 fails while rank 0 is busy for ever.
+fn fail(ranks: &mut Ranks<Mpi>, pool: &Pool, case: &str) -> Result<(), Error> {
+    use rustix::process::{Signal, getpid, kill_process};
+    let (rank, case) = (ranks.rank(), case.to_owned());
+    let map = move |_| match rank {
+        0 => loop {
+            std::thread::park();
+        },
+        1 => {
+            // All have begun, and give signs of life.
+            std::thread::sleep(Duration::from_millis(1500));
+            match case.as_str() {
+                "panics" => panic!("of my own"),
+                "stops" => kill_process(getpid(), Signal::STOP).unwrap(),
+                "dies" => kill_process(getpid(), Signal::KILL).unwrap(),
+                other => unreachable!("there is no case {other}"),
+            }
+        }
+        _ => {}
+    };
+    // One for each rank.
+    ranks.par_map_reduce(pool, 0..3, map, |(), ()| ()).map(drop)
+}
