@@ -69,7 +69,7 @@ pub use blocking::Over;
 pub use channel::{receiver::Receiver, sender::Sender};
 pub use error::{NetworkError, Waiting};
 pub use network::Network;
-pub use ports::{Inlet, Outlet};
+pub use ports::{Inlet, Outlet, Ports};
 pub use process::Product;
 pub use report::{ChannelReport, NetworkReport, ProcessReport};
 pub use running::Running;

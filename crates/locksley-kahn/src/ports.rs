@@ -17,13 +17,15 @@ pub struct Outlet<T>(pub(super) Option<Arc<Channel<T>>>);
 pub struct Inlet<T>(pub(super) Option<Arc<Channel<T>>>);
 
 /// Ends of channels that a process may be given: [`Outlet`] and [`Inlet`], and tuples and vectors
-/// of these. It cannot be implemented elsewhere.
+/// of these. Name it in generic code that adds processes. It cannot be implemented elsewhere.
 pub trait Ports: Send + 'static {
     /// What the process gets.
     type Owned: Send;
 
+    #[doc(hidden)]
     fn declare(&self, registry: &mut PortRegistry<'_>);
 
+    #[doc(hidden)]
     fn own(self, owner: &Owner<'_>) -> Self::Owned;
 }
 

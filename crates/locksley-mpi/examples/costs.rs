@@ -43,16 +43,31 @@ fn ping_pong(mpi: &mut Mpi) -> Result<(), Error> {
     Ok(())
 }
 
+/// The time for a run without tasks: between two ranks, messages go to and fro three and a half
+/// times.
+fn empty_run(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
+    let start = Instant::now();
+    for _ in 0..ROUNDS / 10 {
+        ranks.par_map_reduce(pool, 0..0, |_| (), |(), ()| ())?;
+    }
+    if ranks.rank() == 0 {
+        let us = start.elapsed().as_secs_f64() * 1e7 / f64::from(ROUNDS);
+        println!("{{\"metric\":\"empty-run\",\"us\":{us:.2}}}");
+    }
+    Ok(())
+}
+
 /// The processor time of a rank without tasks, while rank 0 has one.
 fn idle(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
     let rank = ranks.rank();
     let map = move |_| {
         if rank == 0 {
-            thread::sleep(IDLE)
+            thread::sleep(IDLE);
         }
     };
     let before = (Instant::now(), processor_time());
-    ranks.par_map_reduce(pool, 0..1, map, |(), ()| ())?;
+    // One task for each rank.
+    ranks.par_map_reduce(pool, 0..ranks.size() as u64, map, |(), ()| ())?;
     let share = (processor_time() - before.1).as_secs_f64() / before.0.elapsed().as_secs_f64();
     println!("{{\"metric\":\"idle\",\"rank\":{rank},\"percent\":{:.2}}}", share * 100.0);
     Ok(())
@@ -62,6 +77,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut mpi = Mpi::new()?;
     ping_pong(&mut mpi)?;
     let mut ranks = Ranks::connect(mpi)?;
-    idle(&mut ranks, &Pool::new(1)?)?;
+    let pool = Pool::new(1)?;
+    empty_run(&mut ranks, &pool)?;
+    idle(&mut ranks, &pool)?;
     Ok(())
 }

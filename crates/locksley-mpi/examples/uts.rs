@@ -200,7 +200,10 @@ fn main() {
         Some(&size) => simulate(size as usize, delay, workers, &name),
         None => run(workers, &name),
     };
-    if let Err(error) = result {
-        refuse(&error.to_string());
+    match result {
+        Ok(()) => {}
+        // The rank with the cause says it.
+        Err(Error::Remote { .. }) => exit(2),
+        Err(error) => refuse(&error.to_string()),
     }
 }

@@ -54,6 +54,10 @@ pub enum Error {
     /// A bag has panicked: what the other ranks are told. On the rank itself,
     /// [`Ranks::run`](crate::Ranks::run) panics.
     Panicked(String),
+    /// All processes of a network that have not ended wait for each other: their names and ranks.
+    Deadlock(Vec<String>),
+    /// A network has failed on one rank, for example since a process has panicked.
+    Network(String),
     /// Tasks or an output cannot be serialized.
     Unserializable(String),
     /// A message cannot be read: the ranks run different bags, or `Serialize` and `Deserialize` of
@@ -82,6 +86,10 @@ impl fmt::Display for Error {
                 write!(f, "a message of {bytes} bytes is larger than the limit of {limit} bytes")
             }
             Self::Panicked(message) => write!(f, "a task has panicked: {message}"),
+            Self::Deadlock(processes) => {
+                write!(f, "processes wait for each other: {}", processes.join(", "))
+            }
+            Self::Network(reason) => write!(f, "the network has failed: {reason}"),
             Self::Unserializable(reason) => write!(f, "a message cannot be serialized: {reason}"),
             Self::Unreadable { rank, reason } => {
                 write!(f, "a message of rank {rank} cannot be read: {reason}")

@@ -1,4 +1,5 @@
-//! Beyond one machine: bags of tasks on the ranks of an MPI program, each with a Locksley pool.
+//! Beyond one machine: bags of tasks, and process networks, on the ranks of an MPI program, each with
+//! a Locksley pool.
 //!
 //! Use it when a computation of independent tasks outgrows a machine. A rank is a process, usually
 //! one for each machine. Inside of a rank, the pool's workers share its tasks. A rank that has none
@@ -9,6 +10,7 @@
 //! |---|---|
 //! | process tasks that create tasks | [`Bag`], [`Ranks::run`] |
 //! | map and reduce a range | [`Ranks::par_map_reduce`] |
+//! | run processes that communicate by channels | [`Network`], [`Ranks::run_network`] |
 //! | run on MPI | [`Mpi`]: the feature `mpi`, on by default, which needs `libopenmpi-dev` |
 //! | test without MPI, under delays and failures | [`Simulation`] |
 //! | run on another engine | [`Transport`] |
@@ -41,6 +43,7 @@ mod lifelines;
 mod local;
 mod message;
 mod nap;
+mod network;
 mod protocol;
 mod random;
 mod range;
@@ -54,6 +57,7 @@ mod tree;
 
 pub use bag::Bag;
 pub use error::Error;
+pub use network::{Inlet, Network, Outlet, Ports, Product};
 pub use ranks::Ranks;
 pub use transport::Transport;
 #[cfg(feature = "mpi")]

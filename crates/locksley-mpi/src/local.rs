@@ -34,6 +34,8 @@ struct Shared<B: Bag> {
     ready: SegQueue<B::Tasks>,
     /// Pieces that are ready or being processed.
     unfinished: AtomicUsize,
+    /// Pieces that are being processed.
+    active: AtomicUsize,
     /// As many as workers have processed pieces at a time.
     outputs: SegQueue<B::Output>,
     /// How many tasks took about [`CHUNK`].
@@ -52,6 +54,7 @@ impl<'p, B: Bag> Pieces<'p, B> {
             bag,
             ready: SegQueue::new(),
             unfinished: AtomicUsize::new(0),
+            active: AtomicUsize::new(0),
             outputs: SegQueue::new(),
             grain: AtomicUsize::new(1),
             is_wanted: AtomicBool::new(false),
@@ -79,11 +82,13 @@ impl<B: Bag> Local for Pieces<'_, B> {
 
     fn take(&mut self) -> Option<B::Tasks> {
         let shared = &self.shared;
-        let tasks = shared.ready.pop().or_else(|| {
+        // If no piece is being processed, a worker is about to take this one. Relaxed: a hint.
+        let spare = || (shared.active.load(Ordering::Relaxed) > 0).then(|| shared.ready.pop());
+        let tasks = spare().flatten().or_else(|| {
             shared.is_wanted.store(true, Ordering::Relaxed);
             // Pairs with the fence in `publish`: either this finds the piece, or that the wish.
             fence(Ordering::SeqCst);
-            shared.ready.pop()
+            spare().flatten()
         })?;
         // Relaxed: nothing is read that the pieces' processing has written.
         shared.unfinished.fetch_sub(1, Ordering::Relaxed);
@@ -166,11 +171,14 @@ fn process<B: Bag>(shared: &Arc<Shared<B>>) {
         return;
     }
     let Some(tasks) = shared.ready.pop() else { return };
+    // Relaxed, here and below: a hint.
+    shared.active.fetch_add(1, Ordering::Relaxed);
     let ended = catch_unwind(AssertUnwindSafe(|| shared.process_piece(tasks)));
     let has_panicked = ended.is_err();
     if let Err(payload) = ended {
         shared.panics.push(payload);
     }
+    shared.active.fetch_sub(1, Ordering::Relaxed);
     // Release: pairs with `is_idle`, which publishes the output.
     if shared.unfinished.fetch_sub(1, Ordering::Release) == 1 || has_panicked {
         shared.poller.unpark();

@@ -20,7 +20,7 @@ use crate::message::Message;
 use crate::nap::Nap;
 use crate::protocol::Protocol;
 use crate::range::{MapReduce, block};
-use crate::steal::Local;
+use crate::steal::{Local, Stealing};
 use crate::transport::Transport;
 use crate::tree::Tree;
 
@@ -32,6 +32,8 @@ const CONNECT: Duration = Duration::from_secs(30);
 enum Header {
     /// Of a run. Its number is 0 while ranks connect.
     Run(u32),
+    /// Of a network that began with this run. A network takes several runs.
+    Network(u32),
     /// A sign of life in a run.
     Alive(u32),
     /// The sender has failed: the reason follows.
@@ -58,6 +60,9 @@ enum Greeting {
 pub struct Ranks<T> {
     transport: T,
     run: u32,
+    /// The first run of the network that runs, and whether its packets are received now.
+    network: Option<u32>,
+    takes_packets: bool,
     heartbeat: Heartbeat,
     /// Messages that were received before this rank began the run that they belong to.
     early: VecDeque<(usize, Vec<u8>)>,
@@ -99,6 +104,8 @@ impl<T: Transport> Ranks<T> {
         Self {
             transport,
             run: 0,
+            network: None,
+            takes_packets: false,
             heartbeat,
             early: VecDeque::new(),
             // MPI counts bytes by an `int`.
@@ -226,9 +233,62 @@ impl<T: Transport> Ranks<T> {
             return Err(failure.clone());
         }
         self.run += 1;
+        self.takes_packets = false;
         let (rank, size) = (self.rank(), self.size());
         self.heartbeat = Heartbeat::new(rank, size, self.transport.now());
         Ok(Protocol::new(rank, size, u64::from(self.run)))
+    }
+
+    /// Begins a run of a network, whose packets are received only now: they belong to the network,
+    /// not to one of its runs.
+    pub(crate) fn begin_network<R>(&mut self) -> Result<Protocol<R>, Error> {
+        let mut protocol = self.begin()?;
+        self.network.get_or_insert(self.run);
+        self.takes_packets = true;
+        protocol.stealing = Stealing::none();
+        Ok(protocol)
+    }
+
+    /// The network is over.
+    pub(crate) fn end_network(&mut self) {
+        self.network = None;
+    }
+
+    pub(crate) fn send_packet(&mut self, to: usize, packet: &impl Serialize) -> Result<(), Error> {
+        self.send_as(Header::Network(self.network.unwrap_or_default()), to, packet)
+    }
+
+    /// Sends rank 0's message to all others, as a run of its own. Returns it on all ranks.
+    pub(crate) fn broadcast<M>(&mut self, message: Option<M>) -> Result<M, Error>
+    where
+        M: Serialize + DeserializeOwned,
+    {
+        self.begin::<()>()?;
+        if let Some(message) = message {
+            (1..self.size()).try_for_each(|rank| self.send(rank, &message))?;
+            return Ok(message);
+        }
+        let mut nap = Nap::new();
+        loop {
+            if let Some((_, message)) = self.receive()? {
+                return Ok(message);
+            }
+            self.beat()?;
+            nap.rest(false);
+        }
+    }
+
+    /// Gives a sign of life, and looks for that of another rank.
+    fn beat(&mut self) -> Result<(), Error> {
+        if self.heartbeat.poll(self.now())? && self.size() > 1 {
+            let next = (self.rank() + 1) % self.size();
+            self.transport.send(next, encode(&Header::Alive(self.run), &())?)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.transport.now()
     }
 
     /// Receives what has arrived, and does what is to be done. Returns true if a message has
@@ -250,10 +310,7 @@ impl<T: Transport> Ranks<T> {
         }
         protocol.poll(local, &mut out);
         self.send_all(&mut out)?;
-        if self.heartbeat.poll(self.transport.now())? && self.size() > 1 {
-            let next = (self.rank() + 1) % self.size();
-            self.transport.send(next, encode(&Header::Alive(self.run), &())?)?;
-        }
+        self.beat()?;
         Ok(has_received)
     }
 
@@ -265,7 +322,16 @@ impl<T: Transport> Ranks<T> {
     }
 
     fn send(&mut self, to: usize, message: &impl Serialize) -> Result<(), Error> {
-        let bytes = encode(&Header::Run(self.run), message)?;
+        self.send_as(Header::Run(self.run), to, message)
+    }
+
+    fn send_as(
+        &mut self,
+        header: Header,
+        to: usize,
+        message: &impl Serialize,
+    ) -> Result<(), Error> {
+        let bytes = encode(&header, message)?;
         if bytes.len() > self.max_message {
             return Err(Error::TooLarge { bytes: bytes.len(), limit: self.max_message });
         }
@@ -291,11 +357,15 @@ impl<T: Transport> Ranks<T> {
                     let reason = String::from_utf8_lossy(rest).into_owned();
                     return Err(Error::Remote { rank: from, reason });
                 }
-                Header::Run(run) | Header::Alive(run) if run > self.run => {
+                Header::Run(run) | Header::Alive(run) | Header::Network(run) if run > self.run => {
+                    later.push_back((from, bytes));
+                }
+                Header::Network(first) if Some(first) == self.network && !self.takes_packets => {
                     later.push_back((from, bytes));
                 }
                 Header::Run(run) | Header::Alive(run) if run < self.run => {}
-                Header::Run(_) => {
+                Header::Network(first) if Some(first) != self.network => {}
+                Header::Run(_) | Header::Network(_) => {
                     self.heartbeat.on_message(from, self.transport.now());
                     break Some((from, postcard::from_bytes(rest).map_err(unreadable)?));
                 }

@@ -67,6 +67,11 @@ impl Stealing {
         }
     }
 
+    /// Of a rank that neither steals nor is stolen from.
+    pub(crate) fn none() -> Self {
+        Self::new(0, 1, 0)
+    }
+
     /// A thief asks for tasks.
     pub(crate) fn on_steal<L: Local>(
         &mut self,

@@ -219,7 +219,9 @@ impl Bag for OddBag {
         None
     }
 
-    fn merge(&self, _: &mut Odd, _: Odd) {}
+    fn merge(&self, output: &mut Odd, other: Odd) {
+        output.writes |= other.writes;
+    }
 }
 
 #[test]

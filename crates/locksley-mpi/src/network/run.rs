@@ -1,0 +1,253 @@
+//! How a network runs on one rank, and how the ranks find that it waits.
+//!
+//! A rank is idle if none of its processes has run for a while, and no packet is to be sent. The
+//! end of a bag's run is then found if the whole network waits ([`Termination`]). Each rank's
+//! output says what waits there, and the root has a verdict: the network has ended, a channel
+//! grows, or there is a deadlock.
+//!
+//! [`Termination`]: crate::termination::Termination
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use locksley::Pool;
+use locksley::task::JoinHandle;
+use locksley_kahn::Running;
+use serde::{Deserialize, Serialize};
+
+use super::bridge::{Bridge, Packet, Switchboard};
+use super::{Network, Unended, lock};
+use crate::error::Error;
+use crate::message::Message;
+use crate::nap::Nap;
+use crate::ranks::Ranks;
+use crate::steal::Local;
+use crate::transport::Transport;
+
+/// A rank whose processes have not run for so long waits.
+const STILL: Duration = Duration::from_millis(10);
+
+/// What waits on some ranks.
+#[derive(Default, Serialize, Deserialize)]
+struct Waiting {
+    processes: Vec<String>,
+    /// Channels whose producers wait for room: capacity and number.
+    full: Vec<(u64, usize)>,
+}
+
+/// What happens when the whole network waits.
+#[derive(Serialize, Deserialize)]
+enum Verdict {
+    Ended,
+    Grow(usize),
+}
+
+impl Waiting {
+    fn verdict(mut self) -> Result<Verdict, Error> {
+        match self.full.into_iter().min() {
+            _ if self.processes.is_empty() => Ok(Verdict::Ended),
+            Some((_, channel)) => Ok(Verdict::Grow(channel)),
+            None => {
+                self.processes.sort();
+                Err(Error::Deadlock(self.processes))
+            }
+        }
+    }
+}
+
+/// The network of one rank while it runs.
+struct LocalNetwork<'p> {
+    pool: &'p Pool,
+    rank: usize,
+    switchboard: Arc<Switchboard>,
+    bridges: HashMap<usize, Arc<Bridge>>,
+    unended: Arc<Unended>,
+    result: Arc<OnceLock<Result<(), Error>>>,
+    task: JoinHandle<()>,
+    /// How often processes had run, and since when that has not changed.
+    still: (Option<u64>, Duration),
+    /// Set by a task of the pool, so that its workers were not merely suspended.
+    probe: Arc<AtomicBool>,
+    is_idle: bool,
+}
+
+impl Network {
+    fn start(mut self, pool: &Pool) -> Result<LocalNetwork<'_>, Error> {
+        let bridges = self.bridges();
+        let network_error = |error: locksley_kahn::NetworkError| Error::Network(error.to_string());
+        let mut running = Cancelling(self.local.start(pool).map_err(network_error)?);
+        let result = Arc::new(OnceLock::new());
+        let (slot, poller) = (Arc::clone(&result), self.switchboard.poller.clone());
+        let task = pool.spawn_future(async move {
+            let ended = poll_fn(|context| Pin::new(&mut running.0).poll(context)).await;
+            let _ = slot.set(ended.map(drop).map_err(network_error));
+            poller.unpark();
+        });
+        Ok(LocalNetwork {
+            pool,
+            rank: self.rank,
+            switchboard: self.switchboard,
+            bridges,
+            unended: self.unended,
+            result,
+            task,
+            still: (None, Duration::ZERO),
+            probe: Arc::default(),
+            is_idle: false,
+        })
+    }
+}
+
+/// Cancels a network, if it has not ended.
+struct Cancelling(Running);
+
+impl Drop for Cancelling {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+impl LocalNetwork<'_> {
+    /// Finds whether this rank is idle.
+    fn observe(&mut self, now: Duration) -> Result<(), Error> {
+        let has_ended = match self.result.get() {
+            Some(Err(error)) => return Err(error.clone()),
+            Some(Ok(())) => true,
+            None => false,
+        };
+        let runs = self.switchboard.rest();
+        if runs.is_none() || runs != self.still.0 || !self.switchboard.outbox.is_empty() {
+            self.restart(now, runs);
+            return Ok(());
+        }
+        let is_still = now.saturating_sub(self.still.1) > STILL;
+        // Acquire: pairs with the probe's release.
+        self.is_idle = has_ended || is_still && self.probe.load(Ordering::Acquire);
+        Ok(())
+    }
+
+    /// Something has happened: the time begins again.
+    fn restart(&mut self, now: Duration, runs: Option<u64>) {
+        self.still = (runs, now);
+        self.is_idle = false;
+        self.probe = Arc::default();
+        if runs.is_some() {
+            let probe = Arc::clone(&self.probe);
+            self.pool.spawn(move |_| probe.store(true, Ordering::Release));
+        }
+    }
+}
+
+impl Local for LocalNetwork<'_> {
+    type Tasks = Packet;
+    type Output = Waiting;
+
+    fn is_idle(&self) -> bool {
+        self.is_idle
+    }
+
+    fn take(&mut self) -> Option<Packet> {
+        None
+    }
+
+    fn give(&mut self, packet: Packet) {
+        self.still.0 = None;
+        self.is_idle = false;
+        if let Some(bridge) = self.bridges.get(&packet.channel) {
+            bridge.receive(packet.content);
+        }
+    }
+
+    fn output(&mut self) -> Waiting {
+        let on_rank = |name: &String| format!("{name} on rank {}", self.rank);
+        let full = |(&channel, bridge): (&usize, &Arc<Bridge>)| Some((bridge.starved()?, channel));
+        Waiting {
+            processes: lock(&self.unended).values().map(on_rank).collect(),
+            full: self.bridges.iter().filter_map(full).collect(),
+        }
+    }
+
+    fn merge(&self, output: &mut Waiting, other: Waiting) {
+        output.processes.extend(other.processes);
+        output.full.extend(other.full);
+    }
+}
+
+impl Drop for LocalNetwork<'_> {
+    fn drop(&mut self) {
+        // Which drops the task's `Cancelling`.
+        self.task.cancel();
+    }
+}
+
+impl<T: Transport> Ranks<T> {
+    /// An empty network, to be made in the same way on all ranks, by the thread that runs it.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    pub fn network(&self) -> Network {
+        Network::new(self.rank(), self.size())
+    }
+
+    /// Runs a network, on all ranks, until all its processes have ended.
+    ///
+    /// # Errors
+    /// Each [`Error`]. A deadlock and a process that panics are errors, too.
+    ///
+    /// # Examples
+    /// See [`Network`].
+    pub fn run_network(&mut self, network: Network, pool: &Pool) -> Result<(), Error> {
+        let run = network.start(pool).and_then(|mut local| {
+            // Over all runs: packets of one may arrive in the next one.
+            let mut counts = (0, 0);
+            loop {
+                let waiting = self.run_until_waiting(&mut local, &mut counts)?;
+                match self.broadcast(waiting.map(Waiting::verdict).transpose()?)? {
+                    Verdict::Ended => return Ok(()),
+                    Verdict::Grow(channel) => {
+                        if let Some(bridge) = local.bridges.get(&channel) {
+                            bridge.grow();
+                        }
+                        local.still.0 = None;
+                    }
+                }
+            }
+        });
+        self.end_network();
+        run.map_err(|error| self.fail(error))
+    }
+
+    /// Runs until the whole network waits. The root gets to know for what.
+    fn run_until_waiting(
+        &mut self,
+        local: &mut LocalNetwork<'_>,
+        counts: &mut (u64, u64),
+    ) -> Result<Option<Waiting>, Error> {
+        let mut protocol = self.begin_network()?;
+        (protocol.stealing.sent, protocol.stealing.received) = *counts;
+        let mut nap = Nap::new();
+        loop {
+            let mut has_sent = false;
+            while let Some((to, tasks)) = local.switchboard.outbox.pop() {
+                has_sent = true;
+                protocol.stealing.sent += 1;
+                self.send_packet(to, &Message::<_, Waiting>::Loot { lifeline: false, tasks })?;
+            }
+            local.observe(self.now())?;
+            let has_received = self.turn(&mut protocol, local)?;
+            if let Some(waiting) = protocol.left() {
+                *counts = (protocol.stealing.sent, protocol.stealing.received);
+                return Ok(waiting);
+            }
+            if has_received || has_sent {
+                nap = Nap::new();
+            } else {
+                nap.rest(!local.is_idle);
+            }
+        }
+    }
+}

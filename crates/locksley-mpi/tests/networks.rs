@@ -1,0 +1,246 @@
+//! Random networks over ranks, under every placement and capacity, against a sequential
+//! interpreter: that of the tests of `locksley-kahn`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::thread;
+use std::time::Duration;
+
+use locksley::Pool;
+use locksley::task::yield_now;
+use locksley_kahn::{Receiver, Sender};
+use locksley_mpi::{Error, Network, Ranks, Simulated, Simulation};
+
+#[path = "../../locksley-kahn/tests/kahn_random/scripts.rs"]
+mod scripts;
+
+use scripts::{Choices, NOTHING, Scripts, Step, interpreted, mix};
+
+struct Random(u64);
+
+impl Choices for Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % end
+    }
+}
+
+/// A script, carried out by a process.
+async fn carry_out(
+    process: usize,
+    script: Vec<Step>,
+    mut outputs: HashMap<usize, Sender<u64>>,
+    mut inputs: HashMap<usize, Receiver<u64>>,
+) -> u64 {
+    let mut state = process as u64;
+    for step in script {
+        match step {
+            Step::Send(channel) => {
+                state = mix(state, channel as u64);
+                outputs.get_mut(&channel).unwrap().send(state).await;
+            }
+            Step::Receive(channel) => {
+                let message = inputs.get_mut(&channel).unwrap().recv().await;
+                state = mix(state, message.unwrap_or(NOTHING));
+            }
+            Step::Yield => yield_now().await,
+            Step::Drop(channel) => drop(inputs.remove(&channel)),
+        }
+    }
+    state
+}
+
+/// The last states of the processes that this rank runs.
+fn run(
+    ranks: &mut Ranks<Simulated>,
+    scripts: &Scripts,
+    capacities: &[usize],
+    places: &[usize],
+) -> Result<Vec<Option<u64>>, Error> {
+    let mut network = ranks.network();
+    let processes = scripts.scripts.len();
+    let mut outlets: Vec<Vec<_>> = (0..processes).map(|_| Vec::new()).collect();
+    let mut inlets: Vec<Vec<_>> = (0..processes).map(|_| Vec::new()).collect();
+    for (channel, &(from, to)) in scripts.channels.iter().enumerate() {
+        let (outlet, inlet) = network.channel::<u64>(channel.to_string(), capacities[channel]);
+        outlets[from].push((channel, outlet));
+        inlets[to].push((channel, inlet));
+    }
+    let mut products = Vec::new();
+    for (process, (outlets, inlets)) in outlets.into_iter().zip(inlets).enumerate() {
+        let script = scripts.scripts[process].clone();
+        let (out_numbers, outlets): (Vec<_>, Vec<_>) = outlets.into_iter().unzip();
+        let (in_numbers, inlets): (Vec<_>, Vec<_>) = inlets.into_iter().unzip();
+        network.place(process.to_string(), places[process]);
+        let product = network.process(
+            process.to_string(),
+            (outlets, inlets),
+            move |(outputs, inputs): (Vec<_>, Vec<_>)| {
+                let outputs = out_numbers.into_iter().zip(outputs).collect();
+                let inputs = in_numbers.into_iter().zip(inputs).collect();
+                carry_out(process, script, outputs, inputs)
+            },
+        );
+        products.push(product);
+    }
+    ranks.run_network(network, &Pool::new(1).unwrap())?;
+    Ok(products.into_iter().map(|product| product.take()).collect())
+}
+
+#[test]
+fn the_result_does_not_depend_on_placement() {
+    let mut random = Random(0x5eed);
+    let (mut ended, mut stuck) = (0, 0);
+    for round in 0..32 {
+        let mut scripts = Scripts::random(&mut random);
+        for _ in 0..round % 4 {
+            scripts.disturb(&mut random);
+        }
+        let size = 1 + random.below(4);
+        let most = [1, 3, 12][random.below(3)];
+        let capacities: Vec<_> = scripts.channels.iter().map(|_| 1 + random.below(most)).collect();
+        let places: Vec<_> = scripts.scripts.iter().map(|_| random.below(size)).collect();
+        let simulation =
+            Simulation::new(size, round).delay(Duration::ZERO..Duration::from_micros(200));
+        let outcomes: Vec<_> = thread::scope(|scope| {
+            let (scripts, capacities, places) = (&scripts, &capacities, &places);
+            let ranks: Vec<_> = simulation
+                .ranks()
+                .into_iter()
+                .map(|transport| {
+                    scope.spawn(move || {
+                        run(&mut Ranks::connect(transport)?, scripts, capacities, places)
+                    })
+                })
+                .collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+        });
+        match interpreted(&scripts) {
+            Ok(expected) => {
+                ended += 1;
+                for (rank, outcome) in outcomes.into_iter().enumerate() {
+                    let expected = expected.states.iter().zip(&places);
+                    let expected: Vec<_> =
+                        expected.map(|(&state, &place)| (place == rank).then_some(state)).collect();
+                    assert_eq!(outcome, Ok(expected), "{round}, rank {rank}: {scripts:?}");
+                }
+            }
+            Err(expected) => {
+                stuck += 1;
+                let name = |&(process, _): &(usize, usize)| {
+                    format!("{process} on rank {}", places[process])
+                };
+                let expected: BTreeSet<_> = expected.iter().map(name).collect();
+                let Err(Error::Deadlock(found)) = &outcomes[0] else { panic!("{outcomes:?}") };
+                assert_eq!(found.iter().cloned().collect::<BTreeSet<_>>(), expected);
+                let is_told = |outcome: &Result<_, Error>| {
+                    matches!(outcome, Err(Error::Remote { rank: 0, .. }))
+                };
+                assert!(outcomes[1..].iter().all(is_told), "{outcomes:?}");
+            }
+        }
+    }
+    assert!(ended > 10 && stuck > 0, "both kinds: {ended}, {stuck}");
+}
+
+/// Runs a network on two ranks.
+fn on_two_ranks(make: impl Fn(&mut Network) + Sync) -> Vec<Result<(), Error>> {
+    thread::scope(|scope| {
+        let ranks: Vec<_> = Simulation::new(2, 1)
+            .ranks()
+            .into_iter()
+            .map(|transport| {
+                let make = &make;
+                scope.spawn(move || {
+                    let mut ranks = Ranks::connect(transport)?;
+                    let mut network = ranks.network();
+                    make(&mut network);
+                    ranks.run_network(network, &Pool::new(1).unwrap())
+                })
+            })
+            .collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+async fn forward((mut input, mut output): (Receiver<u64>, Sender<u64>)) {
+    while let Some(number) = input.recv().await {
+        output.send(number).await;
+    }
+}
+
+#[test]
+fn a_deadlock_across_ranks_is_found_and_named() {
+    let outcomes = on_two_ranks(|network| {
+        let (to_b, from_a) = network.channel("a to b", 1);
+        let (to_a, from_b) = network.channel("b to a", 1);
+        network.place("a", 0);
+        network.place("b", 1);
+        network.place("ends", 1);
+        network.process("a", (from_b, to_b), forward);
+        network.process("b", (from_a, to_a), forward);
+        network.process("ends", (), async |()| {});
+    });
+    let names = ["a on rank 0", "b on rank 1"].map(String::from).to_vec();
+    assert_eq!(outcomes[0], Err(Error::Deadlock(names)));
+    assert!(
+        matches!(&outcomes[1], Err(Error::Remote { rank: 0, reason })
+            if reason == "processes wait for each other: a on rank 0, b on rank 1"),
+        "{outcomes:?}"
+    );
+}
+
+#[test]
+fn a_full_channel_grows_if_the_whole_network_waits() {
+    // `first` takes its numbers from the second channel, and then those from the first one, whose
+    // sender fills that before it sends anything else.
+    let outcomes = on_two_ranks(|network| {
+        let (mut to_first, mut numbers) = (Vec::new(), Vec::new());
+        for name in ["early", "late"] {
+            let (outlet, inlet) = network.channel::<u64>(name, 1);
+            to_first.push(outlet);
+            numbers.push(inlet);
+        }
+        network.place("sends", 1);
+        network.place("first", 0);
+        network.process("sends", to_first, async |mut outlets| {
+            for outlet in &mut outlets {
+                for number in 0..100 {
+                    outlet.send(number).await;
+                }
+            }
+        });
+        network.process("first", numbers, async |mut inlets| {
+            for inlet in inlets.iter_mut().rev() {
+                for number in 0..100 {
+                    assert_eq!(inlet.recv().await, Some(number));
+                }
+            }
+        });
+    });
+    assert_eq!(outcomes, [Ok(()), Ok(())]);
+}
+
+async fn panics(_: Sender<u64>) {
+    panic!("of its own");
+}
+
+#[test]
+fn a_process_that_panics_ends_all_ranks() {
+    let outcomes = on_two_ranks(|network| {
+        let (outlet, inlet) = network.channel::<u64>("numbers", 1);
+        network.place("panics", 1);
+        network.place("waits", 0);
+        network.process("panics", outlet, panics);
+        network.process("waits", inlet, async |mut inlet| {
+            while inlet.recv().await.is_some() {}
+            std::future::pending::<()>().await;
+        });
+    });
+    assert!(
+        matches!(&outcomes[1], Err(Error::Network(reason)) if reason.contains("of its own")),
+        "{outcomes:?}"
+    );
+    assert!(matches!(&outcomes[0], Err(Error::Remote { rank: 1, .. })), "{outcomes:?}");
+}
