@@ -7,9 +7,11 @@ use std::time::Duration;
 const POLLS: u32 = 100;
 /// The first nap.
 const SHORTEST: Duration = Duration::from_micros(10);
-/// A rank polls a thousand times a second at least: this bounds the time for a steal, and takes
-/// less than 1% of a processor.
-const LONGEST: Duration = Duration::from_millis(1);
+/// The longest nap of a rank that works: this bounds the time for a steal from it. One poll takes
+/// up to 30 µs of a processor, where a timer is expensive.
+const LONGEST_BUSY: Duration = Duration::from_millis(2);
+/// The longest nap of an idle rank, which takes less than 1% of a processor.
+const LONGEST_IDLE: Duration = Duration::from_millis(5);
 
 /// Naps that grow while nothing arrives.
 pub(crate) struct Nap {
@@ -30,6 +32,7 @@ impl Nap {
             return thread::yield_now();
         }
         thread::park_timeout(self.length);
-        self.length = LONGEST.min(self.length * 3 / 2);
+        let longest = if busy { LONGEST_BUSY } else { LONGEST_IDLE };
+        self.length = longest.min(self.length * 3 / 2);
     }
 }

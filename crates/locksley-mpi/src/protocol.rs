@@ -269,11 +269,11 @@ mod tests {
 
     #[test]
     fn every_schedule_of_few_ranks_finds_the_end() {
-        for seed in 0..4 {
+        for seed in 0..2 {
             for tasks in [&[0][..], &[3], &[0, 0], &[2, 0], &[4, 0], &[0, 3], &[3, 2]] {
                 search(tasks, seed);
             }
-            println!("{}", search(&[2, 0, 0], seed));
+            assert!(search(&[2, 0, 0], seed) > 10_000);
         }
     }
 }

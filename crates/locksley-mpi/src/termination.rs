@@ -18,7 +18,7 @@
 //!
 //! Messages may overtake each other: the proof does not use their order. A wave that begins follows
 //! one that has ended, so each rank takes part in one wave at a time. The tests in `protocol.rs`
-//! search all states of small runs.
+//! visit all states of small runs of this code.
 
 use crate::message::{Message, Outgoing};
 use crate::tree::Tree;

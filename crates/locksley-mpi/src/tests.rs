@@ -82,7 +82,7 @@ struct World {
     time: Duration,
 }
 
-const TURN: Duration = Duration::from_micros(20);
+const TURN: Duration = Duration::from_micros(100);
 
 impl World {
     fn new(size: usize, seed: u64, most: Duration, task: u32) -> Self {

@@ -171,7 +171,7 @@ fn a_rank_that_is_killed_is_named() {
             if is_first && n == 0 {
                 thread::sleep(Duration::from_millis(700));
                 killer.kill(2);
-                thread::sleep(Duration::from_secs(6));
+                thread::sleep(Duration::from_millis(4500));
             }
             n
         };
