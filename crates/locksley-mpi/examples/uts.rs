@@ -1,4 +1,4 @@
-//! Unbalanced Tree Search (Olivier and others, LCPC 2006): counts the nodes of a tree whose shape
+//! Unbalanced Tree Search (Olivier and others, LCPC 2006): counts the nodes of a tree. Its shape
 //! is known only while it is searched.
 //!
 //! ```sh

@@ -1,5 +1,5 @@
-//! Beyond one machine: bags of tasks, and process networks, on the ranks of an MPI program, each with
-//! a Locksley pool.
+//! Beyond one machine: bags of tasks, and process networks, on the ranks of an MPI program. Each
+//! rank has a Locksley pool.
 //!
 //! Use it when a computation of independent tasks outgrows a machine. A rank is a process, usually
 //! one for each machine. Inside of a rank, the pool's workers share its tasks. A rank that has none
@@ -16,7 +16,7 @@
 //! | run on another engine | [`Transport`] |
 //!
 //! # Examples
-//! Three ranks within one process, whose messages take up to a millisecond:
+//! Three ranks within one process; messages take up to a millisecond:
 //! ```
 //! use locksley::Pool;
 //! use locksley_mpi::{Ranks, Simulation};

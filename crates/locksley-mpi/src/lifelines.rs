@@ -4,8 +4,8 @@
 /// ways.
 const BASE: usize = 4;
 
-/// The lifelines of a rank: to each rank whose number differs in one digit, which is the next one
-/// in the cycle of this digit's values that exist.
+/// The lifelines of a rank, one for each digit of its number: that digit is replaced by the next
+/// one in the cycle of its values, among the ranks that exist.
 ///
 /// Every rank is reached from every other one: each digit's cycle goes through 0, so all digits can
 /// become 0, and then, from the first to the last, those of any rank.

@@ -1,6 +1,6 @@
 //! The binary tree of all ranks, along which they agree on the end and reduce outputs.
 
-/// One rank's place in the tree, whose root is rank 0.
+/// One rank's place in the tree. The root is rank 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tree {
     pub(crate) rank: usize,

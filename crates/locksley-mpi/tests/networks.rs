@@ -193,8 +193,7 @@ fn a_deadlock_across_ranks_is_found_and_named() {
 
 #[test]
 fn a_full_channel_grows_if_the_whole_network_waits() {
-    // `first` takes its numbers from the second channel, and then those from the first one, whose
-    // sender fills that before it sends anything else.
+    // `first` begins with the second channel, but `sends` fills the first one before.
     let outcomes = on_two_ranks(|network| {
         let (mut to_first, mut numbers) = (Vec::new(), Vec::new());
         for name in ["early", "late"] {

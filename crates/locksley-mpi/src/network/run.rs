@@ -28,14 +28,14 @@ use crate::ranks::Ranks;
 use crate::steal::Local;
 use crate::transport::Transport;
 
-/// A rank whose processes have not run for so long waits.
+/// A rank waits if none of its processes has run for so long.
 const STILL: Duration = Duration::from_millis(10);
 
 /// What waits on some ranks.
 #[derive(Default, Serialize, Deserialize)]
 struct Waiting {
     processes: Vec<String>,
-    /// Channels whose producers wait for room: capacity and number.
+    /// Full channels: capacity and number.
     full: Vec<(u64, usize)>,
 }
 

@@ -33,4 +33,7 @@ pub trait Transport {
     /// # Errors
     /// If the engine has failed.
     fn try_receive(&mut self) -> Result<Option<(usize, Vec<u8>)>, Error>;
+
+    /// The computation has failed. When the transport is dropped, it must not wait for other ranks.
+    fn fail(&mut self) {}
 }

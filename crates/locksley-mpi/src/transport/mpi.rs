@@ -21,7 +21,8 @@ const LINGER: Duration = Duration::from_secs(1);
 /// The processes that `mpirun` or a cluster's scheduler has started, as ranks.
 ///
 /// Only the thread that has made it calls MPI. Drop it at the end of `main`: this waits for all
-/// ranks. If it is dropped by a panic, it ends all of them.
+/// ranks. If it is dropped by a panic, it ends all of them. After an error, dropping it leaves MPI
+/// as it is: the launcher ends the other ranks when this process ends.
 ///
 /// # Examples
 /// ```no_run
@@ -36,8 +37,9 @@ pub struct Mpi {
     incoming: Option<(usize, Transfer)>,
     start: Instant,
     world: SimpleCommunicator,
+    has_failed: bool,
     /// Dropped last: this ends MPI.
-    _universe: Universe,
+    universe: Option<Universe>,
 }
 
 impl Mpi {
@@ -57,7 +59,8 @@ impl Mpi {
             start: Instant::now(),
             // A communicator of its own keeps the program's messages apart.
             world: universe.world().duplicate(),
-            _universe: universe,
+            has_failed: false,
+            universe: Some(universe),
         })
     }
 
@@ -120,6 +123,10 @@ impl Transport for Mpi {
             }
         }
     }
+
+    fn fail(&mut self) {
+        self.has_failed = true;
+    }
 }
 
 impl Drop for Mpi {
@@ -136,6 +143,10 @@ impl Drop for Mpi {
         // MPI may still use the buffers of the others.
         std::mem::forget(std::mem::take(&mut self.outgoing));
         std::mem::forget(self.incoming.take());
+        if self.has_failed {
+            // To finalize MPI would wait for a rank that has died.
+            std::mem::forget(self.universe.take());
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::Transport;
 use crate::error::Error;
 use crate::random::Random;
 
-/// A network within one process, which delays and reorders messages, and whose ranks can be killed.
+/// A network within one process: it delays and reorders messages, and can kill ranks.
 ///
 /// Use it to test a program without MPI. With a [manual clock](Self::manual_clock) and all ranks on
 /// one thread, the seed determines the run.

@@ -1,0 +1,203 @@
+//! How ranks exchange the messages of runs, and fail together.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::Ranks;
+use crate::error::Error;
+use crate::heartbeat::Heartbeat;
+use crate::message::Message;
+use crate::nap::Nap;
+use crate::protocol::Protocol;
+use crate::steal::{Local, Stealing};
+use crate::transport::Transport;
+
+/// What a message is, and to which run it belongs.
+#[derive(Serialize, Deserialize)]
+enum Header {
+    /// Of a run. Its number is 0 while ranks connect.
+    Run(u32),
+    /// Of a network that began with this run. A network takes several runs.
+    Network(u32),
+    /// A sign of life in a run.
+    Alive(u32),
+    /// The sender has failed: the reason follows.
+    Failed,
+}
+
+impl<T: Transport> Ranks<T> {
+    /// Begins another run.
+    pub(crate) fn begin<R>(&mut self) -> Result<Protocol<R>, Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        self.run += 1;
+        self.takes_packets = false;
+        let (rank, size) = (self.rank(), self.size());
+        self.heartbeat = Heartbeat::new(rank, size, self.transport.now());
+        Ok(Protocol::new(rank, size, u64::from(self.run)))
+    }
+
+    /// Begins a run of a network. Packets are received only in such runs, but belong to the whole
+    /// network: one that is sent in one run may be received in the next one.
+    pub(crate) fn begin_network<R>(&mut self) -> Result<Protocol<R>, Error> {
+        let mut protocol = self.begin()?;
+        self.network.get_or_insert(self.run);
+        self.takes_packets = true;
+        protocol.stealing = Stealing::none();
+        Ok(protocol)
+    }
+
+    /// The network is over.
+    pub(crate) fn end_network(&mut self) {
+        self.network = None;
+    }
+
+    pub(crate) fn send_packet(&mut self, to: usize, packet: &impl Serialize) -> Result<(), Error> {
+        self.send_as(Header::Network(self.network.unwrap_or_default()), to, packet)
+    }
+
+    /// Sends rank 0's message to all others, as a run of its own. Returns it on all ranks.
+    pub(crate) fn broadcast<M>(&mut self, message: Option<M>) -> Result<M, Error>
+    where
+        M: Serialize + DeserializeOwned,
+    {
+        self.begin::<()>()?;
+        if let Some(message) = message {
+            (1..self.size()).try_for_each(|rank| self.send(rank, &message))?;
+            return Ok(message);
+        }
+        let mut nap = Nap::new();
+        loop {
+            if let Some((_, message)) = self.receive()? {
+                return Ok(message);
+            }
+            self.beat()?;
+            nap.rest(false);
+        }
+    }
+
+    /// Gives a sign of life, and looks for that of another rank.
+    fn beat(&mut self) -> Result<(), Error> {
+        if self.heartbeat.poll(self.now())? && self.size() > 1 {
+            let next = (self.rank() + 1) % self.size();
+            self.transport.send(next, encode(&Header::Alive(self.run), &())?)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.transport.now()
+    }
+
+    /// Receives what has arrived, and does what is to be done. Returns true if a message has
+    /// arrived.
+    pub(crate) fn turn<L>(
+        &mut self,
+        protocol: &mut Protocol<L::Output>,
+        local: &mut L,
+    ) -> Result<bool, Error>
+    where
+        L: Local<Tasks: Serialize + DeserializeOwned, Output: Serialize + DeserializeOwned>,
+    {
+        let mut out = Vec::new();
+        let mut has_received = false;
+        while let Some((from, message)) = self.receive()? {
+            has_received = true;
+            protocol.receive(from, message, local, &mut out);
+            self.send_all(&mut out)?;
+        }
+        protocol.poll(local, &mut out);
+        self.send_all(&mut out)?;
+        self.beat()?;
+        Ok(has_received)
+    }
+
+    fn send_all<M, R>(&mut self, out: &mut Vec<(usize, Message<M, R>)>) -> Result<(), Error>
+    where
+        Message<M, R>: Serialize,
+    {
+        out.drain(..).try_for_each(|(to, message)| self.send(to, &message))
+    }
+
+    pub(super) fn send(&mut self, to: usize, message: &impl Serialize) -> Result<(), Error> {
+        self.send_as(Header::Run(self.run), to, message)
+    }
+
+    fn send_as(
+        &mut self,
+        header: Header,
+        to: usize,
+        message: &impl Serialize,
+    ) -> Result<(), Error> {
+        let bytes = encode(&header, message)?;
+        if bytes.len() > self.max_message {
+            return Err(Error::TooLarge { bytes: bytes.len(), limit: self.max_message });
+        }
+        self.transport.send(to, bytes)
+    }
+
+    /// The next message of this run.
+    pub(super) fn receive<M: DeserializeOwned>(&mut self) -> Result<Option<(usize, M)>, Error> {
+        let mut later = VecDeque::new();
+        let found = loop {
+            let next = match self.early.pop_front() {
+                Some(early) => Some(early),
+                None => self.transport.try_receive()?,
+            };
+            let Some((from, bytes)) = next else { break None };
+            let unreadable = |error: postcard::Error| Error::Unreadable {
+                rank: from,
+                reason: error.to_string(),
+            };
+            let (header, rest) = postcard::take_from_bytes(&bytes).map_err(unreadable)?;
+            match header {
+                Header::Failed => {
+                    let reason = String::from_utf8_lossy(rest).into_owned();
+                    return Err(Error::Remote { rank: from, reason });
+                }
+                Header::Run(run) | Header::Alive(run) | Header::Network(run) if run > self.run => {
+                    later.push_back((from, bytes));
+                }
+                Header::Network(first) if Some(first) == self.network && !self.takes_packets => {
+                    later.push_back((from, bytes));
+                }
+                Header::Run(run) | Header::Alive(run) if run < self.run => {}
+                Header::Network(first) if Some(first) != self.network => {}
+                Header::Run(_) | Header::Network(_) => {
+                    self.heartbeat.on_message(from, self.transport.now());
+                    break Some((from, postcard::from_bytes(rest).map_err(unreadable)?));
+                }
+                Header::Alive(_) => self.heartbeat.on_message(from, self.transport.now()),
+            }
+        };
+        later.append(&mut self.early);
+        self.early = later;
+        Ok(found)
+    }
+
+    /// Tells all other ranks about a failure, unless one of them has told this rank.
+    pub(crate) fn fail(&mut self, error: Error) -> Error {
+        if !matches!(error, Error::Remote { .. }) {
+            let mut message = postcard::to_allocvec(&Header::Failed).unwrap_or_default();
+            message.extend_from_slice(error.to_string().as_bytes());
+            let own = self.rank();
+            for rank in (0..self.size()).filter(|&rank| rank != own) {
+                // The error is reported; that another rank cannot be told is a consequence.
+                let _ = self.transport.send(rank, message.clone());
+            }
+        }
+        self.transport.fail();
+        self.failure = Some(error.clone());
+        error
+    }
+}
+
+fn encode(header: &Header, message: &impl Serialize) -> Result<Vec<u8>, Error> {
+    let unserializable = |error: postcard::Error| Error::Unserializable(error.to_string());
+    let bytes = postcard::to_allocvec(header).map_err(unserializable)?;
+    postcard::to_extend(message, bytes).map_err(unserializable)
+}
