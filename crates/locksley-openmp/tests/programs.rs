@@ -21,23 +21,23 @@ impl Program {
     /// Compiles a program, which is linked with libgomp. `None` where no compiler knows OpenMP.
     #[track_caller]
     fn new(name: &str) -> Option<Self> {
-        Self::compile(name).filter(|it| it.link(&["-fopenmp"]))
+        Self::compile("cc", name).filter(|it| it.link(&["-fopenmp"]))
     }
 
     /// The same, but the program is linked with this library instead.
     #[track_caller]
-    fn with_library(name: &str) -> Option<Self> {
+    fn with_library(compiler: &str, name: &str) -> Option<Self> {
         let library = library();
         let folder = library.parent().unwrap().to_str().unwrap();
         let path = format!("-Wl,-rpath,{folder}");
-        Self::compile(name).filter(|it| it.link(&[library.to_str().unwrap(), &path]))
+        Self::compile(compiler, name).filter(|it| it.link(&[library.to_str().unwrap(), &path]))
     }
 
     #[track_caller]
-    fn compile(name: &str) -> Option<Self> {
+    fn compile(compiler: &str, name: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
-        let mut compiler = Command::new("cc");
+        let mut compiler = Command::new(compiler);
         compiler.args(["-O1", "-fopenmp", "-c", "-o"]).arg(folder.path().join("object.o"));
         succeeds(compiler.arg(source)).then_some(Self(folder))
     }
@@ -63,7 +63,7 @@ fn succeeds(compiler: &mut Command) -> bool {
             let errors = String::from_utf8_lossy(&output.stderr);
             skip_test(errors.lines().next().unwrap_or("the compiler fails"));
         }
-        Err(error) => skip_test(format!("cc: {error}")),
+        Err(error) => skip_test(format!("{}: {error}", compiler.get_program().to_string_lossy())),
     }
     false
 }
@@ -132,6 +132,23 @@ fn cancellation() {
     assert_same("synchronization.c", &[("OMP_CANCELLATION", "true")]);
 }
 
+/// As gcc compiles the program, libgomp is the oracle.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn programs_of_clang_need_no_other_library() {
+    let oracle = Program::new("clang.c");
+    let (Some(oracle), Some(program)) = (oracle, Program::with_library("clang", "clang.c")) else {
+        return;
+    };
+    let expected = run(&mut oracle.command(), &[]);
+    for variables in [[("OMP_SCHEDULE", "guided,3")], [("OMP_SCHEDULE", "static")]] {
+        let output = run(&mut program.command(), &variables);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = [&output, &expected].map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+        assert_eq!(said[0], said[1]);
+    }
+}
+
 /// libgomp hangs in such a child, so there is nothing to compare with.
 #[test]
 fn children_of_a_fork_may_begin_regions() {
@@ -142,7 +159,7 @@ fn children_of_a_fork_may_begin_regions() {
 
 #[test]
 fn the_library_stands_in_for_libgomp_and_tells_wrong_settings() {
-    let Some(program) = Program::with_library("wait.c") else { return };
+    let Some(program) = Program::with_library("cc", "wait.c") else { return };
     let variables = [
         ("OMP_NUM_THREADS", "none"),
         ("OMP_SCHEDULE", "static,x"),

@@ -22,29 +22,34 @@ fn is_cancelled(member: &Member, what: c_int) -> bool {
     of_group() || member.team().is_cancelled()
 }
 
+/// Cancels what encloses the calling member. True if it is cancelled.
+pub(super) fn cancel(what: c_int, is_requested: bool) -> bool {
+    if !settings().is_cancellable {
+        return false;
+    }
+    let member = current();
+    if !is_requested {
+        return is_cancelled(member, what);
+    }
+    if what & (LOOP | SECTIONS) != 0 {
+        member.team().cancel_share(member);
+    } else if what & TASKGROUP != 0 {
+        if let Some(group) = member.with_task(|it| it.group()) {
+            group.cancel();
+        }
+    } else if what & PARALLEL != 0 {
+        member.team().cancel();
+    }
+    true
+}
+
 export! {
     GOMP_cancel(what: c_int, is_requested: bool) -> bool {
-        if !settings().is_cancellable {
-            return false;
-        }
-        let member = current();
-        if !is_requested {
-            return is_cancelled(member, what);
-        }
-        if what & (LOOP | SECTIONS) != 0 {
-            member.team().cancel_share(member);
-        } else if what & TASKGROUP != 0 {
-            if let Some(group) = member.with_task(|it| it.group()) {
-                group.cancel();
-            }
-        } else if what & PARALLEL != 0 {
-            member.team().cancel();
-        }
-        true
+        cancel(what, is_requested)
     }
 
     GOMP_cancellation_point(what: c_int) -> bool {
-        settings().is_cancellable && is_cancelled(current(), what)
+        cancel(what, false)
     }
 
     omp_get_cancellation omp_get_cancellation_() -> c_int {

@@ -5,6 +5,7 @@ use std::{ptr, slice};
 
 use super::loops::{IsMonotonic, Stated, Values, chunk, next};
 use super::reductions::{self, Extras};
+use super::variadic::{Arguments, variadic};
 use crate::icv::{Kind, MONOTONIC};
 use crate::shares::{Doacross, Iterations};
 use crate::team::current;
@@ -81,70 +82,14 @@ export! {
     }
 }
 
-/// How many arguments of a call are in registers.
-#[cfg(target_arch = "x86_64")]
-const IN_REGISTERS: usize = 6;
-#[cfg(target_arch = "aarch64")]
-const IN_REGISTERS: usize = 8;
-
 /// Waits for an iteration whose numbers were passed as arguments.
 unsafe extern "C" fn wait(registers: *const u64, stack: *const u64) {
     let Some(doacross) = current().position.current().doacross() else { return };
-    let number = |at: usize| {
-        let place = match at.checked_sub(IN_REGISTERS) {
-            None => registers.wrapping_add(at),
-            Some(at) => stack.wrapping_add(at),
-        };
-        // SAFETY: the compiler passes as many numbers as there are loops.
-        unsafe { *place }
-    };
+    let arguments = Arguments { registers, stack };
+    // SAFETY: the compiler passes as many numbers as there are loops.
+    let number = |at| unsafe { arguments.get(at) };
     let iteration: Vec<_> = (0..doacross.levels()).map(number).collect();
     doacross.wait(&iteration);
 }
 
-// The two functions take as many numbers as there are loops. Rust cannot define such functions, so
-// these spill the registers for one that can read them.
-macro_rules! variadic {
-    ($($name:ident)*) => {$(
-        /// Waits for an iteration.
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name() {
-            #[cfg(target_arch = "x86_64")]
-            std::arch::naked_asm!(
-                "lea rax, [rsp + 8]",
-                "push rbp",
-                "mov rbp, rsp",
-                "push r9",
-                "push r8",
-                "push rcx",
-                "push rdx",
-                "push rsi",
-                "push rdi",
-                "mov rdi, rsp",
-                "mov rsi, rax",
-                "call {wait}",
-                "leave",
-                "ret",
-                wait = sym wait,
-            );
-            #[cfg(target_arch = "aarch64")]
-            std::arch::naked_asm!(
-                "stp x29, x30, [sp, #-80]!",
-                "stp x0, x1, [sp, #16]",
-                "stp x2, x3, [sp, #32]",
-                "stp x4, x5, [sp, #48]",
-                "stp x6, x7, [sp, #64]",
-                "mov x29, sp",
-                "add x0, sp, #16",
-                "add x1, sp, #80",
-                "bl {wait}",
-                "ldp x29, x30, [sp], #80",
-                "ret",
-                wait = sym wait,
-            );
-        }
-    )*};
-}
-
-variadic! { GOMP_doacross_wait GOMP_doacross_ull_wait }
+variadic! { GOMP_doacross_wait GOMP_doacross_ull_wait => wait; }

@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::team::current;
 use crate::waiting::Lock;
 
-/// A lock that its owner, a task, may acquire again. It fits `omp_nest_lock_t`.
+/// A lock that its owner, a task, may acquire again.
 #[derive(Debug)]
-#[repr(C)]
 struct NestLock {
     lock: Lock,
     /// How often the owner has acquired it. Only the owner uses it.
@@ -20,7 +19,7 @@ struct NestLock {
 }
 
 // What `omp.h` provides.
-const _: () = assert!(size_of::<Lock>() == 4 && size_of::<NestLock>() <= 16);
+const _: () = assert!(size_of::<Lock>() == 4);
 
 impl NestLock {
     fn new() -> Self {
@@ -62,16 +61,12 @@ fn lock<'a>(place: *mut c_void) -> &'a Lock {
     unsafe { &*place.cast::<Lock>() }
 }
 
-fn nest_lock<'a>(place: *mut c_void) -> &'a NestLock {
-    // SAFETY: as in `lock`.
-    unsafe { &*place.cast::<NestLock>() }
-}
-
-/// Fortran's variable for a nested lock has room for the address of one.
-fn nest_lock_of_fortran<'a>(place: *mut *mut NestLock) -> &'a NestLock {
-    // SAFETY: the variable holds an address from `omp_init_nest_lock_`.
+/// The program's variable has the address of a nested lock: in Fortran, and in clang's `omp.h`, it
+/// has room for no more.
+fn nest_lock<'a>(place: *mut *mut NestLock) -> &'a NestLock {
+    // SAFETY: the variable holds an address from `omp_init_nest_lock`.
     let address = unsafe { *place };
-    // SAFETY: the lock is freed by `omp_destroy_nest_lock_`, after its last use.
+    // SAFETY: the lock is freed by `omp_destroy_nest_lock`, after its last use.
     unsafe { &*address }
 }
 
@@ -100,53 +95,30 @@ export! {
         c_int::from(lock(place).try_acquire())
     }
 
-    omp_init_nest_lock(place: *mut c_void) -> () {
-        // SAFETY: the program's memory for a nested lock.
-        unsafe { place.cast::<NestLock>().write(NestLock::new()) };
-    }
-
-    omp_init_nest_lock_with_hint(place: *mut c_void, _hint: usize) -> () {
-        // SAFETY: the program's memory for a nested lock.
-        unsafe { place.cast::<NestLock>().write(NestLock::new()) };
-    }
-
-    omp_destroy_nest_lock(_place: *mut c_void) -> () {}
-
-    omp_set_nest_lock(place: *mut c_void) -> () {
-        nest_lock(place).acquire(false);
-    }
-
-    omp_unset_nest_lock(place: *mut c_void) -> () {
-        nest_lock(place).release();
-    }
-
-    omp_test_nest_lock(place: *mut c_void) -> c_int {
-        nest_lock(place).acquire(true).cast_signed()
-    }
-
+    omp_init_nest_lock omp_init_nest_lock_with_hint
     omp_init_nest_lock_ omp_init_nest_lock_with_hint_(place: *mut *mut NestLock) -> () {
-        // SAFETY: Fortran's variable for a nested lock.
+        // SAFETY: the program's variable for a nested lock.
         unsafe { place.write(Box::into_raw(Box::new(NestLock::new()))) };
     }
 
-    omp_destroy_nest_lock_(place: *mut *mut NestLock) -> () {
-        // SAFETY: Fortran's variable for a nested lock.
+    omp_destroy_nest_lock omp_destroy_nest_lock_(place: *mut *mut NestLock) -> () {
+        // SAFETY: the program's variable for a nested lock.
         let lock = unsafe { place.replace(ptr::null_mut()) };
         if !lock.is_null() {
-            // SAFETY: from `omp_init_nest_lock_`, and no longer used.
+            // SAFETY: from `omp_init_nest_lock`, and no longer used.
             drop(unsafe { Box::from_raw(lock) });
         }
     }
 
-    omp_set_nest_lock_(place: *mut *mut NestLock) -> () {
-        nest_lock_of_fortran(place).acquire(false);
+    omp_set_nest_lock omp_set_nest_lock_(place: *mut *mut NestLock) -> () {
+        nest_lock(place).acquire(false);
     }
 
-    omp_unset_nest_lock_(place: *mut *mut NestLock) -> () {
-        nest_lock_of_fortran(place).release();
+    omp_unset_nest_lock omp_unset_nest_lock_(place: *mut *mut NestLock) -> () {
+        nest_lock(place).release();
     }
 
-    omp_test_nest_lock_(place: *mut *mut NestLock) -> c_int {
-        nest_lock_of_fortran(place).acquire(true).cast_signed()
+    omp_test_nest_lock omp_test_nest_lock_(place: *mut *mut NestLock) -> c_int {
+        nest_lock(place).acquire(true).cast_signed()
     }
 }

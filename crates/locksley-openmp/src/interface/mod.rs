@@ -1,4 +1,5 @@
-//! libgomp's functions, as gcc calls them (`libgomp_g.h`), and OpenMP's (`omp.h`, `omp_lib`).
+//! libgomp's functions, as gcc calls them (`libgomp_g.h`), those that clang calls, and OpenMP's
+//! (`omp.h`, `omp_lib`).
 //!
 //! A function here reads its arguments and calls the module that has the subject.
 
@@ -24,6 +25,8 @@ mod depend;
 mod device;
 mod diagnostics;
 mod doacross;
+#[cfg(target_arch = "x86_64")]
+mod kmpc;
 mod levels;
 mod locks;
 mod loops;
@@ -40,3 +43,4 @@ mod taskloop;
 mod tasks;
 mod teams;
 mod variables;
+mod variadic;

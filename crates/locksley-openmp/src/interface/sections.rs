@@ -7,7 +7,7 @@ use super::{parallel, reductions};
 use crate::icv::Kind;
 use crate::shares::{Iterations, Plan, Preparation};
 use crate::tasks::Function;
-use crate::team::{self, Region, current};
+use crate::team::{self, Member, Region, current};
 
 fn plan(count: c_uint) -> Plan {
     let iterations = Iterations::counted(u64::from(count));
@@ -27,6 +27,17 @@ fn next() -> c_uint {
     let position = &member.position;
     let section = position.current().next(member.number, &position.cursor);
     section.map_or(0, |(from, _)| from as c_uint + 1)
+}
+
+/// Hands a pointer that one member has to all others.
+pub(super) fn hand_to_all(member: &Member, pointer: Option<*mut c_void>) -> *mut c_void {
+    let (team, position) = (member.team(), &member.position);
+    team.shares.advance(position, Preparation::default);
+    if let Some(pointer) = pointer {
+        position.current().publish(pointer);
+    }
+    team.wait_at_barrier(member);
+    position.current().published()
 }
 
 export! {

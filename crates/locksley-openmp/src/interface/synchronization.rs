@@ -9,7 +9,7 @@ static CRITICAL: Lock = Lock::new();
 static ATOMIC: Lock = Lock::new();
 
 /// The lock of a named `critical`: the first half of a pointer that begins as null.
-fn named<'a>(pointer: *mut *mut c_void) -> &'a Lock {
+pub(super) fn named<'a>(pointer: *mut *mut c_void) -> &'a Lock {
     // SAFETY: the linker makes one such pointer for each name, and it lives as long as the program;
     // a lock is no larger, and null is a free lock.
     unsafe { &*pointer.cast::<Lock>() }

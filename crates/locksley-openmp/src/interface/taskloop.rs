@@ -10,7 +10,7 @@ use crate::team::{self, Member, NewTask, current};
 
 const FINAL: c_uint = 1 << 1;
 const UP: c_uint = 1 << 8;
-const GRAINSIZE: c_uint = 1 << 9;
+pub(super) const GRAINSIZE: c_uint = 1 << 9;
 const IF: c_uint = 1 << 10;
 const NOGROUP: c_uint = 1 << 11;
 const REDUCTION: c_uint = 1 << 12;
@@ -18,14 +18,14 @@ const STRICT: c_uint = 1 << 14;
 
 /// How many tasks, how many iterations each has, and how many of the first have one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Division {
-    tasks: u64,
-    each: u64,
-    longer: u64,
+pub(super) struct Division {
+    pub(super) tasks: u64,
+    pub(super) each: u64,
+    pub(super) longer: u64,
 }
 
 /// Divides iterations by what `grainsize` or `num_tasks` says; 0 for neither.
-fn divide(total: u64, stated: u64, flags: c_uint, threads: u64) -> Division {
+pub(super) fn divide(total: u64, stated: u64, flags: c_uint, threads: u64) -> Division {
     if flags & GRAINSIZE != 0 && stated > 0 {
         if flags & STRICT != 0 {
             return Division { tasks: total.div_ceil(stated), each: stated, longer: 0 };
@@ -93,7 +93,7 @@ fn create(member: &Member, it: &Loop, total: u64) {
                 may_be_deferred: it.flags & IF != 0,
                 is_final: it.flags & FINAL != 0,
                 accesses: &[],
-                detach: None,
+                event: None,
                 adjust: Some(&adjust),
             },
         );

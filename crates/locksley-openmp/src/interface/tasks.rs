@@ -39,6 +39,17 @@ export! {
             // SAFETY: with the flag, the list is the compiler's.
             unsafe { depend::accesses(list) }
         };
+        let event = (flags & DETACH != 0).then(|| {
+            let event = Arc::<Event>::default();
+            let handle = event.handle();
+            // SAFETY: the compiler's variable for the handle.
+            unsafe { *detach = handle };
+            if !data.is_null() {
+                // SAFETY: the first word of the data is the task's own variable for the handle.
+                unsafe { *data.cast::<usize>() = handle };
+            }
+            event
+        });
         team::create(current(), NewTask {
             function,
             data,
@@ -48,7 +59,7 @@ export! {
             may_be_deferred,
             is_final: flags & FINAL != 0,
             accesses: &accesses,
-            detach: (flags & DETACH != 0).then_some(detach),
+            event,
             adjust: None,
         });
     }

@@ -35,7 +35,16 @@ impl Iterations {
 
     /// `count` values from 0.
     pub(crate) fn counted(count: u64) -> Self {
-        Self { start: 0, end: count, step: 1, total: count }
+        Self::new(0, count, 1)
+    }
+
+    /// `total` values.
+    pub(crate) fn new(start: u64, total: u64, step: u64) -> Self {
+        Self { start, end: start.wrapping_add(total.wrapping_mul(step)), step, total }
+    }
+
+    pub(crate) fn step(&self) -> u64 {
+        self.step
     }
 
     /// How many there are.

@@ -53,16 +53,27 @@ pub(crate) struct Cursor {
     trips: Cell<u64>,
     /// The iterations that it has now.
     current: Cell<(u64, u64)>,
+    is_ordered: Cell<bool>,
 }
 
 impl Cursor {
     pub(crate) fn reset(&self) {
         self.trips.set(0);
         self.current.set((0, 0));
+        self.is_ordered.set(false);
     }
 
-    pub(super) fn current(&self) -> (u64, u64) {
+    pub(crate) fn current(&self) -> (u64, u64) {
         self.current.get()
+    }
+
+    /// For functions that are the same for all loops.
+    pub(crate) fn set_ordered(&self, is_ordered: bool) {
+        self.is_ordered.set(is_ordered);
+    }
+
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.is_ordered.get()
     }
 }
 
@@ -108,9 +119,8 @@ impl Dispenser {
         }
     }
 
-    /// The loop's values at the begin and the end of these iterations.
-    pub(super) fn values(&self, iterations: (u64, u64)) -> (u64, u64) {
-        self.iterations.values(iterations)
+    pub(super) fn iterations(&self) -> &Iterations {
+        &self.iterations
     }
 
     /// The iterations that thread number `thread` executes next.

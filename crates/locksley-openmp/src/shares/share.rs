@@ -8,7 +8,7 @@ use locksley_sys::primitive::{AtomicPtr, AtomicU32, Ordering};
 
 use super::ordered::Turns;
 use super::schedule::Dispenser;
-use super::{Cursor, Doacross, Plan};
+use super::{Cursor, Doacross, Iterations, Plan};
 
 /// What the threads of a team share.
 #[derive(Debug)]
@@ -74,7 +74,11 @@ impl Share {
     /// The loop's values for the iterations that the thread executes next.
     pub(crate) fn next(&self, thread: u32, cursor: &Cursor) -> Option<(u64, u64)> {
         let next = self.dispenser.next(thread, cursor)?;
-        Some(self.dispenser.values(next))
+        Some(self.iterations().values(next))
+    }
+
+    pub(crate) fn iterations(&self) -> &Iterations {
+        self.dispenser.iterations()
     }
 
     /// The same in an ordered loop: the iterations that the thread had before have passed.

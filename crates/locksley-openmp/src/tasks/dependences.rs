@@ -84,7 +84,7 @@ impl Links {
 
 /// The children that later children depend on, by address.
 #[derive(Debug, Default)]
-pub(super) struct Table(HashMap<usize, Users>);
+pub(super) struct Table(Option<HashMap<usize, Users>>);
 
 #[derive(Debug, Default)]
 struct Users {
@@ -97,7 +97,7 @@ impl Table {
     pub(super) fn link(&mut self, task: &Arc<Task>, accesses: &[Access], is_last: bool) -> bool {
         let Some(links) = &task.links else { return true };
         for access in accesses {
-            let users = self.0.entry(access.address).or_default();
+            let users = self.0.get_or_insert_default().entry(access.address).or_default();
             if let Some(writer) = &users.writer {
                 precede(writer, task, links);
             }

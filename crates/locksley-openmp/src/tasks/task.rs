@@ -19,7 +19,6 @@ pub(crate) struct Task {
     /// The address of the implicit task from which this one descends; 0 in that task itself.
     root: usize,
     options: Options,
-    body: Mutex<Option<Body>>,
     /// Deferred children that have not ended.
     children: AtomicUsize,
     has_ended: AtomicBool,
@@ -34,6 +33,8 @@ pub(crate) struct Task {
 /// What only the thread that executes the task uses.
 #[derive(Debug)]
 struct Own {
+    /// Taken by the thread that begins to execute the task.
+    body: RefCell<Option<Body>>,
     icvs: Cell<Icvs>,
     group: RefCell<Option<Arc<Group>>>,
     /// The latest tasks among the children to access each address.
@@ -58,6 +59,34 @@ impl Task {
     /// The task of a team's member, or of an initial thread.
     pub(crate) fn implicit(icvs: Icvs, group: Option<Arc<Group>>) -> Arc<Self> {
         Arc::new(Self::new(None, Options::default(), None, icvs, group, None, None))
+    }
+
+    /// A child that the creator executes at once, in the memory of `spare` if nothing refers to
+    /// that any more.
+    pub(crate) fn undeferred(
+        parent: &Arc<Self>,
+        is_final: bool,
+        spare: Option<Arc<Self>>,
+    ) -> Arc<Self> {
+        let options = Options { is_final, is_deferred: false };
+        let group = parent.group();
+        if let Some(mut task) = spare
+            && let Some(it) = Arc::get_mut(&mut task)
+        {
+            let before = it.parent.get_mut().unwrap_or_else(PoisonError::into_inner);
+            if before.as_ref().is_none_or(|it| !Arc::ptr_eq(it, parent)) {
+                *before = Some(Arc::clone(parent));
+            }
+            (it.depth, it.root, it.options) = (parent.depth + 1, Self::root(parent), options);
+            // Children that outlived the task before no longer count there: see `begin`.
+            *it.children.get_mut() = 0;
+            *it.has_ended.get_mut() = false;
+            it.own.icvs.set(parent.icvs());
+            *it.own.group.get_mut() = group.clone();
+            it.membership = group;
+            return task;
+        }
+        Arc::new(Self::new(Some(parent), options, None, parent.icvs(), group, None, None))
     }
 
     /// A child of a task, which the calling thread executes.
@@ -92,21 +121,25 @@ impl Task {
         Self {
             parent: Mutex::new(parent.cloned()),
             depth: parent.map_or(0, |it| it.depth + 1),
-            root: parent
-                .map_or(0, |it| if it.root == 0 { Arc::as_ptr(it).addr() } else { it.root }),
+            root: parent.map_or(0, Self::root),
             options,
-            body: Mutex::new(body),
             children: AtomicUsize::new(0),
             has_ended: AtomicBool::new(false),
             membership: group.clone(),
             links,
             event,
             own: Own {
+                body: RefCell::new(body),
                 icvs: Cell::new(icvs),
                 group: RefCell::new(group),
                 table: RefCell::new(Table::default()),
             },
         }
+    }
+
+    /// The `root` of a task's children.
+    fn root(parent: &Arc<Self>) -> usize {
+        if parent.root == 0 { Arc::as_ptr(parent).addr() } else { parent.root }
     }
 
     pub(crate) fn options(&self) -> Options {
@@ -115,7 +148,7 @@ impl Task {
 
     /// What is to be executed. Taken once.
     pub(crate) fn take_body(&self) -> Option<Body> {
-        lock(&self.body).take()
+        self.own.body.take()
     }
 
     pub(crate) fn event(&self) -> Option<&Arc<Event>> {
@@ -169,6 +202,10 @@ impl Task {
     /// The task begins. Ancestors that have ended are no longer needed: a long chain of tasks that
     /// each create the next one would otherwise stay in memory.
     pub(crate) fn begin(&self) {
+        if self.depth == 1 {
+            // An implicit task ends after its children.
+            return;
+        }
         let mut parent = lock(&self.parent);
         while let Some(ended) = parent.take_if(|it| it.has_ended.load(Ordering::Relaxed)) {
             let next = lock(&ended.parent).clone();
@@ -176,24 +213,27 @@ impl Task {
         }
     }
 
-    /// The task has ended. Returns the tasks that have become ready thereby, and whether a thread
-    /// may wait for what this has changed.
+    /// The task has ended. Returns the deferred tasks that have become ready thereby, and whether a
+    /// thread may wait for what this has changed.
     pub(crate) fn end(&self) -> (Vec<Arc<Self>>, bool) {
         // Relaxed: the parent's own counter orders what matters.
         self.has_ended.store(true, Ordering::Relaxed);
-        self.own.table.replace(Table::default());
-        let ready = self.links.as_ref().map(Links::end).unwrap_or_default();
+        self.own.table.take();
+        let mut ready = self.links.as_ref().map(Links::end).unwrap_or_default();
+        let all = ready.len();
+        // The creator of an undeferred task waits for it, and executes it.
+        ready.retain(|it| it.options.is_deferred);
+        let is_creator_waiting = ready.len() != all;
         if !self.options.is_deferred {
-            return (ready, false);
+            return (ready, is_creator_waiting);
         }
-        let parent = lock(&self.parent).clone();
         // Release: pairs with the acquire in `has_no_children`. If an ancestor has taken the
         // parent's place, nothing counts on the parent's children any more.
-        let is_last_child = parent.is_some_and(|it| {
+        let is_last_child = lock(&self.parent).as_ref().is_some_and(|it| {
             it.depth + 1 == self.depth && it.children.fetch_sub(1, Ordering::AcqRel) == 1
         });
         let is_last_of_group = self.membership.as_ref().is_some_and(|it| it.remove());
-        (ready, is_last_child || is_last_of_group)
+        (ready, is_creator_waiting || is_last_child || is_last_of_group)
     }
 
     /// True if the task descends from `ancestor`.

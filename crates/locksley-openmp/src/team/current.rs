@@ -83,7 +83,7 @@ pub(super) fn team_of(member: &Member) -> Arc<Team> {
 }
 
 /// Uses the calling thread's task.
-pub(crate) fn with_task<T>(use_task: impl FnOnce(&Task) -> T) -> T {
+pub(crate) fn with_task<T>(use_task: impl FnOnce(&Arc<Task>) -> T) -> T {
     current().with_task(use_task)
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Member {
     team: Cell<*const Team>,
     /// The task that the thread executes.
     task: RefCell<Option<Arc<Task>>>,
+    /// An undeferred task that has ended: its memory is used again.
+    spare: RefCell<Option<Arc<Task>>>,
 }
 
 // SAFETY: one thread enters a member in a region, and it alone uses what is not `Sync`. Regions are
@@ -40,6 +42,7 @@ impl Member {
             barriers: Cell::new(0),
             team: Cell::new(ptr::null()),
             task: RefCell::new(None),
+            spare: RefCell::new(None),
         }
     }
 
@@ -56,6 +59,7 @@ impl Member {
     /// The region has ended.
     pub(super) fn leave(&self) {
         self.task.replace(None);
+        self.spare.take();
     }
 
     /// The member's team.
@@ -70,7 +74,8 @@ impl Member {
     }
 
     /// The same, without a reference of its own.
-    pub(crate) fn with_task<T>(&self, use_task: impl FnOnce(&Task) -> T) -> T {
+    #[inline]
+    pub(crate) fn with_task<T>(&self, use_task: impl FnOnce(&Arc<Task>) -> T) -> T {
         use_task(self.task.borrow().as_ref().expect("a member that has entered has a task"))
     }
 
@@ -79,5 +84,29 @@ impl Member {
         let outer = self.task.replace(Some(task));
         body();
         self.task.replace(outer);
+    }
+
+    /// Executes `body` as a new child of the member's task.
+    pub(super) fn within_child(&self, is_final: bool, body: impl FnOnce()) {
+        let outer = self.begin_child(is_final);
+        body();
+        self.end_child(outer);
+    }
+
+    /// Begins a new child of the member's task. Returns that task, for [`end_child`].
+    ///
+    /// [`end_child`]: Self::end_child
+    pub(crate) fn begin_child(&self, is_final: bool) -> Option<Arc<Task>> {
+        let spare = self.spare.take();
+        let task = self.with_task(|parent| Task::undeferred(parent, is_final, spare));
+        self.task.replace(Some(task))
+    }
+
+    pub(crate) fn end_child(&self, outer: Option<Arc<Task>>) {
+        let task = self.task.replace(outer);
+        if let Some(task) = &task {
+            task.end();
+        }
+        self.spare.replace(task);
     }
 }

@@ -6,10 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Member, Team, current};
 use crate::tasks::{Access, Body, Copier, Event, Function, Options, Task};
-use crate::waiting::Poll;
-
-/// More outstanding tasks than this for each member, and a new one is executed at once.
-const MOST_OUTSTANDING: usize = 64;
+use crate::waiting::{Event as Waiters, Poll};
 
 /// A task as the program states it.
 pub(crate) struct NewTask<'a> {
@@ -22,45 +19,39 @@ pub(crate) struct NewTask<'a> {
     pub(crate) may_be_deferred: bool,
     pub(crate) is_final: bool,
     pub(crate) accesses: &'a [Access],
-    /// Where the handle of a detached task's event goes.
-    pub(crate) detach: Option<*mut usize>,
+    /// That of a detached task.
+    pub(crate) event: Option<Arc<Event>>,
     /// Writes into the task's copy of the data, before it may run.
     pub(crate) adjust: Option<&'a dyn Fn(*mut c_void)>,
 }
 
 /// Creates a task.
 pub(crate) fn create(member: &Member, new: NewTask<'_>) {
-    let (team, parent) = (member.team(), member.task());
-    if is_cancelled(team, &parent) {
+    let team = member.team();
+    let (is_cancelled, is_in_final) =
+        member.with_task(|it| (is_cancelled(team, it), it.options().is_final));
+    if is_cancelled {
         return;
     }
-    let is_simple = new.accesses.is_empty() && new.detach.is_none();
-    let is_full =
-        || team.outstanding.load(Ordering::Relaxed) >= MOST_OUTSTANDING * team.size as usize;
+    let is_simple = new.accesses.is_empty() && new.event.is_none();
     // A team of one executes a task at once, unless that has to wait for something.
     let is_deferred = new.may_be_deferred
-        && !parent.options().is_final
-        && !(is_simple && (team.size == 1 || is_full()))
-        && !(team.level == 0 && new.detach.is_none());
-    let is_final = parent.options().is_final || new.is_final;
-    let options = Options { is_final, is_deferred };
-    let event = new.detach.map(|place| {
-        let event = Arc::<Event>::default();
-        let handle = event.handle();
-        // SAFETY: the compiler's variable for the handle.
-        unsafe { *place = handle };
-        if !new.data.is_null() {
-            // SAFETY: the first word of the data is the task's own variable for the handle.
-            unsafe { *new.data.cast::<usize>() = handle };
-        }
-        event
-    });
+        && !is_in_final
+        && !(is_simple && (team.size == 1 || member.queue.is_full()))
+        && !(team.level == 0 && new.event.is_none());
+    let is_final = is_in_final || new.is_final;
+    if !is_deferred && is_simple && new.copier.is_none() && new.adjust.is_none() {
+        // The data need no copy, because their owner waits.
+        // SAFETY: the compiler's function and its data.
+        return member.within_child(is_final, || unsafe { (new.function)(new.data) });
+    }
+    let (parent, options) = (member.task(), Options { is_final, is_deferred });
     // SAFETY: the compiler's data, of this size or for this copier.
     let body = unsafe { Body::copy(new.function, new.data, new.copier, new.size, new.align) };
     if let Some(adjust) = new.adjust {
         adjust(body.data());
     }
-    let task = Task::child(&parent, options, Some(body), !new.accesses.is_empty(), event);
+    let task = Task::child(&parent, options, Some(body), !new.accesses.is_empty(), new.event);
     if is_deferred {
         // Relaxed: the calling member has not arrived at a barrier, or executes a task that is
         // counted.
@@ -87,9 +78,7 @@ fn push(team: &Team, member: &Member, task: Arc<Task>) {
 
 /// Wakes a member for a task that was pushed: one that takes any task, or else one that may.
 fn announce(team: &Team) {
-    if !team.arrivals.notify_one() {
-        team.progress.notify_one();
-    }
+    Waiters::notify_one_of([&team.arrivals, &team.progress]);
 }
 
 fn execute(team: &Team, member: &Member, task: Arc<Task>) {
@@ -138,7 +127,7 @@ fn finish_elsewhere(team: &Team, member: &Member, task: &Task) {
 }
 
 fn settle(team: &Team, task: &Task, is_awaited: bool) {
-    if is_awaited || !task.options().is_deferred {
+    if is_awaited {
         team.progress.notify_all();
     }
     if task.options().is_deferred {

@@ -93,14 +93,26 @@ impl Event {
         self.notify(i32::MAX.cast_unsigned());
     }
 
-    /// Wakes one sleeper. Only where any sleeper can do what there is to do. True if there was one.
-    pub(crate) fn notify_one(&self) -> bool {
-        self.notify(1)
+    /// Wakes one sleeper. Only where any sleeper can do what there is to do.
+    pub(crate) fn notify_one(&self) {
+        self.notify(1);
     }
 
-    fn notify(&self, count: u32) -> bool {
+    /// Wakes one sleeper of the first of these events that has any.
+    pub(crate) fn notify_one_of(events: [&Self; 2]) {
         // Pairs with the fence in `sleep_unless`.
         fence(Ordering::SeqCst);
+        let _ = events[0].wake(1) || events[1].wake(1);
+    }
+
+    fn notify(&self, count: u32) {
+        // Pairs with the fence in `sleep_unless`.
+        fence(Ordering::SeqCst);
+        self.wake(count);
+    }
+
+    /// True if there was a sleeper.
+    fn wake(&self, count: u32) -> bool {
         if self.sleepers.load(Ordering::Relaxed) == 0 {
             return false;
         }

@@ -1,0 +1,189 @@
+//! Loops. Their bounds are included, where those of libgomp's functions are excluded.
+
+use super::{Place, Thread, read, write};
+use crate::icv::Kind;
+use crate::interface::loops::{IsMonotonic, Stated, begin};
+use crate::shares::Iterations;
+use crate::team::{Member, current};
+
+const STATIC_CHUNKED: i32 = 33;
+const MONOTONIC: i32 = 1 << 29;
+const NONMONOTONIC: i32 = 1 << 30;
+/// By how much the numbers of the schedules of ordered loops are larger.
+const ORDERED: i32 = 32;
+
+/// How many values lie between two bounds, both included.
+fn count(first: i128, last: i128, step: i64) -> u64 {
+    let distance = if step > 0 { last - first } else { first - last };
+    if distance < 0 {
+        return 0;
+    }
+    (distance as u64 / step.unsigned_abs().max(1)).wrapping_add(1)
+}
+
+/// What a thread has of a loop with a static schedule, in iterations.
+#[derive(Debug)]
+struct Own {
+    first: u64,
+    last: u64,
+    /// The distance to the thread's next chunk.
+    stride: u64,
+    has_last: bool,
+}
+
+fn divide(total: u64, chunk: Option<u64>, thread: u64, threads: u64) -> Own {
+    if let Some(chunk) = chunk {
+        let first = chunk * thread;
+        let has_last = (total - 1) / chunk % threads == thread;
+        return Own { first, last: first + chunk - 1, stride: chunk * threads, has_last };
+    }
+    let (share, rest) = (total / threads, total % threads);
+    let first = share * thread + thread.min(rest);
+    let end = first + share + u64::from(thread < rest);
+    let has_last = first < end && end == total;
+    Own { first, last: end.wrapping_sub(1), stride: total, has_last }
+}
+
+/// The schedule of a loop that the library divides, and whether it is ordered.
+fn schedule(number: i32, chunk: u64) -> (Stated, bool) {
+    let is_ordered = number & !(MONOTONIC | NONMONOTONIC) >= 64;
+    let kind = number & !(MONOTONIC | NONMONOTONIC);
+    let is_monotonic = match number {
+        number if number & MONOTONIC != 0 || is_ordered => IsMonotonic::Yes,
+        number if number & NONMONOTONIC != 0 => IsMonotonic::No,
+        _ => IsMonotonic::Maybe,
+    };
+    let stated = match if is_ordered { kind - ORDERED } else { kind } {
+        STATIC_CHUNKED => Stated::Given(Kind::Static, is_monotonic, chunk),
+        35 => Stated::Given(Kind::Dynamic, is_monotonic, chunk),
+        36 => Stated::Given(Kind::Guided, is_monotonic, chunk),
+        37 => Stated::Runtime(is_monotonic),
+        _ => Stated::Given(Kind::Static, is_monotonic, 0),
+    };
+    (stated, is_ordered)
+}
+
+/// The first and the last value of some iterations, and whether the loop's last one is among them.
+/// Values of shorter types are cut off.
+struct Part {
+    first: u64,
+    last: u64,
+    has_last: bool,
+}
+
+/// The next iterations of the calling member.
+fn next(member: &Member) -> Option<(Part, u64)> {
+    let position = &member.position;
+    if member.team().is_share_cancelled(member) {
+        return None;
+    }
+    let (share, cursor) = (position.current(), &position.cursor);
+    let (first, end) = if cursor.is_ordered() {
+        share.next_ordered(member.number, cursor)?
+    } else {
+        share.next(member.number, cursor)?
+    };
+    let iterations = share.iterations();
+    let (last, step) = (end.wrapping_sub(iterations.step()), iterations.step());
+    Some((Part { first, last, has_last: cursor.current().1 == iterations.total() }, step))
+}
+
+macro_rules! loops {
+    ($(
+        $type:ty, $signed:ty, $static:ident $begin:ident $next:ident $finish:ident;
+    )*) => { export! {$(
+        $static(
+            _place: Place, _thread: Thread, schedule: i32, has_last: *mut i32, first: *mut $type,
+            last: *mut $type, stride: *mut $signed, step: $signed, chunk: $signed,
+        ) -> () {
+            let (from, to) = (read(first), read(last));
+            let total = count(i128::from(from), i128::from(to), step as i64);
+            write(has_last, 0);
+            write(stride, step);
+            if total > 0 {
+                let is_chunked = schedule & !(MONOTONIC | NONMONOTONIC) == STATIC_CHUNKED;
+                let chunk = is_chunked.then(|| chunk.max(1) as u64);
+                let member = current();
+                let (thread, threads) = (member.number.into(), member.team().size.into());
+                let own = divide(total, chunk, thread, threads);
+                let value = |at: u64| (from as u64).wrapping_add(at.wrapping_mul(step as u64));
+                write(first, value(own.first) as $type);
+                write(last, value(own.last) as $type);
+                write(stride, own.stride.wrapping_mul(step as u64) as $signed);
+                write(has_last, i32::from(own.has_last));
+            }
+        }
+
+        $begin(
+            _place: Place, _thread: Thread, schedule: i32, first: $type, last: $type,
+            step: $signed, chunk: $signed,
+        ) -> () {
+            let member = current();
+            let total = count(i128::from(first), i128::from(last), step as i64);
+            let (stated, is_ordered) = self::schedule(schedule, chunk.max(1) as u64);
+            begin(member, stated, Iterations::new(first as u64, total, step as u64));
+            member.position.cursor.set_ordered(is_ordered);
+        }
+
+        $next(
+            _place: Place, _thread: Thread, has_last: *mut i32, first: *mut $type,
+            last: *mut $type, stride: *mut $signed,
+        ) -> i32 {
+            let Some((part, step)) = next(current()) else { return 0 };
+            write(has_last, i32::from(part.has_last));
+            write(first, part.first as $type);
+            write(last, part.last as $type);
+            write(stride, step as $signed);
+            1
+        }
+
+        $finish(_place: Place, _thread: Thread) -> () {}
+    )*} };
+}
+
+loops! {
+    i32, i32, __kmpc_for_static_init_4 __kmpc_dispatch_init_4 __kmpc_dispatch_next_4
+        __kmpc_dispatch_fini_4;
+    u32, i32, __kmpc_for_static_init_4u __kmpc_dispatch_init_4u __kmpc_dispatch_next_4u
+        __kmpc_dispatch_fini_4u;
+    i64, i64, __kmpc_for_static_init_8 __kmpc_dispatch_init_8 __kmpc_dispatch_next_8
+        __kmpc_dispatch_fini_8;
+    u64, i64, __kmpc_for_static_init_8u __kmpc_dispatch_init_8u __kmpc_dispatch_next_8u
+        __kmpc_dispatch_fini_8u;
+}
+
+export! {
+    __kmpc_for_static_fini __kmpc_dispatch_deinit(_place: Place, _thread: Thread) -> () {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn included_bounds_are_counted_in_both_directions() {
+        assert_eq!(count(0, 9, 3), 4);
+        assert_eq!(count(9, 0, -3), 4);
+        assert_eq!((count(5, 5, 1), count(5, 4, 1)), (1, 0));
+        assert_eq!(count(i128::from(i64::MIN), i128::from(i64::MAX), 2), 1 << 63);
+    }
+
+    #[test]
+    fn each_iteration_has_one_thread_and_one_thread_has_the_last() {
+        for (total, chunk, threads) in
+            [(1, None, 3), (10, None, 3), (9, None, 3), (10, Some(1), 3), (10, Some(4), 2)]
+        {
+            let mut seen = vec![0; total as usize];
+            let mut last = 0;
+            for thread in 0..threads {
+                let own = divide(total, chunk, thread, threads);
+                last += u32::from(own.has_last);
+                let length = (own.last + 1).saturating_sub(own.first);
+                for first in (own.first..total).step_by(own.stride as usize) {
+                    (first..(first + length).min(total)).for_each(|it| seen[it as usize] += 1);
+                }
+            }
+            assert!(seen.iter().all(|it| *it == 1) && last == 1, "{total} {chunk:?}: {seen:?}");
+        }
+    }
+}

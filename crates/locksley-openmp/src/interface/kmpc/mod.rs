@@ -1,0 +1,151 @@
+//! The functions that clang calls (`kmp.h` of LLVM's library), for what its programs use most.
+//!
+//! Each gets the place in the source and a thread's number, which are not needed here. What is
+//! missing ends the program with a line that names it: beside LLVM's own library, which such a
+//! program is linked with, it would otherwise run on two libraries.
+
+mod loops;
+mod parallel;
+mod tasks;
+
+use std::ffi::{c_int, c_void};
+
+use super::cancellation::cancel;
+use super::diagnostics::fatal;
+use super::sections::hand_to_all;
+use super::synchronization::named;
+use crate::team::current;
+
+/// The place in the source.
+type Place = *const c_void;
+/// The number of a thread.
+type Thread = i32;
+
+/// What `cancel` cancels, as libgomp numbers it.
+fn cancelled(kind: i32) -> c_int {
+    if kind < 3 { kind } else { 1 << (kind - 1) }
+}
+
+export! {
+    __kmpc_begin(_place: Place, _flags: i32) -> () {}
+    __kmpc_end __kmpc_flush(_place: Place) -> () {}
+
+    __kmpc_global_thread_num(_place: Place) -> Thread {
+        current().number.cast_signed()
+    }
+
+    __kmpc_barrier(_place: Place, _thread: Thread) -> () {
+        let member = current();
+        member.team().wait_at_barrier(member);
+    }
+
+    __kmpc_cancel_barrier(_place: Place, _thread: Thread) -> i32 {
+        let member = current();
+        i32::from(member.team().wait_unless_cancelled(member))
+    }
+
+    __kmpc_cancel(_place: Place, _thread: Thread, kind: i32) -> i32 {
+        i32::from(cancel(cancelled(kind), true))
+    }
+
+    __kmpc_cancellationpoint(_place: Place, _thread: Thread, kind: i32) -> i32 {
+        i32::from(cancel(cancelled(kind), false))
+    }
+
+    __kmpc_critical(_place: Place, _thread: Thread, name: *mut *mut c_void) -> () {
+        named(name).acquire();
+    }
+
+    __kmpc_critical_with_hint(
+        _place: Place, _thread: Thread, name: *mut *mut c_void, _hint: u32,
+    ) -> () {
+        named(name).acquire();
+    }
+
+    __kmpc_end_critical(_place: Place, _thread: Thread, name: *mut *mut c_void) -> () {
+        named(name).release();
+    }
+
+    __kmpc_master(_place: Place, _thread: Thread) -> i32 {
+        i32::from(current().number == 0)
+    }
+
+    __kmpc_masked(_place: Place, _thread: Thread, filter: i32) -> i32 {
+        i32::from(current().number.cast_signed() == filter)
+    }
+
+    __kmpc_end_master __kmpc_end_masked __kmpc_end_single __kmpc_end_ordered
+    (_place: Place, _thread: Thread) -> () {}
+
+    __kmpc_single(_place: Place, _thread: Thread) -> i32 {
+        let member = current();
+        i32::from(member.team().take_single(member))
+    }
+
+    __kmpc_copyprivate(
+        _place: Place, _thread: Thread, _size: usize, data: *mut c_void,
+        copy: unsafe extern "C" fn(*mut c_void, *mut c_void), has_data: i32,
+    ) -> () {
+        let member = current();
+        let published = hand_to_all(member, (has_data != 0).then_some(data));
+        if has_data == 0 {
+            // SAFETY: the compiler's function, which copies from the other thread's data.
+            unsafe { copy(data, published) };
+        }
+        member.team().wait_at_barrier(member);
+    }
+
+    __kmpc_ordered(_place: Place, _thread: Thread) -> () {
+        let position = &current().position;
+        position.current().wait_for_turn(&position.cursor);
+    }
+
+    // Each thread adds its part to the result while it holds the lock.
+    __kmpc_reduce __kmpc_reduce_nowait(
+        _place: Place, _thread: Thread, _count: i32, _size: usize, _data: *mut c_void,
+        _combine: *const c_void, name: *mut *mut c_void,
+    ) -> i32 {
+        named(name).acquire();
+        1
+    }
+
+    __kmpc_end_reduce_nowait(_place: Place, _thread: Thread, name: *mut *mut c_void) -> () {
+        named(name).release();
+    }
+
+    __kmpc_end_reduce(_place: Place, _thread: Thread, name: *mut *mut c_void) -> () {
+        named(name).release();
+        let member = current();
+        member.team().wait_at_barrier(member);
+    }
+}
+
+/// Reads a variable of the compiler's.
+fn read<T: Copy>(place: *const T) -> T {
+    // SAFETY: it lives while the compiler's call lasts.
+    unsafe { place.read() }
+}
+
+/// Writes to a variable of the compiler's, if it has that one.
+fn write<T>(place: *mut T, value: T) {
+    if !place.is_null() {
+        // SAFETY: it lives while the compiler's call lasts.
+        unsafe { place.write(value) };
+    }
+}
+
+macro_rules! missing {
+    ($($name:ident)*) => { export! {$(
+        $name() -> () {
+            fatal(concat!(stringify!($name), " is not supported"));
+        }
+    )*} };
+}
+
+missing! {
+    __kmpc_dist_dispatch_init_4 __kmpc_dist_dispatch_init_8 __kmpc_dist_for_static_init_4
+    __kmpc_dist_for_static_init_8 __kmpc_doacross_init __kmpc_fork_teams __kmpc_push_num_teams
+    __kmpc_task_reduction_init __kmpc_task_reduction_modifier_init __kmpc_taskred_init
+    __kmpc_taskred_modifier_init __kmpc_threadprivate_cached __kmpc_threadprivate_register
+    __kmpc_omp_reg_task_with_affinity __tgt_target_kernel
+}

@@ -1,0 +1,103 @@
+//! Parallel regions: a function of the compiler's, and pointers to what it uses.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::{array, ptr};
+
+use super::{Place, Thread};
+use crate::interface::diagnostics::fatal;
+use crate::interface::parallel;
+use crate::interface::variadic::{Arguments, variadic};
+use crate::team::{self, Region, current};
+
+/// How many pointers of a call are in registers, behind the thread's numbers.
+const IN_REGISTERS: usize = 4;
+
+/// The other pointers. The x86-64 ABI passes such a structure where it would pass its elements.
+#[repr(C)]
+struct OnStack<const N: usize>([usize; N]);
+
+/// The function of a region, which may have fewer parameters: the caller of a C function removes
+/// the arguments, so those that the function does not have do no harm.
+type Microtask<const N: usize> =
+    unsafe extern "C" fn(*const i32, *const i32, usize, usize, usize, usize, OnStack<N>);
+
+/// A region and its pointers.
+struct Call {
+    function: *const c_void,
+    pointers: Vec<usize>,
+}
+
+impl Call {
+    /// # Safety
+    /// The function is the compiler's for these pointers, at most as many as are in registers and
+    /// `N`.
+    unsafe fn with_on_stack<const N: usize>(&self) {
+        // SAFETY: as the caller promises.
+        let function: Microtask<N> = unsafe { std::mem::transmute(self.function) };
+        let number = current().number.cast_signed();
+        let pointer = |at: usize| self.pointers.get(at).copied().unwrap_or(0);
+        let rest = OnStack(array::from_fn(|at| pointer(IN_REGISTERS + at)));
+        let [a, b, c, d] = array::from_fn(pointer);
+        // SAFETY: as the caller promises.
+        unsafe { function(&raw const number, &raw const number, a, b, c, d, rest) };
+    }
+}
+
+/// Executes a region as one of its threads.
+unsafe extern "C" fn execute(call: *mut c_void) {
+    // SAFETY: `fork` passes it.
+    let call = unsafe { &*call.cast::<Call>() };
+    match call.pointers.len() {
+        // SAFETY: the compiler's function, for so many pointers.
+        0..=8 => unsafe { call.with_on_stack::<4>() },
+        // SAFETY: as above.
+        9..=32 => unsafe { call.with_on_stack::<28>() },
+        // SAFETY: as above.
+        33..=256 => unsafe { call.with_on_stack::<252>() },
+        more => fatal(&format!("a parallel region uses {more} variables, which is too many")),
+    }
+}
+
+thread_local! {
+    /// What `num_threads` and `proc_bind` say of the thread's next region.
+    static CLAUSES: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+}
+
+/// `__kmpc_fork_call(place, count, function, pointers ...)`
+unsafe extern "C" fn fork(registers: *const u64, stack: *const u64) {
+    // SAFETY: the function has been called with so many arguments.
+    let argument = |at| unsafe { Arguments { registers, stack }.get(at) } as usize;
+    let count = argument(1) as u32 as usize;
+    let mut call = Call {
+        function: argument(2) as *const c_void,
+        pointers: (3..3 + count).map(argument).collect(),
+    };
+    let clauses = CLAUSES.take();
+    let data = (&raw mut call).cast();
+    // SAFETY: the function and its data belong together.
+    unsafe { parallel::run(execute, data, clauses, None, |_| None) };
+}
+
+variadic! { __kmpc_fork_call => fork; }
+
+export! {
+    __kmpc_push_num_threads(_place: Place, _thread: Thread, threads: u32) -> () {
+        CLAUSES.set((threads, CLAUSES.get().1));
+    }
+
+    __kmpc_push_proc_bind(_place: Place, _thread: Thread, bind: u32) -> () {
+        CLAUSES.set((CLAUSES.get().0, bind));
+    }
+
+    __kmpc_serialized_parallel(_place: Place, _thread: Thread) -> () {
+        CLAUSES.take();
+        // The compiler calls the region's function itself.
+        let (function, data, share) = (execute, ptr::null_mut(), None);
+        team::start(Region { function, data, threads: 1, bind: 0, share }, |_| None);
+    }
+
+    __kmpc_end_serialized_parallel(_place: Place, _thread: Thread) -> () {
+        team::end();
+    }
+}

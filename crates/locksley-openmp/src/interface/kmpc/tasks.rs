@@ -1,0 +1,276 @@
+//! Tasks: the compiler asks for memory, fills it, and hands it back.
+//!
+//! In front of what the compiler sees (`kmp_task_t`, then what the task captures, then the pointers
+//! to what it shares) lies a head for this library.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ffi::c_void;
+use std::mem::{offset_of, size_of};
+use std::ptr;
+use std::sync::Arc;
+
+use super::{Place, Thread, read, write};
+use crate::interface::depend;
+use crate::interface::taskloop::{Division, GRAINSIZE, divide};
+use crate::interface::tasks::{begin_group, end_group};
+use crate::tasks::{Access, Event, Task};
+use crate::team::{self, Member, NewTask, current, wait_until};
+
+type Routine = unsafe extern "C" fn(Thread, *mut Visible) -> i32;
+
+/// `kmp_task_t`.
+#[repr(C)]
+pub(super) struct Visible {
+    shared: *mut c_void,
+    routine: Routine,
+    _part: i32,
+    /// Destroys what the task has captured, if `DESTRUCTORS` says so.
+    destroy: Option<Routine>,
+    _priority: usize,
+}
+
+#[repr(C)]
+struct Head {
+    layout: Layout,
+    /// In bytes, of what the compiler sees, but for the pointers to what it shares.
+    size: usize,
+    flags: i32,
+    event: Option<Arc<Event>>,
+    /// The task of the thread that executes this one at once.
+    outer: Option<Arc<Task>>,
+    visible: Visible,
+}
+
+const FINAL: i32 = 2;
+const DESTRUCTORS: i32 = 8;
+
+/// `kmp_depend_info`
+#[repr(C)]
+pub(super) struct Dependence {
+    address: usize,
+    _size: usize,
+    flags: u8,
+}
+const IN: u8 = 1;
+
+fn head(task: *mut Visible) -> *mut Head {
+    task.wrapping_byte_sub(offset_of!(Head, visible)).cast()
+}
+
+fn allocate(flags: i32, size: usize, shared: usize, routine: Routine) -> *mut Visible {
+    let before = offset_of!(Head, visible);
+    let size = size.max(size_of::<Visible>()).next_multiple_of(16);
+    let layout = Layout::from_size_align(before + size + shared, 64).expect("a task is small");
+    // SAFETY: the size is not 0.
+    let memory = unsafe { alloc_zeroed(layout) };
+    if memory.is_null() {
+        handle_alloc_error(layout);
+    }
+    let task = memory.wrapping_add(before).cast::<Visible>();
+    let at = task.wrapping_byte_add(size).cast();
+    let shared = if shared == 0 { ptr::null_mut() } else { at };
+    let visible = Visible { shared, routine, _part: 0, destroy: None, _priority: 0 };
+    let new = Head { layout, size, flags, event: None, outer: None, visible };
+    // SAFETY: the memory is new, large enough, and aligned.
+    unsafe { head(task).write(new) };
+    task
+}
+
+/// # Safety
+/// The task is from `allocate`, and is not used any more.
+unsafe fn free(task: *mut Visible) {
+    let head = head(task);
+    // SAFETY: as the caller promises.
+    let layout = unsafe { (*head).layout };
+    // SAFETY: as above.
+    unsafe { head.drop_in_place() };
+    // SAFETY: as above; it was allocated with this layout.
+    unsafe { dealloc(head.cast(), layout) };
+}
+
+/// Executes a task whose address is the data, and frees it.
+unsafe extern "C" fn execute(data: *mut c_void) {
+    // SAFETY: `create` passes it.
+    let task = unsafe { *data.cast::<*mut Visible>() };
+    let thread = current().number.cast_signed();
+    // SAFETY: the task is from `allocate`.
+    let &Head { flags, visible: Visible { routine, destroy, .. }, .. } = unsafe { &*head(task) };
+    // SAFETY: the compiler's function and its task.
+    unsafe { routine(thread, task) };
+    if let Some(destroy) = destroy.filter(|_| flags & DESTRUCTORS != 0) {
+        // SAFETY: as above.
+        unsafe { destroy(thread, task) };
+    }
+    // SAFETY: it has been executed.
+    unsafe { free(task) };
+}
+
+fn create(member: &Member, task: *mut Visible, accesses: &[Access], may_be_deferred: bool) {
+    // SAFETY: the task is from `allocate`, and this thread's.
+    let head = unsafe { &mut *head(task) };
+    let (flags, event) = (head.flags, head.event.take());
+    let mut data = task;
+    team::create(
+        member,
+        NewTask {
+            function: execute,
+            data: (&raw mut data).cast(),
+            copier: None,
+            size: size_of::<*mut Visible>(),
+            align: align_of::<*mut Visible>(),
+            may_be_deferred,
+            is_final: flags & FINAL != 0,
+            accesses,
+            event,
+            adjust: None,
+        },
+    );
+}
+
+/// # Safety
+/// The list has so many dependences.
+unsafe fn accesses(count: i32, list: *const Dependence) -> Vec<Access> {
+    let access = |at: i32| {
+        // SAFETY: as the caller promises.
+        let it = unsafe { &*list.wrapping_add(at as usize) };
+        Access { address: it.address, is_write: it.flags != IN }
+    };
+    (0..count).map(access).collect()
+}
+
+/// A copy of a task for the iterations up to `last`, which is included.
+///
+/// # Safety
+/// The task is from `allocate`; the bounds lie within it.
+unsafe fn copy(
+    task: *mut Visible,
+    (lower, upper): (*mut u64, *mut u64),
+    (first, last): (u64, u64),
+) -> *mut Visible {
+    // SAFETY: as the caller promises.
+    let &Head { layout, size, flags, visible: Visible { routine, .. }, .. } =
+        unsafe { &*head(task) };
+    let shared = layout.size() - offset_of!(Head, visible) - size;
+    let copy = allocate(flags, size, shared, routine);
+    // SAFETY: the copy is this thread's, here and below.
+    let own_shared = unsafe { (*copy).shared };
+    // SAFETY: both have so much memory.
+    unsafe { ptr::copy_nonoverlapping(task.cast::<u8>(), copy.cast::<u8>(), size + shared) };
+    // SAFETY: as above.
+    unsafe { (*copy).shared = own_shared };
+    let within = |bound: *mut u64| copy.wrapping_byte_add(bound.addr() - task.addr()).cast::<u64>();
+    write(within(lower), first);
+    write(within(upper), last);
+    copy
+}
+
+export! {
+    __kmpc_omp_task_alloc __kmpc_omp_target_task_alloc(
+        _place: Place, _thread: Thread, flags: i32, size: usize, shared: usize, routine: Routine,
+    ) -> *mut Visible {
+        allocate(flags, size, shared, routine)
+    }
+
+    __kmpc_omp_task(_place: Place, _thread: Thread, task: *mut Visible) -> i32 {
+        create(current(), task, &[], true);
+        0
+    }
+
+    __kmpc_omp_task_with_deps(
+        _place: Place, _thread: Thread, task: *mut Visible, count: i32, list: *const Dependence,
+        _more: i32, _others: *const Dependence,
+    ) -> i32 {
+        // SAFETY: the compiler's list.
+        create(current(), task, &unsafe { accesses(count, list) }, true);
+        0
+    }
+
+    __kmpc_omp_wait_deps(
+        _place: Place, _thread: Thread, count: i32, list: *const Dependence, _more: i32,
+        _others: *const Dependence,
+    ) -> () {
+        // SAFETY: the compiler's list.
+        depend::wait_for(current(), &unsafe { accesses(count, list) });
+    }
+
+    // The compiler calls the task's function between these two.
+    __kmpc_omp_task_begin_if0(_place: Place, _thread: Thread, task: *mut Visible) -> () {
+        let member = current();
+        // SAFETY: the task is from `allocate`.
+        let head = unsafe { &mut *head(task) };
+        head.outer = member.begin_child(head.flags & FINAL != 0);
+    }
+
+    __kmpc_omp_task_complete_if0(_place: Place, _thread: Thread, task: *mut Visible) -> () {
+        // SAFETY: the task is from `allocate`.
+        let head = unsafe { &mut *head(task) };
+        current().end_child(head.outer.take());
+        // SAFETY: it has been executed.
+        unsafe { free(task) };
+    }
+
+    __kmpc_omp_taskwait(_place: Place, _thread: Thread) -> i32 {
+        let member = current();
+        let task = member.task();
+        wait_until(member, || task.has_no_children());
+        0
+    }
+
+    __kmpc_omp_taskyield(_place: Place, _thread: Thread, _part: i32) -> i32 {
+        team::yield_to_descendant(current());
+        0
+    }
+
+    __kmpc_taskgroup(_place: Place, _thread: Thread) -> () {
+        begin_group(current());
+    }
+
+    __kmpc_end_taskgroup(_place: Place, _thread: Thread) -> () {
+        end_group(current());
+    }
+
+    __kmpc_task_allow_completion_event(
+        _place: Place, _thread: Thread, task: *mut Visible,
+    ) -> usize {
+        let event = Arc::<Event>::default();
+        let handle = event.handle();
+        // SAFETY: the task is from `allocate`.
+        unsafe { (*head(task)).event = Some(event) };
+        handle
+    }
+
+    __kmpc_taskloop(
+        _place: Place, _thread: Thread, task: *mut Visible, may_be_deferred: i32, lower: *mut u64,
+        upper: *mut u64, step: i64, has_no_group: i32, schedule: i32, stated: u64,
+        duplicate: Option<unsafe extern "C" fn(*mut Visible, *mut Visible, i32)>,
+    ) -> () {
+        let member = current();
+        if has_no_group == 0 {
+            begin_group(member);
+        }
+        let (first, last) = (read(lower), read(upper));
+        let distance = if step > 0 { last.wrapping_sub(first) } else { first.wrapping_sub(last) };
+        let total = (distance / step.unsigned_abs().max(1)).wrapping_add(1);
+        let threads = u64::from(member.team().size);
+        let flags = if schedule == 1 { GRAINSIZE } else { 0 };
+        let Division { tasks, each, longer } = divide(total, stated, flags, threads);
+        let value = |number: u64| first.wrapping_add(number.wrapping_mul(step as u64));
+        let mut from = 0;
+        for number in 0..tasks {
+            let to = from + each + u64::from(number < longer);
+            // SAFETY: the compiler's task, and its bounds within it.
+            let copy = unsafe { copy(task, (lower, upper), (value(from), value(to - 1))) };
+            if let Some(duplicate) = duplicate {
+                // SAFETY: the compiler's function for such tasks.
+                unsafe { duplicate(copy, task, i32::from(to == total)) };
+            }
+            create(member, copy, &[], may_be_deferred != 0);
+            from = to;
+        }
+        if has_no_group == 0 {
+            end_group(member);
+        }
+        // SAFETY: only its copies are executed.
+        unsafe { free(task) };
+    }
+}
