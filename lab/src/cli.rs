@@ -17,6 +17,7 @@ use crate::experiments::locality::Locality;
 use crate::experiments::meter::Meter;
 use crate::experiments::model::Model;
 use crate::experiments::neighbour::Neighbour;
+use crate::experiments::openmp_bench::OpenmpBench;
 use crate::experiments::rayon::Rayon;
 use crate::experiments::scatter::Scatter;
 use crate::experiments::turnkey::Turnkey;
@@ -56,6 +57,7 @@ Measure:
   channels      what messages, processes and waiting tasks cost (or: wait)
   intervals     what graphs of intervals cost
   meter         what a profiler costs
+  openmp-bench  what OpenMP's constructs cost on libgomp, libomp and locksley-openmp
 
 Reproduce (figures of the papers):
   model         Hood: work, span and the fitted constants, alone and beside cycler
@@ -129,6 +131,8 @@ pub enum Command {
     Locality(experiment::Run<Locality>),
     /// Run an OpenMP program that gcc has compiled, with locksley-openmp's library preloaded
     Openmp(Openmp),
+    /// Measure what OpenMP's constructs cost on libgomp, libomp and locksley-openmp
+    OpenmpBench(experiment::Run<OpenmpBench>),
     /// Measure whether a pool that chooses its number of workers does as well as with the best
     /// number
     Turnkey(experiment::Run<Turnkey>),

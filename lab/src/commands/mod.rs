@@ -74,6 +74,7 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Intervals(run) => run.execute(),
         Command::Openmp(arguments) => openmp::execute(&arguments),
+        Command::OpenmpBench(run) => run.execute(),
         Command::Once(arguments) => once::execute(arguments),
         Command::Scatter(run) => run.execute(),
         Command::Locality(run) => run.execute(),

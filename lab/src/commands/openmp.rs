@@ -5,31 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cli;
+use crate::experiments::openmp_bench;
 use crate::fault::{Fault, Outcome};
 
-const LIBRARY: &str = "liblocksley_gomp.so";
-
 pub(super) fn execute(arguments: &cli::Openmp) -> Outcome<()> {
-    let own = std::env::current_exe()
-        .map_err(|error| Fault::run(format!("the path of this program is unknown: {error}")))?;
-    let library = library(&own).ok_or_else(|| {
-        Fault::input(format!(
-            "{LIBRARY} is not beside {}: cargo build --release -p locksley-openmp",
-            own.display()
-        ))
-    })?;
+    let library = openmp_bench::gomp()?;
     let (program, arguments) = arguments.command.split_first().expect("clap requires a program");
     let mut command = Command::new(program);
     command.args(arguments).env("LD_PRELOAD", preload(library));
     let error = replace_process(command);
     Err(Fault::Program(format!("{} cannot be executed: {error}", Path::new(program).display())))
-}
-
-/// The library lies where cargo has put this program, or what it depends on.
-fn library(own: &Path) -> Option<PathBuf> {
-    let folder = own.parent()?;
-    let mut places = [folder.join(LIBRARY), folder.join("deps").join(LIBRARY)].into_iter();
-    places.find(|it| it.is_file())
 }
 
 /// The library, before what is preloaded anyway.

@@ -138,12 +138,14 @@ impl Peer {
     }
 }
 
-/// Removes the environment variables that configure a runtime: all are compared as they are.
+/// Removes the environment variables that configure a runtime, but for those that the command sets:
+/// all are compared as they are.
 pub fn remove_settings(command: &mut Command) {
     const PREFIXES: [&str; 6] = ["OMP_", "GOMP_", "KMP_", "TBB_", "RAYON_", "LOCKSLEY_"];
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
+        let is_set = command.get_envs().any(|(set, _)| set == name);
+        if !is_set && PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
             command.env_remove(&name);
         }
     }

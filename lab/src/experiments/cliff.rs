@@ -22,10 +22,11 @@ use crate::experiment::{
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine, available_memory};
+use crate::rounds::busy;
 use crate::runtimes::{self, Model};
 use crate::trace::TraceFolder;
 use inputs::{FOR_ALTERNATIVES, INPUTS};
-use rounds::{beside, counts, round, time};
+use rounds::{counts, round, time};
 
 /// Small parallel rounds: the shortest phases of all.
 const ROUNDS: &str = "rounds";
@@ -268,8 +269,9 @@ impl Cliff {
                 (seconds, None, before, after)
             } else {
                 let before = counts(&crew);
-                let rate =
-                    beside(subject, || round(subject)?.repeat_on(&crew, time(plan, subject)))?;
+                let busy = if subject.starts_with(BESIDE) { BUSY_THREADS } else { 0 };
+                let (round, time) = (round(subject)?, time(plan, subject));
+                let rate = busy::beside(busy, || round.repeat_on(&crew, time))?;
                 (rate.per_second().recip(), Some(rate.time), before, counts(&crew))
             };
             *readings.entry(SECONDS.to_owned()).or_default() += seconds / f64::from(runs);

@@ -12,6 +12,7 @@ pub(crate) mod memory;
 pub mod meter;
 pub mod model;
 pub mod neighbour;
+pub mod openmp_bench;
 mod place;
 pub mod rayon;
 pub mod scatter;
@@ -38,7 +39,7 @@ impl Entry {
 }
 
 /// All experiments.
-pub const ALL: [Entry; 13] = [
+pub const ALL: [Entry; 14] = [
     Entry::of::<bench::Bench>(),
     Entry::of::<intervals::Intervals>(),
     Entry::of::<model::Model>(),
@@ -52,6 +53,7 @@ pub const ALL: [Entry; 13] = [
     Entry::of::<turnkey::Turnkey>(),
     Entry::of::<cliff::Cliff>(),
     Entry::of::<channels::Channels>(),
+    Entry::of::<openmp_bench::OpenmpBench>(),
 ];
 
 /// The experiment of that name.

@@ -1,6 +1,7 @@
 //! `loop`: threads that compute leaf after leaf and have nothing to do with each other. A
 //! program beside them meets one that never waits and never gives way. A round is one leaf.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,24 @@ fn loops(leaf: u64, time: Duration) -> (u64, Rate) {
             return (sum, Rate { rounds, time: passed });
         }
     }
+}
+
+/// Runs `measured` while so many other threads of this process are busy.
+pub fn beside<R>(threads: usize, measured: impl FnOnce() -> R) -> R {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            // Relaxed: no other memory is read because of it.
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let result = measured();
+        is_over.store(true, Ordering::Relaxed);
+        result
+    })
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ fn commands_and_flags() {
     refused(&["dance"]);
     refused(&["run"]);
     refused(&["openmp"]);
+    assert!(refused(&["openmp-bench", "--cc", "/no/such/cc"]).contains("/no/such/cc"));
+    assert!(refused(&["openmp-bench", "--constructs", "dance"]).contains("barrier"));
     refused(&["machine", "--loud"]);
     refused(&["apps", "mm"]);
     assert!(refused(&["run", "mm", "--worker", "2"]).contains("--workers"));

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::{BESIDE, BUSY_THREADS};
+use super::BESIDE;
 use crate::experiment::Plan;
 use crate::fault::{Fault, Outcome};
 use crate::rounds::{Rate, Round};
@@ -32,27 +31,6 @@ pub(super) fn round(subject: &str) -> Outcome<Round> {
 pub(super) fn time(plan: &Plan, subject: &str) -> Duration {
     let times = if subject.starts_with(BESIDE) { [2000, 400] } else { [1000, 100] };
     Duration::from_millis(times[usize::from(plan.quick)])
-}
-
-/// Runs `measured`; where the subject says so, while other threads of this process are busy.
-pub(super) fn beside<R>(subject: &str, measured: impl FnOnce() -> R) -> R {
-    if !subject.starts_with(BESIDE) {
-        return measured();
-    }
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        for _ in 0..BUSY_THREADS {
-            // Relaxed: no other memory is read because of it.
-            scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            });
-        }
-        let result = measured();
-        is_over.store(true, Ordering::Relaxed);
-        result
-    })
 }
 
 /// What the workers did, and the context switches of all threads.

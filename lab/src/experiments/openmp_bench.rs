@@ -1,0 +1,285 @@
+//! What OpenMP's constructs cost on each library that has libgomp's interface: alone, with more
+//! threads than processors, and beside busy threads.
+//!
+//! One program is compiled when the experiment begins, and runs on all of them.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use clap::Args;
+use tempfile::TempDir;
+
+use crate::experiment::child::{self, Answer};
+use crate::experiment::report::Metric;
+use crate::experiment::text::number;
+use crate::experiment::{Cell, Course, Experiment, Measured, Plan, Record, Report, Section, plan};
+use crate::fault::{Fault, Outcome};
+use crate::machine;
+use crate::rounds::busy;
+
+const SOURCE: &str = include_str!("openmp_bench/overheads.c");
+const LOCKSLEY: &str = "liblocksley_gomp.so";
+
+/// What is measured; a quick run has the first ones only.
+const CONSTRUCTS: [&str; 17] = [
+    "parallel",
+    "barrier",
+    "for",
+    "critical",
+    "task",
+    "dynamic-1",
+    "reduction",
+    "single",
+    "lock",
+    "ordered",
+    "atomic",
+    "task-of-one",
+    "taskwait",
+    "static",
+    "static-1",
+    "dynamic-16",
+    "guided-1",
+];
+const QUICK: usize = 6;
+
+const BESIDE: &str = "beside two busy threads";
+const BUSY_THREADS: usize = 2;
+/// So many threads for each processor are more than enough.
+const OVERSUBSCRIBED: usize = 8;
+
+const NS: &str = "ns";
+const BASE: &str = "libgomp";
+
+/// A library, and the setting with which it runs.
+struct Library {
+    name: &'static str,
+    about: &'static str,
+    /// What is preloaded.
+    preload: Option<&'static str>,
+    variable: Option<(&'static str, &'static str)>,
+}
+
+static LIBRARIES: [Library; 5] = [
+    Library { name: BASE, about: "the compiler's own library", preload: None, variable: None },
+    Library {
+        name: "libgomp-passive",
+        about: "the same with OMP_WAIT_POLICY=passive",
+        preload: None,
+        variable: Some(("OMP_WAIT_POLICY", "passive")),
+    },
+    Library {
+        name: "libomp",
+        about: "LLVM's library, which has libgomp's interface, too",
+        preload: Some("libomp.so.5"),
+        variable: None,
+    },
+    Library {
+        name: "locksley-openmp",
+        about: "team sizes follow what the machine grants",
+        preload: Some(LOCKSLEY),
+        variable: None,
+    },
+    Library {
+        name: "locksley-openmp-fixed",
+        about: "the same with OMP_DYNAMIC=false: team sizes are as asked",
+        preload: Some(LOCKSLEY),
+        variable: Some(("OMP_DYNAMIC", "false")),
+    },
+];
+
+/// `locksley openmp-bench`
+#[derive(Debug, Args)]
+pub struct OpenmpBench {
+    /// Only these constructs [default: all]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    constructs: Vec<String>,
+    /// How often each is measured, if the time suffices [default: 9, or 3 if quick]
+    #[arg(long, value_name = "K")]
+    repeats: Option<usize>,
+    /// The C compiler
+    #[arg(long, value_name = "PROGRAM", default_value = "cc")]
+    cc: PathBuf,
+    /// LLVM's library, if the dynamic linker does not find libomp.so.5
+    #[arg(long, value_name = "FILE")]
+    libomp: Option<PathBuf>,
+    #[arg(skip)]
+    program: OnceCell<TempDir>,
+}
+
+impl Experiment for OpenmpBench {
+    const NAME: &'static str = "openmp-bench";
+
+    fn plan(&self, course: &Course) -> Outcome<Plan> {
+        let quick = course.quick;
+        let default = &CONSTRUCTS[..if quick { QUICK } else { CONSTRUCTS.len() }];
+        let constructs = plan::chosen("construct", &self.constructs, &CONSTRUCTS, default)?;
+        let repeats = plan::repeats(self.repeats, if quick { 3 } else { 9 })?;
+        let folder = compile(&self.cc)?;
+        let _ = self.program.set(folder);
+        let mut plan = Plan::of(course, if quick { 50.0 } else { 900.0 }, 30.0);
+        for library in &LIBRARIES {
+            match self.file(library).and_then(|file| self.loads(library, file.as_deref())) {
+                Ok(version) => plan.compare(library.name, &version, library.about),
+                Err(why) => drop(plan.left_out.insert(library.name.to_owned(), why)),
+            }
+        }
+        let processors = machine::default_workers();
+        let settings = [("", processors), ("", OVERSUBSCRIBED * processors), (BESIDE, processors)];
+        for (beside, threads) in settings {
+            for construct in &constructs {
+                let subject = format!("{construct} {beside}");
+                for runtime in plan.runtimes.clone() {
+                    plan.add(subject.trim_end(), &runtime.name, threads, repeats);
+                }
+            }
+        }
+        plan.quick_subset("six constructs");
+        Ok(plan)
+    }
+
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+        let library = LIBRARIES.iter().find(|it| it.name == cell.runtime);
+        let library = library.ok_or_else(|| Fault::input(format!("'{cell}' has no library")))?;
+        let (construct, beside) = cell.subject.split_once(' ').unwrap_or((&cell.subject, ""));
+        let file = match self.file(library) {
+            Ok(file) => file,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut command = self.command(library, file.as_deref());
+        command.args([construct, if plan.quick { "0.05" } else { "0.1" }]);
+        command.env("OMP_NUM_THREADS", cell.workers.to_string());
+        let limit = Duration::from_secs_f64(plan.limit_seconds);
+        let busy = if beside == BESIDE { BUSY_THREADS } else { 0 };
+        match busy::beside(busy, || child::finds(&mut command, limit)) {
+            Ok(Answer::Wrong { wrong }) => Err(Fault::run(format!("{cell}: {wrong}"))),
+            Ok(Answer::Right(readings)) => Ok(Ok(readings)),
+            Err(why) => Ok(Err(why)),
+        }
+    }
+
+    fn report(record: &Record) -> Report {
+        let fewest = record.groups(NS).iter().map(|(_, threads)| *threads).min().unwrap_or(0);
+        let section = |title: &str, about: &str, is_shown: &dyn Fn(&str, usize) -> bool| {
+            let metric = Metric { name: NS, unit: "ns a construct", base: Some(BASE) };
+            Section::of_metric(record, title, about, metric, is_shown)
+        };
+        let is_beside = |subject: &str| subject.ends_with(BESIDE);
+        let ours = |subject, threads| record.median(subject, "locksley-openmp", threads, NS);
+        let headline = match (ours("parallel", fewest), ours("barrier", fewest)) {
+            (Some(region), Some(barrier)) => {
+                let [region, barrier] = [region, barrier].map(|ns| number(ns / 1e3));
+                format!("Alone, a region takes {region} µs and a barrier {barrier} µs")
+            }
+            _ => "What OpenMP's constructs cost".to_owned(),
+        };
+        Report {
+            title: "OpenMP".to_owned(),
+            headline,
+            sections: vec![
+                section("Alone", "A thread for each processor.", &|subject, threads| {
+                    threads == fewest && !is_beside(subject)
+                }),
+                section("Oversubscribed", "Eight threads for each processor.", &|_, threads| {
+                    threads != fewest
+                }),
+                section(
+                    "Beside two busy threads",
+                    "They belong to another process.",
+                    &|subject, _| is_beside(subject),
+                ),
+            ],
+            method: vec![
+                "The constructs are nearly empty. Schedules are of loops with 128 iterations for \
+                 each thread; tasks, critical sections, locks and atomics are counted one by one."
+                    .to_owned(),
+                "The metric 'threads' is the size of a team after the measurement.".to_owned(),
+            ],
+            ..Report::default()
+        }
+    }
+}
+
+impl OpenmpBench {
+    /// The file that is preloaded for a library.
+    fn file(&self, library: &Library) -> Result<Option<PathBuf>, String> {
+        match (library.preload, &self.libomp) {
+            (Some(LOCKSLEY), _) => gomp().map(Some).map_err(|fault| fault.to_string()),
+            (Some(_), Some(given)) => Ok(Some(given.clone())),
+            (name, _) => Ok(name.map(PathBuf::from)),
+        }
+    }
+
+    fn command(&self, library: &Library, preload: Option<&Path>) -> Command {
+        let folder = self.program.get().expect("the plan has compiled it");
+        let mut command = Command::new(folder.path().join("overheads"));
+        command.envs(library.variable);
+        command.envs(preload.map(|file| ("LD_PRELOAD", file)));
+        command
+    }
+
+    /// The file that provides OpenMP, if it is the one that is preloaded.
+    fn loads(&self, library: &Library, preload: Option<&Path>) -> Result<String, String> {
+        let mut command = self.command(library, preload);
+        let file: String = child::finds(command.arg("library"), Duration::from_secs(20))?;
+        let wanted = preload.and_then(Path::file_name).unwrap_or("libgomp.so.1".as_ref());
+        if Path::new(&file).file_name() == Some(wanted) {
+            return Ok(file);
+        }
+        Err(format!("the dynamic linker does not find {}", wanted.display()))
+    }
+}
+
+/// Compiles the program in a folder of its own.
+fn compile(compiler: &Path) -> Outcome<TempDir> {
+    let unusable = |why: &str| Fault::input(format!("{}: {why}", compiler.display()));
+    let folder = tempfile::tempdir().map_err(|error| unusable(&error.to_string()))?;
+    let (source, program) = (folder.path().join("overheads.c"), folder.path().join("overheads"));
+    std::fs::write(&source, SOURCE).map_err(|error| unusable(&error.to_string()))?;
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-fopenmp", "-o"]).args([&program, &source]).arg("-ldl");
+    let output = command.stdin(Stdio::null()).output();
+    let output =
+        output.map_err(|error| unusable(&format!("the C compiler cannot be executed: {error}")))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let first = errors.lines().next().unwrap_or_default();
+        return Err(unusable(&format!("it cannot compile OpenMP: {first}")));
+    }
+    Ok(folder)
+}
+
+/// `locksley-openmp`'s library, which lies where cargo has put this program, or what it depends on.
+///
+/// # Errors
+///
+/// [`Fault::Input`] if it is not there.
+pub fn gomp() -> Outcome<PathBuf> {
+    let own = child::this_program()?;
+    let folder = own.parent().unwrap_or(Path::new("."));
+    let mut places = [folder.join(LOCKSLEY), folder.join("deps").join(LOCKSLEY)].into_iter();
+    places.find(|it| it.is_file()).ok_or_else(|| {
+        Fault::input(format!(
+            "{LOCKSLEY} is not beside {}: cargo build --release -p locksley-openmp",
+            own.display()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_is_missing_or_fails_is_named_in_a_line() {
+        for (compiler, why) in [("/no/such/cc", "cannot be executed"), ("false", "cannot compile")]
+        {
+            let Err(Fault::Input(said)) = compile(Path::new(compiler)) else {
+                panic!("there is no such compiler")
+            };
+            assert!(said.contains(compiler) && said.contains(why), "{said}");
+            assert_eq!(said.lines().count(), 1);
+        }
+    }
+}
