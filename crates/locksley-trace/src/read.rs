@@ -217,7 +217,9 @@ impl Clocks {
         // The rate of the begin was measured in a millisecond.
         const LONG: u64 = 10_000_000;
         let rate = match last {
-            Some((last_ticks, last_nanos)) if last_nanos > nanos + LONG && last_ticks > ticks => {
+            Some((last_ticks, last_nanos))
+                if last_nanos.saturating_sub(nanos) > LONG && last_ticks > ticks =>
+            {
                 (last_ticks - ticks) as f64 / (last_nanos - nanos) as f64
             }
             _ => rate,

@@ -8,9 +8,9 @@ mod locality;
 mod meter;
 mod model;
 mod networks;
-mod papers;
 #[cfg(target_os = "linux")]
 mod openmp;
+mod papers;
 mod rayon;
 mod records;
 #[cfg(target_os = "linux")]
