@@ -15,6 +15,7 @@ pub(crate) struct Body {
     function: Function,
     data: NonNull<u8>,
     layout: Layout,
+    is_constructed: bool,
 }
 
 // SAFETY: a task may run on any thread of its team, which the compiler knows.
@@ -45,12 +46,17 @@ impl Body {
             },
             None => (),
         }
-        Self { function, data: copy, layout }
+        Self { function, data: copy, layout, is_constructed: copier.is_some() }
     }
 
     /// The copy of the data.
     pub(crate) fn data(&self) -> *mut c_void {
         self.data.as_ptr().cast()
+    }
+
+    /// True if a copier has constructed the data. Then the function destroys them, so it has to run.
+    pub(crate) fn is_constructed(&self) -> bool {
+        self.is_constructed
     }
 
     /// Executes the function.

@@ -84,7 +84,9 @@ fn announce(team: &Team) {
 fn execute(team: &Team, member: &Member, task: Arc<Task>) {
     task.begin();
     let body = task.take_body();
-    let is_discarded = team.is_cancelled() || task.membership().is_some_and(|it| it.is_cancelled());
+    let is_cancelled =
+        || team.is_cancelled() || task.membership().is_some_and(|it| it.is_cancelled());
+    let is_discarded = body.as_ref().is_none_or(|it| !it.is_constructed()) && is_cancelled();
     let run = || {
         if let Some(body) = body {
             body.run();

@@ -1,5 +1,7 @@
 // Barriers, critical, atomic, locks, single, sections; what cancellation skips.
 #include <omp.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 static void exclusion(void) {
@@ -97,10 +99,35 @@ static void cancellation(void) {
   printf("cancellation %d: found %d, after %d\n", omp_get_cancellation(), found, after);
 }
 
+// The compiler calls this for a task whose captured objects have constructors.
+void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, bool, unsigned,
+               void **, int);
+static atomic_int constructed, destroyed;
+static void construct(void *to, void *from) { *(int *)to = *(int *)from, constructed++; }
+static void destroy(void *object) { destroyed += *(int *)object; }
+
+// A task that owns objects is executed although its group is cancelled, to destroy them.
+static void cancelled_owners(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+#pragma omp taskgroup
+  {
+    int one = 1;
+    for (int i = 0; i < 50; i++)
+      GOMP_task(destroy, &one, construct, sizeof one, sizeof one, true, 0, 0, 0);
+#pragma omp task
+    {
+#pragma omp cancel taskgroup
+    }
+  }
+  printf("cancelled owners: %d, %d\n", constructed == 50, destroyed == 50);
+}
+
 int main(void) {
   exclusion();
   barriers();
   shared();
   cancellation();
+  cancelled_owners();
   return 0;
 }
