@@ -1,8 +1,8 @@
-//! Callers: threads outside of a pool that run a task in the place of a sleeping worker.
+//! Callers: threads outside of a pool that run a task in place of a sleeping worker.
 //!
-//! A caller has a slot of its own, as a replacement has, and shows its tasks the index of the
-//! worker that it has taken over (`../sleep/takeover.rs`). It runs its own task and, while that
-//! waits, descendants. So a call needs no other thread, and what runs on a thread nests strictly.
+//! Like a replacement, a caller has a slot of its own. Its tasks see the index of the worker that
+//! it has taken over (`../sleep/takeover.rs`). It runs its own task and, while that waits,
+//! descendants (one exception: `leave`). So a call needs no thread switch, and tasks nest.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -17,12 +17,11 @@ use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
 use crate::trace::Event;
 use crate::unwind::{self, AbortOnUnwind};
 
-/// What callers need of a pool.
+/// The slots of a pool's callers.
 pub(crate) struct Callers {
-    /// True if callers run tasks of the pool: the threads of its workers have nothing of their own
-    /// that a task may need.
+    /// True if callers may run tasks: none depends on thread-local state of a worker.
     may_come: AtomicBool,
-    /// For each slot of a caller: null while a caller has it.
+    /// The queues' handles of each slot. Null while a caller uses the slot.
     handles: Box<[AtomicPtr<OwnerHandles>]>,
 }
 
@@ -38,23 +37,23 @@ impl Callers {
         self.handles.len()
     }
 
-    /// True if callers run tasks of the pool.
+    /// True if callers may run tasks of the pool.
     pub(crate) fn may_come(&self) -> bool {
         self.may_come.load(Ordering::Relaxed)
     }
 
-    /// From now on callers run no tasks. Called before a task is sent to one worker alone, since it
-    /// may change that worker's thread.
+    /// Makes all later calls run on workers' own threads. Called before a task is pinned: it may
+    /// set thread-local state of its worker.
     pub(crate) fn stop(&self) {
-        // Relaxed: the fence that follows the send publishes it, as it does the task.
+        // Relaxed: the fence after the send publishes it, together with the task.
         self.may_come.store(false, Ordering::Relaxed);
     }
 
     fn take(&self) -> Option<(usize, OwnerHandles)> {
         self.handles.iter().enumerate().find_map(|(caller, handles)| {
-            // Acquire pairs with the release in `put_back`: what the last caller did is seen.
+            // Acquire pairs with the release in `put_back`: the previous caller's writes are seen.
             let taken = handles.swap(ptr::null_mut(), Ordering::Acquire);
-            // SAFETY: not null: from `into_raw`, and only this thread has taken it.
+            // SAFETY: not null, so from `into_raw`; the swap gave it to this thread alone.
             (!taken.is_null()).then(|| (caller, *unsafe { Box::from_raw(taken) }))
         })
     }
@@ -76,9 +75,9 @@ impl Drop for Callers {
     }
 }
 
-/// What a pool has to know of the calling thread.
+/// What pools know about the calling thread.
 struct This {
-    /// That of the process. A forked child has other threads.
+    /// The process generation when this was made. A forked child makes it anew.
     generation: u32,
     stack: Option<Range<usize>>,
     watch: OnceCell<Arc<ThreadWatch>>,
@@ -94,7 +93,7 @@ impl This {
         Self { generation, stack, watch: OnceCell::new() }
     }
 
-    /// Calls `look` with the calling thread. `None` if the thread ends.
+    /// Calls `look` with the data of the calling thread. `None` if its thread-locals are destroyed.
     fn with<R>(look: impl FnOnce(&Self) -> R) -> Option<R> {
         let look = |this: &RefCell<Option<Self>>| {
             let mut this = this.borrow_mut();
@@ -109,13 +108,13 @@ impl This {
         const ENOUGH: usize = (2 << 20) - (128 << 10);
         let local = 0_u8;
         let here = (&raw const local).addr();
-        // On a stack that the program has made itself, nothing is known.
+        // False on a stack that the program allocated itself: its bounds are unknown.
         self.stack.as_ref().is_some_and(|it| it.contains(&here) && here - it.start >= ENOUGH)
     }
 
-    /// What workers observe of this thread, if they may. They do not change its affinity.
+    /// Lets workers observe whether this thread runs, if permitted, but not change its affinity.
     fn watch(&self, assists: Assists) -> Option<Arc<ThreadWatch>> {
-        // No records of switches: a ring for each thread that calls would have no bound.
+        // No log of context switches: one for each calling thread would be unbounded.
         let make = || Arc::new(ThreadWatch::with_assists(Assists::RUN_STATE));
         assists.has(Assists::RUN_STATE).then(|| Arc::clone(self.watch.get_or_init(make)))
     }
@@ -128,8 +127,8 @@ impl Drop for This {
 }
 
 impl Shared {
-    /// Runs `task` on the calling thread, which is no worker, in the place of a sleeping worker.
-    /// Gives the task back if that is not possible.
+    /// Runs `task` on the calling thread, which is not a worker, in place of a sleeping worker.
+    /// Returns the task as an error if that is not possible.
     pub(crate) fn run_on_caller<F, R>(self: &Arc<Self>, task: F) -> Result<R, F>
     where
         F: FnOnce(&Worker) -> R,
@@ -152,7 +151,7 @@ impl Shared {
             self.is_work_left()
         });
         if self.has_sent(index) {
-            // It may have been woken for that before it was taken over.
+            // A sender may have woken this worker for that task just before the takeover.
             if !self.give_back(&worker, caller) {
                 let _ = self.replacements.subtract_active(1);
             }
@@ -176,16 +175,16 @@ impl Shared {
         Ok(result.expect("it was set").unwrap_or_else(|payload| unwind::resume(payload)))
     }
 
-    /// The last step of a call: another caller may act as the same worker from now on.
+    /// The last step of a call: from now on, another caller may use the slot.
     fn end_caller(&self, caller: usize, worker: Worker) {
         self.trace(|| Event::Detached);
         self.callers.put_back(caller, worker.into_handles());
     }
 
-    /// True if a task was sent to all workers, to this worker's place, or to it.
+    /// True if a task was sent to all workers, to this worker, or to its place.
     fn has_sent(&self, worker: usize) -> bool {
         let place = self.place_of(worker).and_then(|place| self.place_states().get(place));
-        // `stop` comes before anything is sent to one worker alone.
+        // Also true after a task was pinned: `stop` precedes every pinned send.
         !self.callers.may_come()
             || !self.injector.is_empty()
             || !self.slot(worker).inbox.is_empty()
@@ -201,10 +200,10 @@ impl Shared {
         })
     }
 
-    /// Ends a call: leaves the tasks in its queues to other workers, and gives the worker back.
+    /// Ends a call: sends the tasks in its queues to the pool, and gives the worker back.
     fn leave(&self, worker: &Worker, caller: usize) {
         worker.deque.open();
-        // Detached tasks, the newest first, as a worker would run them.
+        // Only detached tasks are left. They are sent in the order in which a worker runs them.
         let inbox = &worker.slot().inbox;
         while let Some(own) = worker.take_own().or_else(|| worker.receive_from(inbox)) {
             self.send_back(own.job);
@@ -214,8 +213,8 @@ impl Shared {
         if self.give_back(worker, caller) {
             return;
         }
-        // Its own thread works, and this one counts beside it. If all others wait at the limit of
-        // replacements, they may wait for tasks that are ready.
+        // Recalled: the worker's own thread and this one both count as active. If no other thread
+        // is active, all may wait for ready tasks without a replacement: this thread runs them.
         while self.replacements.subtract_active(1) {
             self.replacements.add_active(1);
             if !worker.run_one() {
@@ -226,7 +225,7 @@ impl Shared {
     }
 }
 
-/// A caller takes the handles from another thread.
+/// Handles move between threads: a caller takes what another one has put back.
 const _: fn() = || {
     fn require_send<T: Send>() {}
     require_send::<OwnerHandles>();
