@@ -1,4 +1,4 @@
-//! The grace period: a thief leaves the only task of a worker alone if that probably runs it next.
+//! The grace period: a thief leaves a worker's only task to it, if it probably runs that next.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use crate::idle::Peers;
 use crate::primitive::{Instant, spin_loop};
 use crate::scheduler::Worker;
 
-/// About the cost of a hand-over; longer than most polls that wake one task.
+/// About the cost of moving a task between threads. Longer than most polls that wake one task.
 const GRACE_PERIOD: Duration = Duration::from_micros(2);
-/// The same while other programs want the processors. The task may be one that meets others at
-/// barriers: they all stand still when its thief loses the processor.
+/// The same while more threads are runnable than there are processors. Tasks that share a barrier
+/// with a stolen one stall while its thief is preempted.
 const BESIDE_OTHERS: Duration = Duration::from_micros(100);
 
 impl Searcher {
-    /// Returns true if the thief leaves the worker in slot `victim` alone. If the worker has one
-    /// task only, which its present task made ready, the thief waits for the grace period. If there
-    /// is another such task then, the worker makes progress by itself.
+    /// Returns true if the thief should not steal from the worker in slot `victim`. If its only
+    /// task was spawned or made ready by the running one, the thief waits for the grace period. If
+    /// another such task has replaced it then, the worker makes progress by itself.
     pub(super) fn leave_to_owner(&mut self, worker: &Worker, victim: usize) -> bool {
         let shared = worker.shared();
         let lone_next_task = || shared.slot(victim).lone_next_task();
