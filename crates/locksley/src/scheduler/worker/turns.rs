@@ -1,4 +1,4 @@
-//! When a worker with work takes a task from another queue: its own tasks may never end.
+//! Fairness between a worker's queues: its own tasks may wake each other for ever.
 
 use std::time::Duration;
 
@@ -8,16 +8,15 @@ use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::search::Found;
 
 /// The number of polls after which a worker looks into its other queues. A prime, as in other
-/// schedulers, so that it does not keep in step with what tasks do.
+/// schedulers, so that it does not align with patterns in the tasks.
 pub(super) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
-/// Shorter than this, polls cost less than to send a task to another worker.
+/// Polls shorter than this cost less than sending a task to another worker.
 const BRIEF: Duration = Duration::from_micros(2);
 
 impl Worker {
-    /// Counts a poll of a task. From time to time, takes a task from another queue, or the one that
-    /// has waited longest: otherwise tasks that wake each other would keep the worker from those
-    /// for ever.
+    /// Counts a poll of a task. Every `LOOK_ELSEWHERE_AFTER` polls, makes a task of another queue,
+    /// or the oldest of the deque, the next to run: tasks that wake each other would starve these.
     pub(crate) fn end_poll(&self) {
         if self.count_poll() {
             self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER);
@@ -31,14 +30,15 @@ impl Worker {
         polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
     }
 
-    /// Makes one job the next to run: in turn from its inbox, the injector, the old end of its
-    /// deque, its pinned queue or the inbox of its place, or from the next of these that has one.
+    /// Makes a waiting job the next to run. Begins with queue `turn` of these, and goes on while
+    /// they are empty: its inbox, the injector, the old end of its deque, its pinned queue, the
+    /// inbox of its place. A pinned job is marked in addition, and runs before the other one.
     #[cold]
     pub(super) fn look_elsewhere(&self, turn: u32) {
         if self.shared.is_in_forked_child() {
             return; // all tasks belong to the parent
         }
-        // Time without polls counts, too: a worker that waits in between sends tasks away.
+        // Includes time without polls: a worker that waits in between has no brief polls.
         let now = Instant::now();
         let looked = self.looked.replace(Some(now));
         let is_brief = |looked| now - looked < BRIEF * LOOK_ELSEWHERE_AFTER;
@@ -50,11 +50,11 @@ impl Worker {
             let found = match queue {
                 0 => self.receive_from(&self.slot().inbox),
                 1 => self.receive_from(&self.shared.injector),
-                // The only task comes next in any case, and taking it would open the deque.
+                // The only task runs next in any case, and taking it would open the deque.
                 2 if self.shared.rules.oldest_first || self.deque.has_at_most_one_item() => None,
                 2 => self.take_oldest(),
                 3 => {
-                    // Not pushed: only this worker may run it.
+                    // Only marked: a pushed task could be stolen, and only this worker may run it.
                     self.runs_pinned_next.set(self.has_pinned());
                     None
                 }
@@ -67,9 +67,9 @@ impl Worker {
         }
     }
 
-    /// As [`take_addressed`](Self::take_addressed). From time to time, a job from the injector or
-    /// the pinned queue comes first: otherwise tasks for a place that send others there would keep
-    /// the worker from those for ever.
+    /// As [`take_addressed`](Self::take_addressed), but while the place's inbox is not empty, each
+    /// call counts as a poll, and every `LOOK_ELSEWHERE_AFTER` polls, the injector or the pinned
+    /// queue comes first: tasks that send others to the place would starve these.
     pub(super) fn take_addressed_in_turn(&self) -> Option<Found> {
         let inbox = self.place_state().map(|it| &it.inbox);
         let others_first = inbox.is_some_and(|it| !it.is_probably_empty()) && self.count_poll();
