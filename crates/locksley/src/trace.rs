@@ -1,27 +1,26 @@
-//! The interface by which a recorder follows a pool: events on slow paths.
+//! Tracing of a pool's slow paths.
 //!
-//! A [`Tracer`] learns of steals, searches, parks, waits and wake-ups. It does not learn of forks:
-//! what a worker does with tasks of its own is not an event. So a traced pool, unlike an observed
-//! one, runs the same instructions for a fork as any other.
+//! A [`Tracer`] records steals, searches, parks, waits and wake-ups, but not what a worker does
+//! with tasks of its own deque. So tracing, unlike observing, adds no instruction to a fork.
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
 
-/// Something that happened to the calling thread, or that it did. Numbers of workers are slots,
-/// as for an [`Observer`](crate::extend::Observer), unless it says otherwise.
+/// An event of the calling thread. Workers are identified by their slots, as for an
+/// [`Observer`](crate::extend::Observer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The thread becomes a worker, for one call if it is a caller's.
+    /// The thread becomes a worker. A thread outside of the pool may do so for one call.
     Attached {
         /// The slot of the worker.
         slot: usize,
-        /// The place of the worker, or of the one that a replacement replaces first.
+        /// The place of the worker. For a replacement, that of the first worker it replaces.
         place: usize,
     },
-    /// A caller's call has ended: the thread is what it was before its last `Attached`.
+    /// Such a call ends. Undoes the thread's last `Attached`.
     Detached,
-    /// A task begins that was stolen from this worker, or, if that is the running one, was sent to
-    /// it or to the pool. Such tasks nest.
+    /// A task begins. It was stolen from the worker of this slot. If that is the running worker, it
+    /// was sent to the worker, its place or the pool. Such tasks nest.
     TaskBegins(usize),
     /// The task that began last ends.
     TaskEnds,
@@ -33,45 +32,46 @@ pub enum Event {
     Steals {
         /// The worker that had the task.
         victim: usize,
-        /// How many tasks its deque holds now, or a moment ago.
+        /// The number of tasks that were left in its deque a moment ago.
         left: usize,
     },
     /// The worker has no work, and is about to block.
     Parks(SleepRole),
-    /// The thread may block: a task waits or is in a [blocking call](crate::blocking()), or the
-    /// replacement has no worker to replace.
+    /// The thread may block: its task waits or is in a [blocking call](crate::blocking()), or it is
+    /// a replacement without a worker to replace.
     Blocks,
-    /// The thread runs again.
+    /// Ends the last `Parks` or `Blocks`.
     Unparks,
     /// The thread wakes the worker of this slot, which sleeps.
     Wakes(usize),
-    /// The running task waits for others, and there is nothing that it may run meanwhile.
+    /// The running task waits for others, and the worker finds no task that it may run meanwhile.
     Waits,
-    /// That wait is over.
+    /// Ends the last `Waits`.
     Resumes,
-    /// The thread is about to complete what the worker of this slot may wait for, or has done so.
+    /// The thread completes what the worker of this slot may wait for. Recorded before or after.
     Signals(usize),
-    /// The worker, which searches, gives its processor to this one, which was preempted.
+    /// The worker, which searches, yields its processor to the worker of this slot, which was
+    /// preempted.
     HandsOver(usize),
-    /// From now on so many workers may be awake: the pool was resized, or its quota or the
-    /// affinity has changed.
+    /// From now on so many workers may be awake: the pool's size, limit, quota or affinity has
+    /// changed.
     Allows(usize),
-    /// The system forbids what opens the closed deques of others: their owners do it later.
+    /// The system refuses the barrier that opens closed deques of others. Their owners open them.
     LosesAssist,
 }
 
-/// The role of a sleeping worker: which tasks it leaves to others, and whether it parks with a
-/// timeout.
+/// The role of a sleeping worker. The limit is the number of workers that may be awake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepRole {
-    /// Leaves nothing: it looks at all queues before it parks.
+    /// Within the limit: looks at all queues before it parks.
     Ordinary,
     /// Over the limit: leaves pushed tasks to the sentinel.
     Spare,
-    /// Over the limit, and the sentinel: leaves pushed tasks to itself, until its timeout.
+    /// Over the limit, and the sentinel: parks with a timeout, and then takes tasks that no worker
+    /// has touched.
     Sentinel,
-    /// Within the limit: leaves nothing, but parks with a timeout. It is the sentinel if the limit
-    /// is reached again.
+    /// Within the limit: looks at all queues, and parks with a timeout. It becomes the sentinel
+    /// when the limit is reached again.
     ReserveSentinel,
 }
 
@@ -81,7 +81,7 @@ impl SleepRole {
     }
 }
 
-/// Records what happens on the slow paths of a pool. Set by
+/// Records the events of a pool's slow paths. Set by
 /// [`PoolBuilder::tracer`](crate::PoolBuilder::tracer), or for all pools by [`trace_pools`].
 ///
 /// # Examples
@@ -107,39 +107,39 @@ impl SleepRole {
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 pub trait Tracer: Debug + Send + Sync + 'static {
-    /// Records an event, on the thread that it happens to. That is a worker's, except that any
-    /// thread can be the one that wakes a worker.
+    /// Records an event of the calling thread, which is a worker. Only `Wakes`, `Signals`, `Allows`
+    /// and `LosesAssist` are also recorded on other threads.
     ///
-    /// Must not block and must not use the pool. A panic ends the process.
+    /// Must not block, use the pool or panic.
     fn record(&self, event: Event);
 
-    /// The pool is built, and can be resized by what this is given.
+    /// Called when the pool is built. `_pool` reads and changes its size.
     fn attach(&self, _pool: Arc<dyn PoolSize>) {}
 
-    /// A library begins something with a name on the calling thread: a process, an interval.
+    /// A library begins a named span on the calling thread, for example a process or an interval.
     fn begin_span(&self, _name: &str) {}
 
-    /// What began last on the calling thread ends.
+    /// The innermost span of the calling thread ends.
     fn end_span(&self) {}
 
-    /// Something with a name happens on the calling thread: a process waits for a channel.
+    /// Marks a named moment on the calling thread, for example that a process waits for a channel.
     fn mark(&self, _name: &str) {}
 }
 
-/// The size of a pool that may end meanwhile.
+/// A weak handle that reads and changes the size of a pool.
 pub trait PoolSize: Debug + Send + Sync {
     /// As [`Pool::size`](crate::Pool::size). `None` if the pool has ended.
     fn size(&self) -> Option<usize>;
 
-    /// As [`Pool::resize`](crate::Pool::resize). Returns false, and does nothing, if the pool has
-    /// ended or cannot have this size.
+    /// As [`Pool::resize`](crate::Pool::resize). Returns false, and changes nothing, if the pool
+    /// has ended or `size` is not between 1 and its number of workers.
     fn resize(&self, size: usize) -> bool;
 }
 
 static FOR_ALL_POOLS: OnceLock<fn() -> Arc<dyn Tracer>> = OnceLock::new();
 
-/// Gives a tracer to each pool that is built from now on without one of its own. Returns false if
-/// this was called before: then it changes nothing.
+/// Sets a function that makes a tracer for each pool that is later built without one. Returns
+/// false, and changes nothing, if it was set before.
 pub fn trace_pools(make: fn() -> Arc<dyn Tracer>) -> bool {
     FOR_ALL_POOLS.set(make).is_ok()
 }
