@@ -1,4 +1,4 @@
-//! Reading a file.
+//! Reads recordings.
 
 use std::fs::File;
 use std::io;
@@ -13,56 +13,55 @@ use crate::format::{
 use crate::record::{Kind, Record, unpack_sync};
 use crate::ring::kept;
 
-/// What a file holds.
+/// The contents of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// The name of the program.
     pub program: String,
-    /// The number of its process.
+    /// Its process ID.
     pub process: u32,
-    /// True if the recording was stopped. Otherwise it goes on, or the program has died.
+    /// True if the recording was ended. Otherwise it is active, or the program has crashed.
     pub is_stopped: bool,
-    /// When it was read, on the clock of [`Record::at`].
+    /// The time of reading, on the clock of [`Record::at`].
     pub read_at: u64,
-    /// When it began, in nanoseconds since 1970.
+    /// The start time, in nanoseconds since 1970.
     pub began: u64,
-    /// The names of spans, by their number in [`Record::arg`].
+    /// The names of spans and marks. [`Record::arg`] is an index into this.
     pub labels: Vec<String>,
-    /// The threads that have recorded, in the order in which they began.
+    /// The recorded threads. A thread may have reused the ring of an ended one.
     pub threads: Vec<ThreadTrace>,
-    /// Threads that were not recorded, for example since the disk was full.
+    /// The number of unrecorded threads, for example because the disk was full.
     pub threads_without: u64,
-    /// The number of this trace in its process, if a [`Command`](crate::Command) has begun it.
+    /// The number of this trace in its process, if a [`Command`](crate::Command) began it.
     pub command_trace: Option<u64>,
-    /// In a live recording, the number of each pool and how many of its workers may be awake.
+    /// In a live recording, the number and the size of each pool.
     pub sizes: Vec<(u8, u64)>,
 }
 
-/// What a thread recorded.
+/// The events of a thread.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadTrace {
     /// The name of the thread.
     pub name: String,
-    /// Its number in the system.
+    /// Its thread ID.
     pub thread: u32,
-    /// The number of its pool, if it is a worker.
+    /// The number of its pool, if it was a worker.
     pub pool: u8,
-    /// Its slot in the pool. `None` for a thread that is no worker.
+    /// Its last slot in the pool. `None` if it never was a worker.
     pub slot: Option<u32>,
-    /// The place of its worker.
+    /// The place of that worker.
     pub place: u8,
-    /// How many of its events were overwritten.
+    /// The number of overwritten events.
     pub lost: u64,
-    /// The others, ordered by time.
+    /// The remaining events, ordered by time.
     pub records: Vec<Record>,
 }
 
 impl Trace {
-    /// Reads a file: one that is complete, that a program writes, or that a program left behind
-    /// when it died.
+    /// Reads a recording: an ended one, an active one, or one of a program that crashed.
     ///
     /// # Errors
-    /// If the file cannot be read, is no recording, or has another version.
+    /// If the file cannot be read, is not a recording, or has another version.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let bytes = File::open(path).and_then(|file| snapshot(&file)).map_err(Error::file(path))?;
@@ -78,7 +77,7 @@ impl Trace {
         Ok(Self { read_at, ..trace })
     }
 
-    /// Reads bytes whose header was checked. `None` if numbers there make no sense.
+    /// Reads bytes of the right version. `None` if the header is invalid.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let word = |word: usize| word_at(bytes, word * WORD);
         let used = (word(header::LABEL_BYTES)? as usize).min(LABELS_BYTES);
@@ -113,7 +112,7 @@ impl ThreadTrace {
             (record.kind != Kind::ClockSync && at >= since).then_some(Record { at, ..record })
         });
         let mut records: Vec<Record> = records.collect();
-        // The kernel's records come later than the events that they precede.
+        // Context switches are written to the ring later than they happen.
         records.sort_by_key(|record| record.at);
         Some(Self {
             name: text_at(bytes, ring::NAME, ring::NAME_BYTES),
@@ -127,7 +126,7 @@ impl ThreadTrace {
     }
 }
 
-/// The two words of each event in a ring, in the order in which they were written.
+/// The two words of each event in a ring, oldest first.
 fn events(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
     let capacity = capacity(bytes);
     let head = word_at(bytes, ring::HEAD * WORD).unwrap_or(0);
@@ -140,11 +139,11 @@ fn events(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
 /// The number of the oldest event that can be read.
 fn oldest(bytes: &[u8]) -> Option<u64> {
     let (head, first) = (word_at(bytes, ring::HEAD * WORD)?, word_at(bytes, ring::FIRST * WORD)?);
-    // The thread may have been overwriting one when it stopped.
+    // The thread may have been overwriting the oldest event.
     Some(first.max(kept(head, head, capacity(bytes)).start).min(head))
 }
 
-/// Copies a file, which a program may write meanwhile: what is overwritten then is left out.
+/// Copies a file that a program may write meanwhile. Leaves out events that may be torn.
 pub(crate) fn snapshot(file: &File) -> io::Result<Vec<u8>> {
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
@@ -174,8 +173,8 @@ fn read_at(mut file: &File, bytes: &mut [u8], offset: usize) -> io::Result<()> {
     file.read_exact(bytes)
 }
 
-/// Where the rings lie that the bytes hold: a program may be making the last one. `None` if numbers
-/// in the header make no sense.
+/// The ranges of all complete rings: the program may be adding another one. `None` if the header is
+/// invalid.
 fn places_of_rings(bytes: &[u8]) -> Option<impl Iterator<Item = Range<usize>> + use<>> {
     let word = |word: usize| usize::try_from(word_at(bytes, word * WORD)?).ok();
     let (capacity, rings) = (word(header::CAPACITY)?, word(header::RINGS)?);
@@ -190,7 +189,7 @@ fn places_of_rings(bytes: &[u8]) -> Option<impl Iterator<Item = Range<usize>> + 
     Some(places.take_while(move |place| place.end <= length))
 }
 
-/// How many events a ring has room for.
+/// The number of events that a ring has room for.
 fn capacity(ring: &[u8]) -> u64 {
     ((ring.len() - RING_HEADER_BYTES) / EVENT_BYTES) as u64
 }
@@ -199,7 +198,7 @@ pub(crate) fn set_word(bytes: &mut [u8], word: usize, value: u64) {
     bytes[word * WORD..][..WORD].copy_from_slice(&value.to_le_bytes());
 }
 
-/// The recorder's clock, by the moments at which it was compared with the monotonic one.
+/// Converts times of the recorder's clock to the monotonic clock.
 struct Clocks {
     ticks: u64,
     nanos: u64,
@@ -214,7 +213,7 @@ impl Clocks {
         let rate = f64::from_bits(word(header::RATE)?);
         let syncs = events.filter(|&(_, word)| Kind::of_word(word) == Some(Kind::ClockSync));
         let last = syncs.map(|(ticks, word)| (ticks, unpack_sync(word))).max();
-        // The rate of the begin was measured in a millisecond.
+        // The rate in the header was measured over a millisecond; this one is more exact.
         const LONG: u64 = 10_000_000;
         let rate = match last {
             Some((last_ticks, last_nanos))

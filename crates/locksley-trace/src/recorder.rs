@@ -1,4 +1,4 @@
-//! Beginning and ending a recording, and copying what it holds.
+//! Starts, dumps and ends recordings.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ const MOST_EVENTS: usize = 1 << 28;
 /// Options of a recording.
 ///
 /// # Examples
-/// Keep the last events of each thread in memory, and write them where a request was slow:
+/// Keep the last events of each thread in memory, and write them after a slow request:
 /// ```
 /// use std::time::{Duration, Instant};
 ///
@@ -51,21 +51,21 @@ impl Recorder {
         Self::default()
     }
 
-    /// Keeps so many events of each thread, rounded up to a power of two. Each takes 16 bytes.
-    /// Default: 262,144.
+    /// The number of events kept of each thread, 16 bytes each. Clamped to 256–2²⁸, and rounded up
+    /// to a power of two. Default: 262,144. [`record_live`](Self::record_live) ignores it.
     #[must_use]
     pub fn events(self, events: usize) -> Self {
         let events = events.clamp(FEWEST_EVENTS, MOST_EVENTS).next_power_of_two();
         Self { events }
     }
 
-    /// Records into a file, which can be read at any time, also after the program has died. An
+    /// Records into a file, which can be read at any time, even after the program has crashed. An
     /// existing file is replaced. Other users cannot read it.
     ///
-    /// No process may truncate the file while it is written: that would end the program.
+    /// No process may truncate the file during the recording: the program would die by SIGBUS.
     ///
     /// # Errors
-    /// If there is a recording already, or the file cannot be made, for example since the disk is
+    /// If a recording is active, or the file cannot be created, for example because the disk is
     /// full.
     pub fn record_to(&self, path: impl AsRef<Path>) -> Result<Recording, Error> {
         let path = path.as_ref();
@@ -73,18 +73,18 @@ impl Recorder {
         Ok(Recording::new(None))
     }
 
-    /// Records into memory that ends with the program: for [`Recording::dump`].
+    /// Records into memory, for [`Recording::dump`]. The events are lost when the program ends.
     ///
     /// # Errors
-    /// If there is a recording already, or the system gives no memory.
+    /// If a recording is active, or the memory cannot be allocated.
     pub fn record_in_memory(&self) -> Result<Recording, Error> {
         begin(Path::new("memory"), || Session::in_memory(self.events))?;
         Ok(Recording::new(None))
     }
 
-    /// Records few events into [`live_file`](crate::live_file), to be looked at while the program
-    /// runs, and obeys the commands of processes that may write the file: see
-    /// [`Command`](crate::Command). The file is removed when the recording ends.
+    /// Records the last 4,096 events of each thread into [`live_file`](crate::live_file), to be
+    /// watched while the program runs. Obeys [`Command`](crate::Command)s of processes that may
+    /// write the file. It is removed when the recording ends.
     ///
     /// # Errors
     /// Those of [`record_to`](Self::record_to).
@@ -104,12 +104,12 @@ fn begin(path: &Path, make: impl FnOnce() -> io::Result<Session>) -> Result<(), 
     Ok(())
 }
 
-/// A recording that goes on until this is dropped.
+/// An active recording. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Recording {
-    /// To be removed at the end.
+    /// The file to remove at the end.
     live_file: Option<PathBuf>,
-    /// Of a forked child, which has no part in the recording.
+    /// The process generation at the start: a forked child does not record.
     generation: u32,
     watch: Option<Watch>,
 }
@@ -120,10 +120,10 @@ impl Recording {
         Self { live_file, generation: os::generation(), watch }
     }
 
-    /// Writes what happened in the `last` time into a file of its own. The recording goes on.
+    /// Writes the events of the last `last` into a new file. The recording continues.
     ///
     /// # Errors
-    /// If the file cannot be written. Then there is none.
+    /// If the file cannot be written. Then `path` is removed, even if it existed before.
     pub fn dump(&self, path: impl AsRef<Path>, last: Duration) -> Result<(), Error> {
         let path = path.as_ref();
         let since = clock::now().saturating_sub(last.as_nanos() as u64);
@@ -139,10 +139,10 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         if self.generation != os::generation() {
-            // In a forked child: the file is the parent's, and the thread is not there.
+            // In a forked child: the file is the parent's, and the thread does not exist.
             return std::mem::forget(self.watch.take());
         }
-        // First: it may begin another recording.
+        // First: its thread may replace the recording by another one.
         drop(self.watch.take());
         replace(&mut current(), None);
         if let Some(file) = &self.live_file {

@@ -15,18 +15,18 @@ use crate::thread::{self, Identity};
 #[cfg(target_os = "linux")]
 use crate::watch;
 
-/// The variable that names the file of a recording.
+/// The environment variable that names the file of a recording.
 const VARIABLE: &str = "LOCKSLEY_TRACE";
 
-/// The tracer of one pool: it records what its threads do, while there is a recording.
+/// The tracer of one pool. It records events while a recording is active.
 #[derive(Debug)]
 struct PoolTracer {
-    /// A number of the pool, in which threads that are not its workers name its slots.
+    /// The number of the pool, modulo 256. Events identify a worker by this and its slot.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is recorded"))]
     pool: u8,
 }
 
-/// A tracer for one pool, by [`PoolBuilder::tracer`](locksley::PoolBuilder::tracer).
+/// A tracer for one pool, set by [`PoolBuilder::tracer`](locksley::PoolBuilder::tracer).
 ///
 /// # Examples
 /// ```
@@ -43,15 +43,15 @@ fn new_tracer() -> PoolTracer {
     PoolTracer { pool: POOLS.fetch_add(1, Ordering::Relaxed) }
 }
 
-/// Gives each pool that is built from now on a tracer, unless it has one.
+/// Gives each pool that is later built a tracer, unless it has one.
 pub fn trace_all_pools() {
     trace_pools(|| Arc::new(new_tracer()));
 }
 
-/// Gives each pool that is built from now on a tracer, and begins a recording if the environment
-/// variable `LOCKSLEY_TRACE` names a file. `%p` in the name stands for the number of the process.
-/// `live` stands for [`live_file`](crate::live_file), with few events, to be looked at while the
-/// program runs. Call it at the begin of `main`, and keep the result.
+/// Traces all pools that are built later, and begins a recording if the environment variable
+/// `LOCKSLEY_TRACE` names a file. `%p` in the name becomes the process ID. The value `live` means
+/// [`record_live`](Recorder::record_live). Call it at the start of `main`, and keep the result:
+/// dropping it ends the recording.
 ///
 /// # Errors
 /// Those of [`Recorder::record_to`].
@@ -71,7 +71,7 @@ pub fn init() -> Result<Option<Recording>, Error> {
     }
 }
 
-/// Replaces `%p`. A name that is no text stays as it is.
+/// Replaces `%p` by the process ID. A name that is not UTF-8 is left unchanged.
 fn with_process(file: OsString) -> OsString {
     match file.to_str() {
         Some(name) => name.replace("%p", &std::process::id().to_string()).into(),

@@ -1,5 +1,5 @@
-//! The thread of a recording that looks, now and then, for what does not come by events: quotas
-//! that stopped the process, and commands of other processes.
+//! The thread of a recording that polls for what causes no events: throttling by quotas, and
+//! commands of other processes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +19,10 @@ use crate::record::Kind;
 use crate::session::{self, Session};
 use crate::thread;
 
-/// Four times in a quota's usual period: a hundred microseconds of work in each second.
+/// The polling period: a quarter of a quota's usual period. Polling costs about 100 µs a second.
 const PERIOD: Duration = Duration::from_millis(25);
 
-/// The thread, which ends when this is dropped.
+/// The handle of the thread. Dropping it stops and joins the thread.
 #[derive(Debug)]
 pub(crate) struct Watch {
     thread: Option<JoinHandle<()>>,
@@ -30,7 +30,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts the thread. `None` if there is nothing to look for, or the system gives no thread.
+    /// Starts the thread. `None` if there is nothing to poll, or no thread can be created.
     pub(crate) fn start(live: Option<Live>) -> Option<Self> {
         let throttling = Throttling::new();
         if live.is_none() && throttling.is_none() {
@@ -57,29 +57,29 @@ impl Drop for Watch {
         self.ends.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It does not panic; if it did, there would be nothing to be done about it.
+            // An error is a panic of the thread: nothing depends on it any more.
             let _ = thread.join();
         }
     }
 }
 
-/// So many events of a thread are kept by default: 4 MiB of each.
+/// The default number of events that are kept of each thread: 4 MiB.
 pub(crate) const TRACE_EVENTS: usize = 1 << 18;
-/// The same for a recording that is looked at while the program runs.
+/// The number in a live recording.
 pub(crate) const LIVE_EVENTS: usize = 1 << 12;
 
-/// The pools of this process, by their numbers.
+/// The traced pools of this process, by their numbers. Pools that have ended stay.
 static POOLS: Mutex<BTreeMap<u8, Arc<dyn PoolSize>>> = Mutex::new(BTreeMap::new());
 
 pub(crate) fn note_pool(number: u8, pool: Arc<dyn PoolSize>) {
     POOLS.lock().unwrap_or_else(PoisonError::into_inner).insert(number, pool);
 }
 
-/// The live recording of this process, as it obeys commands.
+/// The live recording of this process. Executes commands.
 #[derive(Debug)]
 pub(crate) struct Live {
     path: PathBuf,
-    /// How many traces have begun.
+    /// The number of traces that commands have begun.
     traces: u64,
 }
 
@@ -88,8 +88,8 @@ impl Live {
         Self { path, traces: 0 }
     }
 
-    /// Writes the sizes of pools, and obeys a command, if there is one. What cannot be done is left
-    /// out: the file shows it.
+    /// Writes the sizes of the pools, and executes a pending command. Failures are ignored: readers
+    /// see that the file has not changed.
     pub(crate) fn obey(&mut self) {
         let session = session::current().clone();
         let Some(session) = session else { return };
@@ -119,23 +119,23 @@ impl Live {
         }
     }
 
-    /// Records into a new file of the same name. The old one gets the name `kept`.
+    /// Continues in a new file of the same name. The old one is kept as `kept`, if that is given.
     fn replace(&self, events: usize, trace: u64, kept: Option<&Path>) -> io::Result<()> {
         let new = self.path.with_extension("new");
         let session = Session::at(&new, events)?;
         session.header()[header::TRACE].store(trace, Ordering::Relaxed);
         if let Some(kept) = kept {
-            // That of an earlier process with the same number, if there is one.
+            // An earlier process with the same ID may have left a file.
             let _ = fs::remove_file(kept);
             fs::hard_link(&self.path, kept)?;
         }
         session::replace(&mut session::current(), Some(session));
-        // Last, and in one step: a reader finds one or the other.
+        // Last, and atomically: a reader finds the old file or the new one.
         fs::rename(&new, &self.path)
     }
 }
 
-/// For how long the quota has stopped the process.
+/// Measures for how long the process's CPU quota has throttled it.
 struct Throttling {
     groups: QuotaWatch,
     quota: Quota,
@@ -143,7 +143,7 @@ struct Throttling {
 }
 
 impl Throttling {
-    /// `None` if there is no quota, or the kernel does not tell.
+    /// `None` if there is no quota now, or the kernel does not report throttling.
     fn new() -> Option<Self> {
         let groups = QuotaWatch::of_this_process();
         let quota = groups.quota().0?;
