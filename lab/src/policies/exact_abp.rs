@@ -1,4 +1,4 @@
-//! Algorithm 1 of BWS.
+//! Algorithm 1 of the BWS paper.
 
 use locksley::idle::Move;
 
@@ -8,9 +8,10 @@ use super::Memoryless;
 /// thief yields before each attempt, the first one included. It never lowers its priority and never
 /// sleeps, so an idle pool keeps all processors busy.
 ///
-/// Two parts of a pool do not ask a policy and differ from Cilk++. A worker that waits in a join
-/// or a scope helps, and after 200 µs parks, while a replacement searches for it. And a thief that
-/// yields first opens closed deques by force, which finds a task that the yield would leave alone.
+/// Two parts of a pool ignore the policy, and differ from Cilk++. A worker that waits in a join or
+/// a scope helps, and parks after 200 µs, while a replacement searches in its place. And before
+/// each yield, a thief with an unanswered open request opens deques by force, and may steal a task
+/// that the owner would have run during the yield.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! Algorithm 2 of BWS.
+//! Algorithm 2 of the BWS paper.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,15 +8,14 @@ use locksley::os::Standing;
 
 /// Algorithm 2 of the BWS paper (EuroSys 2012, section 3.2), line by line. Unlike
 /// [`Bws`](locksley::idle::Bws), it compares the steal counter with the threshold after it has
-/// looked at the victim, as lines 34 to 40 do, and its wake-up counters have no maximum.
+/// looked at the victim (lines 34 to 40), and its wake-up counters have no maximum.
 ///
-/// One step differs. A [`Move`] ends with an attempt, so if the failure that exceeds the threshold
-/// also yields to a victim or wakes it, the thief makes one more attempt before it sleeps.
+/// One step differs. A [`Move`] ends with an attempt. So if the failure that exceeds the threshold
+/// also yields to the victim or wakes it, the thief makes one more attempt before it sleeps.
 ///
-/// The paper's watchdog, a thief that never sleeps, is left out: it exists because workers with
-/// work wake none, so new tasks could go unnoticed while all thieves sleep. A push into a pool
-/// wakes a sleeper if no worker searches. A thief that never sleeps would also take a processor
-/// from other programs for ever, which is no part of Algorithm 2.
+/// The paper's watchdog, a thief that never sleeps, is left out. There, busy workers wake no
+/// thieves, so new tasks could go unnoticed while all thieves sleep. Here, a push wakes a sleeper
+/// if no worker searches. A watchdog would also take a processor from other programs for ever.
 ///
 /// # Examples
 /// ```
@@ -32,18 +31,18 @@ pub struct ExactBws {
     counters: Arc<OnceLock<Box<[AtomicU64]>>>,
 }
 
-/// SleepThreshold in the paper's experiments (section 5.1).
+/// `SleepThreshold` in the paper's experiments (section 5.1).
 const SLEEP_THRESHOLD: u32 = 64;
 
-/// What a thief finds its victim doing.
+/// The state in which a thief finds its victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Victim {
-    /// It has an unfinished task, and has been preempted.
+    /// It runs a task, but was preempted.
     Preempted,
-    /// It has an unfinished task.
+    /// It runs a task.
     Works,
     Sleeps,
-    /// It is a thief, too.
+    /// It is a thief itself.
     Searches,
 }
 
@@ -70,7 +69,7 @@ pub(super) struct ExactThief {
     worker: usize,
     /// The paper's n.
     steal_counter: u32,
-    /// The last failure exceeded the threshold, and its move was not yet to sleep.
+    /// True if the last failure exceeded the threshold, but its move was not `Sleep`.
     sleeps_next: bool,
     counters: Arc<OnceLock<Box<[AtomicU64]>>>,
 }
@@ -81,7 +80,7 @@ impl ExactThief {
         self.counters.get()?.get(worker)
     }
 
-    /// Takes one from the counter of a worker. Returns false if it is 0.
+    /// Decrements the counter of a worker. Returns false if it is 0.
     fn take(&self, worker: usize) -> bool {
         let less = |counter: u64| counter.checked_sub(1);
         self.wake_up_counter(worker).is_some_and(|counter| {
@@ -95,14 +94,13 @@ impl ExactThief {
         }
     }
 
-    /// Takes all from its own counter.
+    /// Sets its own counter to 0, and returns the previous value.
     #[cfg(test)]
     pub(super) fn drain(&self) -> u64 {
         (0..).take_while(|_| self.take(self.worker)).count() as u64
     }
 
-    /// Lines 17 to 40, after a steal from `victim` has failed; `None` where the attempt was not at
-    /// a worker.
+    /// Lines 17 to 40, after a failed steal from `victim`. `None` if the attempt had no victim.
     pub(super) fn fail(&mut self, victim: Option<(usize, Victim)>) -> Move {
         if std::mem::take(&mut self.sleeps_next) {
             return Move::Sleep;

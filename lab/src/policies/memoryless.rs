@@ -1,8 +1,8 @@
-//! Policies that decide by what a thief sees alone.
+//! Idle policies without state.
 
 use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
 
-/// A policy that decides by what a thief sees, and by nothing else.
+/// A policy that chooses each move by the [`IdleContext`] alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Memoryless {
     pub(super) name: &'static str,
