@@ -1,4 +1,4 @@
-//! What frequent operations cost, each beside its fastest peer: one table, losses first. All but
+//! The cost of frequent operations beside their fastest peers: one table, losses first. All but
 //! calls are measured by the code of other experiments.
 
 mod call;
@@ -22,13 +22,13 @@ use crate::experiment::{
 };
 use crate::fault::{Fault, Outcome};
 
-/// The metric of all: the time of an operation.
+/// The metric of all rows: the time of an operation.
 const NS: &str = "ns";
 const GO: &str = "go";
-/// How long a program of the experiment `rayon` computes for a measurement.
+/// The duration of a measurement of the experiment `rayon`.
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// What is measured: a name, the experiment and its subject, the workers, and which of ours.
+/// A row: its name, experiment and subject, number of workers, and variant of Locksley.
 type Row = (&'static str, &'static str, usize, &'static str);
 
 const ROWS: [Row; 23] = [
@@ -57,7 +57,7 @@ const ROWS: [Row; 23] = [
     ("ping-pong, a round trip, P = 2", "channels ping-pong 20000", 2, "locksley"),
 ];
 
-/// What each experiment compares with.
+/// The peers in each experiment.
 const PEERS: [(&str, &[&str]); 4] = [
     ("forkjoin", &["rayon", "chili"]),
     ("rayon", &["rayon"]),
@@ -164,7 +164,7 @@ const METHOD: [&str; 3] = [
      are the subjects of the experiments forkjoin and channels.",
 ];
 
-/// The experiment, and its subject.
+/// The first word and the rest: an experiment and its subject, or a kind and its size.
 fn parts(subject: &str) -> (&str, &str) {
     subject.split_once(' ').unwrap_or((subject, ""))
 }
@@ -173,12 +173,12 @@ fn peers(subject: &str) -> &'static [&'static str] {
     PEERS.iter().find(|(experiment, _)| *experiment == parts(subject).0).map_or(&[], |it| it.1)
 }
 
-/// Go's program has networks, and no tasks that share a semaphore.
+/// True if `peer` implements `subject`. Go's program has no ping-pong by semaphores.
 fn has(subject: &str, peer: &str) -> bool {
     peer != GO || !subject.contains("ping-pong")
 }
 
-/// The time of an operation.
+/// The time of one operation.
 fn nanoseconds(subject: &str, readings: &Readings) -> Option<f64> {
     let (_, subject) = parts(subject);
     let (kind, size) = parts(subject.split(',').next()?);
@@ -204,7 +204,7 @@ struct Found<'r> {
 }
 
 impl Found<'_> {
-    /// What a record says of a row; `None` if it has not both sides.
+    /// The row in a record. `None` if Locksley or all peers were not measured.
     fn of<'r>(record: &'r Record, &(about, subject, workers, ours): &Row) -> Option<Found<'r>> {
         let median = |runtime| record.median(subject, runtime, workers, NS);
         let all = peers(subject).iter().filter_map(|peer| Some((*peer, median(peer)?)));
