@@ -1,4 +1,4 @@
-//! Whether two runtimes differ by more than noise: bootstrap intervals of paired runs.
+//! Whether two runtimes differ by more than noise: bootstrap intervals over paired runs.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::experiment::Record;
 use crate::experiment::estimate::Estimate;
 use crate::random::Random;
 
-/// What one runtime has more than another, over the pairs on which both were measured.
+/// The difference of two runtimes over the pairs on which both were measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// The number of pairs.
     pub pairs: usize,
-    /// The least number of runs of a pair.
+    /// The smallest number of runs of a pair.
     pub runs: usize,
     /// The difference of the mean unfairness.
     pub unfairness: Estimate,
@@ -23,17 +23,16 @@ pub struct Effect {
 }
 
 const RESAMPLES: usize = 1000;
-/// The quantiles between which 95 % of the resamples lie.
+/// The bounds of a 95 % interval.
 const QUANTILES: [f64; 2] = [0.025, 0.975];
-/// Fewer runs say nothing about noise.
+/// Pairs with fewer runs are left out.
 const FEWEST_RUNS: usize = 3;
 
-/// Rates by program, of one run of a pair on both runtimes. The runs were taken one after the
-/// other.
+/// One repetition of a pair: the rates of its programs on each runtime, measured in succession.
 type Run = [Vec<f64>; 2];
 
-/// How `runtimes[0]` differs from `runtimes[1]`. In each resample, all rates alone and all runs are
-/// drawn again, with replacement; both runtimes have the same draw of runs.
+/// `runtimes[0]` minus `runtimes[1]`. Rates alone and runs are resampled with replacement, the same
+/// runs for both. Pairs are not resampled: the interval does not cover their choice.
 pub fn effect(record: &Record, found: &[Found], runtimes: [&str; 2]) -> Option<Effect> {
     let has_both = |found: &&Found| runtimes.iter().all(|name| found.on(name).is_some());
     let pairs = found.iter().filter(has_both).map(|found| &found.pair);
@@ -62,7 +61,7 @@ pub fn effect(record: &Record, found: &[Found], runtimes: [&str; 2]) -> Option<E
             let drawn = draw(runs.len());
             let figures = [0, 1].map(|side| {
                 let on = |program: &Program| alone[&(&*program.name, program.on(runtimes[side]))];
-                // The best of both runtimes is the baseline of throughput.
+                // The baseline of the speedup is the better runtime's rate alone.
                 let best = |program: &Program| {
                     let rates = runtimes.map(|name| alone[&(&*program.name, program.on(name))]);
                     rates[0].max(rates[1])
@@ -100,7 +99,7 @@ pub fn effect(record: &Record, found: &[Found], runtimes: [&str; 2]) -> Option<E
     Some(Effect { pairs: all.len(), runs, unfairness: estimate(0), speedup: estimate(1) })
 }
 
-/// The runs of a pair that were made on both runtimes in the same rotation.
+/// The repetitions in which a pair was measured on both runtimes.
 fn runs(record: &Record, pair: &Pair, runtimes: [&str; 2]) -> Vec<Run> {
     let workers = pair.programs[0].workers;
     let rates = |name: &str| -> BTreeMap<usize, Vec<f64>> {
