@@ -1,5 +1,5 @@
-//! The papers that Locksley follows, item by item: mechanisms, figures and tables. The data is in
-//! `lab/papers/`, one file for each paper.
+//! The mechanisms, figures and tables of the papers that Locksley follows, beside its own results.
+//! The data is in `lab/papers/`, one file for each paper.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use crate::experiment::{Report, Section, Table};
 /// `locksley papers`
 #[derive(Debug, clap::Args)]
 pub struct Papers {
-    /// Do this item again, such as hood-fig2; the other options are then those of its command
+    /// Run the command of this item, such as hood-fig2, with the options below
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
     /// At most a minute
     #[arg(long, requires = "run")]
     pub quick: bool,
-    /// Write all items into this file
+    /// Write all items, or the run's record, into this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// The folder for the page [default: out/papers]
@@ -47,7 +47,7 @@ impl Papers {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// What its items' names begin with.
+    /// Its short name, the prefix of its items' IDs.
     pub name: String,
     /// Authors, title and year.
     pub title: String,
@@ -61,23 +61,23 @@ pub struct Paper {
 pub struct Item {
     /// Its name on the command line.
     pub id: String,
-    /// What it is, and its place in the paper.
+    /// Its description and its place in the paper.
     pub what: String,
-    /// Where it is here: paths from the root of the repository.
+    /// Its code: paths from the root of the repository.
     pub code: Vec<String>,
-    /// The arguments of `locksley` that do it again.
+    /// The arguments of `locksley` that reproduce it.
     #[serde(default)]
     pub command: Option<String>,
-    /// What the paper says or measured.
+    /// The paper's claim or result.
     pub paper: String,
-    /// What was measured here, or what is done here.
+    /// Locksley's result or implementation.
     pub here: String,
-    /// Where that was recorded: a path from the root of the repository.
+    /// The record of that result: a path from the root of the repository.
     #[serde(default)]
     pub record: Option<String>,
-    /// Whether both agree.
+    /// Whether paper and Locksley agree.
     pub verdict: Verdict,
-    /// Why they do not.
+    /// The reason why they do not.
     #[serde(default)]
     pub because: Option<String>,
 }
@@ -86,13 +86,13 @@ pub struct Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// They do.
+    /// They agree.
     Agrees,
-    /// They do not.
+    /// They differ.
     Differs,
-    /// That cannot be seen on the machines of the records.
+    /// The machines of the records have too few processors to decide.
     NeedsMoreProcessors,
-    /// It has not been built, or not been measured.
+    /// It is not implemented or not measured yet.
     Open,
 }
 
@@ -108,7 +108,7 @@ const FILES: [&str; 5] = [
 ///
 /// # Panics
 ///
-/// If a file has another format, which a test excludes.
+/// If a file does not parse. A test excludes that.
 pub fn all() -> Vec<Paper> {
     FILES.map(|text| serde_json::from_str(text).expect("a paper's data")).into()
 }
@@ -127,7 +127,7 @@ impl Verdict {
     }
 }
 
-/// What is said of the papers.
+/// An overview of the verdicts, and a table for each item.
 pub fn report(papers: &[Paper]) -> Report {
     let mut heads = vec!["", "items"];
     heads.extend(Verdict::ALL.map(Verdict::words));
