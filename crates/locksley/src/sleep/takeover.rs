@@ -2,27 +2,28 @@
 //! worker while the worker's own thread stays parked.
 //!
 //! ```text
-//!          begin_sleep              take              begin_return
-//!     OWN -------------> ASLEEP -------------> TAKEN ---------------> RETURNING
-//!      ^    end_sleep    |   ^                   | recall                |
-//!      +-----------------+   +-------------------|-----------------------+
-//!      +-------------------------- RECALLED <----+        end_return
-//!            end_sleep
+//!        begin_sleep         take            end_take          begin_return
+//!     OWN -----------> ASLEEP ------> TAKING ----------> TAKEN --------------> RETURNING
+//!      ^   end_sleep   |   ^ end_return  |                 | recall                |
+//!      +---------------+   +-------------+-----------------|-----------------------+
+//!      +------------------------------------ RECALLED <----+      end_return
+//!           end_sleep
 //! ```
 //!
-//! For the rest of the protocol, the worker wakes up in `take`, finds the caller's task, and falls
-//! asleep between `begin_return` and `end_return`. The caller changes the counters and the set,
+//! For the rest of the protocol, the worker wakes up in `TAKING`, finds the caller's task, and falls
+//! asleep in `RETURNING`. The caller changes the counters and the set,
 //! executes the fence and looks again in the worker's order, so the README's argument holds. Each
 //! state but `RECALLED` names the only thread that may do this. An acquiring exchange hands this
 //! right to the next thread.
 //!
 //! A waker may choose the worker just before `take`. The worker's thread then waits for the caller.
-//! So the caller executes a fence after `take`. If a task was sent, it gives the worker back at
+//! So the caller executes a fence after `end_take`. If a task was sent, it gives the worker back at
 //! once. A pushed task it leaves to the owner, or wakes a thief (`end_search`).
 //!
 //! The caller may wait for a task that is pinned to the worker later. So the pinned send *recalls*
 //! the worker: its own thread acts again, and the caller runs on without giving it back. In
-//! `RETURNING` there is no recall: the caller looks for the task after its fence.
+//! `TAKING` and `RETURNING` there is no recall, since both threads would change the counters and the
+//! set: the caller looks for the task after its fence.
 //!
 //! The sentinel is never taken over: if the limit permits a takeover, another worker sleeps.
 //!
@@ -41,13 +42,16 @@ pub(super) struct Takeover(Futex);
 const OWN: u32 = 0;
 /// The worker's own thread sleeps. A caller may take over.
 const ASLEEP: u32 = 1;
-/// A caller acts as the worker. Its number is in the upper bits.
-const TAKEN: u32 = 2;
+/// A caller is taking over. Its number is in the upper bits.
+const TAKING: u32 = 2;
+/// The same caller acts as the worker, which may be recalled.
+const TAKEN: u32 = 3;
 /// The same caller is giving the worker back.
-const RETURNING: u32 = 3;
+const RETURNING: u32 = 4;
 /// The worker was recalled from its caller. Its own thread is about to act again.
-const RECALLED: u32 = 4;
-/// A flag beside `TAKEN` and `RETURNING`: the worker's own thread is awake, and blocks here.
+const RECALLED: u32 = 5;
+/// A flag beside `TAKING`, `TAKEN` and `RETURNING`: the worker's own thread is awake, and blocks
+/// here.
 const WAITS: u32 = 8;
 
 const STATE: u32 = 7;
@@ -70,7 +74,7 @@ impl Takeover {
         loop {
             // Acquire pairs with the caller's release: this thread sees the counters changed.
             let now = self.0.word.load(Ordering::Acquire);
-            if matches!(now & STATE, TAKEN | RETURNING) {
+            if matches!(now & STATE, TAKING | TAKEN | RETURNING) {
                 let waits = now | WAITS;
                 if now == waits || self.exchange(now, waits) {
                     self.0.wait(waits, None);
@@ -83,7 +87,13 @@ impl Takeover {
 
     /// Makes `caller` act as the worker, if the worker's own thread sleeps.
     fn take(&self, caller: u32) -> bool {
-        self.exchange(ASLEEP, caller << CALLER_SHIFT | TAKEN)
+        self.exchange(ASLEEP, caller << CALLER_SHIFT | TAKING)
+    }
+
+    /// The caller has changed the counters and the set. From now on the worker may be recalled.
+    fn end_take(&self) {
+        // AcqRel as in `exchange`. In `TAKING`, other threads only add `WAITS`.
+        self.0.word.fetch_add(TAKEN - TAKING, Ordering::AcqRel);
     }
 
     /// Begins to give the worker back. Returns false if it was recalled.
@@ -95,7 +105,7 @@ impl Takeover {
 
     /// Returns the worker to its own thread, which sleeps or is about to wake up.
     fn end_return(&self) {
-        // AcqRel as in `exchange`. In `RETURNING`, other threads only add `WAITS`.
+        // AcqRel as in `exchange`. In `TAKING` and `RETURNING`, other threads only add `WAITS`.
         let before = self.0.word.swap(ASLEEP, Ordering::AcqRel);
         if before & WAITS != 0 {
             self.0.wake();
@@ -138,17 +148,14 @@ impl Sleep {
             takeover.is_some_and(|takeover| takeover.take(caller as u32))
         };
         let worker = self.sleepers.iter().find(take)?;
+        let takeover = &self.takeovers[worker];
         if !self.counters.end_sleep_above(spare) {
             // Another caller has reached the limit meanwhile. The worker still counts as asleep.
-            let takeover = &self.takeovers[worker];
-            if takeover.begin_return(caller as u32) {
-                takeover.end_return();
-                return None;
-            }
-            // It was recalled: its own thread leaves the counters and the set to this caller.
-            let _ = self.counters.end_sleep(false);
+            takeover.end_return();
+            return None;
         }
         self.sleepers.remove(worker);
+        takeover.end_take();
         // Pairs with the fences after the publication of a task or an event. If the publisher saw
         // the worker asleep, the caller sees what was published.
         fence(Ordering::SeqCst);

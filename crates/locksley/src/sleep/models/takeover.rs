@@ -74,6 +74,47 @@ fn loom_takeover_a_pinned_task_recalls_the_worker() {
     });
 }
 
+/// A worker that is recalled sleeps again, and wakes up for a task that is sent then, at whichever
+/// step its caller is.
+#[test]
+fn loom_takeover_a_recalled_worker_sleeps_again() {
+    check(2, || {
+        let state = (Sleep::new(1, Limit::NONE), Tasks::new(0), Event::new());
+        let shared = Arc::new(state);
+        let (own, caller) = (shared.clone(), shared.clone());
+        let own = thread::spawn(move || {
+            let (sleep, tasks, pinned) = &*own;
+            sleep.begin_search();
+            while !pinned.is_set() {
+                sleep.sleep(0, false, |_| pinned.is_set());
+            }
+            while !tasks.take_one() {
+                sleep.sleep(0, false, |_| tasks.are_left());
+            }
+            sleep.end_search(&WakeToken::default(), || false);
+        });
+        let caller = thread::spawn(move || {
+            let (sleep, tasks, pinned) = &*caller;
+            if let Some(worker) = sleep.take_over(0) {
+                sleep.end_search(&WakeToken::default(), || false);
+                let _ = sleep.give_back(worker, 0, |_| pinned.is_set() || tasks.are_left());
+            }
+        });
+        let (sleep, tasks, pinned) = &*shared;
+        // No preemptions are needed until both threads have begun.
+        while sleep.snapshot().asleep() == 0 {
+            thread::yield_now();
+        }
+        pinned.set();
+        sleep.wake_own_thread(0);
+        tasks.add_one();
+        sleep.notify_sent();
+        caller.join().unwrap();
+        own.join().unwrap();
+        assert_eq!((sleep.snapshot().asleep(), sleep.snapshot().searching()), (0, 0));
+    });
+}
+
 /// A pool in which one thread at a time may act, and the number of those that do.
 type Alone = (Sleep, Tasks, AtomicUsize);
 
