@@ -123,16 +123,12 @@ impl Recording {
     /// Writes the events of the last `last` into a new file. The recording continues.
     ///
     /// # Errors
-    /// If the file cannot be written. Then `path` is removed, even if it existed before.
+    /// If the file cannot be written. Then it is removed, unless it could not even be opened.
     pub fn dump(&self, path: impl AsRef<Path>, last: Duration) -> Result<(), Error> {
         let path = path.as_ref();
-        let since = clock::now().saturating_sub(last.as_nanos() as u64);
+        let since = clock::now().saturating_sub(u64::try_from(last.as_nanos()).unwrap_or(u64::MAX));
         let session = current().clone();
-        let written = session.map_or(Ok(()), |session| session.copy(path, since));
-        let is_file = fs::symlink_metadata(path).is_ok_and(|it| it.is_file());
-        written
-            .inspect_err(|_| _ = is_file.then(|| fs::remove_file(path)))
-            .map_err(Error::file(path))
+        session.map_or(Ok(()), |session| session.copy(path, since)).map_err(Error::file(path))
     }
 }
 

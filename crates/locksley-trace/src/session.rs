@@ -165,10 +165,14 @@ impl Session {
     pub(crate) fn copy(&self, path: &Path, since: u64) -> io::Result<()> {
         let mut copy =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        let mut bytes = read::snapshot(&self.file)?;
-        read::set_word(&mut bytes, header::SINCE, since);
-        read::set_word(&mut bytes, header::IS_STOPPED, 1);
-        copy.write_all(&bytes)
+        // Not a device.
+        let is_file = copy.metadata()?.is_file();
+        let written = read::snapshot(&self.file).and_then(|mut bytes| {
+            read::set_word(&mut bytes, header::SINCE, since);
+            read::set_word(&mut bytes, header::IS_STOPPED, 1);
+            copy.write_all(&bytes)
+        });
+        written.inspect_err(|_| _ = is_file.then(|| fs::remove_file(path)))
     }
 }
 

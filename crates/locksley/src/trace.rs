@@ -110,7 +110,7 @@ pub trait Tracer: Debug + Send + Sync + 'static {
     /// Records an event of the calling thread, which is a worker. Only `Wakes`, `Signals`, `Allows`
     /// and `LosesAssist` are also recorded on other threads.
     ///
-    /// Must not block, use the pool or panic.
+    /// Must not block or use the pool. A panic ends the process.
     fn record(&self, event: Event);
 
     /// Called when the pool is built. `_pool` reads and changes its size.

@@ -202,12 +202,7 @@ impl Shared {
 
     /// Ends a call: sends the tasks in its queues to the pool, and gives the worker back.
     fn leave(&self, worker: &Worker, caller: usize) {
-        worker.deque.open();
-        // Only detached tasks are left. They are sent in the order in which a worker runs them.
-        let inbox = &worker.slot().inbox;
-        while let Some(own) = worker.take_own().or_else(|| worker.receive_from(inbox)) {
-            self.send_back(own.job);
-        }
+        self.leave_tasks(worker);
         self.slot(worker.slot_index()).end_call();
         self.record_woken_caller();
         if self.give_back(worker, caller) {
@@ -221,6 +216,18 @@ impl Shared {
                 let _ = self.replacements.subtract_active(1);
                 break;
             }
+            hooks::idle();
+            self.leave_tasks(worker);
+        }
+    }
+
+    /// Sends the tasks in the worker's queues to the pool.
+    fn leave_tasks(&self, worker: &Worker) {
+        worker.deque.open();
+        // Only detached tasks are left. They are sent in the order in which a worker runs them.
+        let inbox = &worker.slot().inbox;
+        while let Some(own) = worker.take_own().or_else(|| worker.receive_from(inbox)) {
+            self.send_back(own.job);
         }
     }
 }

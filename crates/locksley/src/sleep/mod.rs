@@ -38,6 +38,7 @@ pub(crate) use wake_token::WakeToken;
 use crate::primitive::{CachePadded, Ordering, fence};
 pub(crate) use crate::trace::SleepRole;
 use crate::trace::{Event, Tracer};
+use crate::unwind::AbortOnUnwind;
 
 /// The sleep protocol of one pool.
 #[derive(Debug)]
@@ -114,7 +115,10 @@ impl Sleep {
     /// branch.
     pub(crate) fn trace(&self, event: impl FnOnce() -> Event) {
         if let Some(tracer) = &self.tracer {
+            // A frame below may hold a task that the pool has a pointer to.
+            let abort = AbortOnUnwind("a tracer panicked");
             tracer.record(event());
+            abort.disarm();
         }
     }
 
