@@ -78,7 +78,7 @@ fn loom_readers_do_not_disturb_each_other() {
         let ring = Ring::new(2);
         let [writer, other] = [Arc::clone(&ring), Arc::clone(&ring)];
         let writer = thread::spawn(move || writer.write(0..2));
-        let other = thread::spawn(move || drop(other.words[0].load(Ordering::Relaxed)));
+        let other = thread::spawn(move || _ = other.words[0].load(Ordering::Relaxed));
         ring.read();
         writer.join().unwrap();
         other.join().unwrap();
