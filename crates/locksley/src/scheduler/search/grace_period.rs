@@ -9,8 +9,8 @@ use crate::scheduler::Worker;
 
 /// About the cost of moving a task between threads. Longer than most polls that wake one task.
 const GRACE_PERIOD: Duration = Duration::from_micros(2);
-/// The same while more threads are runnable than there are processors. Tasks that share a barrier
-/// with a stolen one stall while its thief is preempted.
+/// The same while other programs want the processors. Tasks that share a barrier with a stolen one
+/// stall while its thief is preempted.
 const BESIDE_OTHERS: Duration = Duration::from_micros(100);
 
 impl Searcher {
@@ -22,7 +22,9 @@ impl Searcher {
         let lone_next_task = || shared.slot(victim).lone_next_task();
         let Some(next) = lone_next_task() else { return false };
         let since = Instant::now();
-        let is_busy = shared.runnable_threads().is_some_and(|it| it > shared.processors());
+        let awake = shared.workers.saturating_sub(shared.sleep.snapshot().asleep());
+        let own = awake.max(shared.processors());
+        let is_busy = shared.runnable_threads().is_some_and(|runnable| runnable > own);
         let period = if is_busy { BESIDE_OTHERS } else { GRACE_PERIOD };
         while lone_next_task() == Some(next) && since.elapsed() < period {
             if is_busy { self.yield_to_others(worker) } else { spin_loop() }
