@@ -33,9 +33,16 @@ struct Own {
 
 fn divide(total: u64, chunk: Option<u64>, thread: u64, threads: u64) -> Own {
     if let Some(chunk) = chunk {
+        let chunk = chunk.min(total);
+        let chunks = total.div_ceil(chunk);
+        if thread >= chunks {
+            return Own { first: total, last: total - 1, stride: total, has_last: false };
+        }
         let first = chunk * thread;
-        let has_last = (total - 1) / chunk % threads == thread;
-        return Own { first, last: first + chunk - 1, stride: chunk * threads, has_last };
+        // Neither may overflow the loop's type, which may hold little more than `total`.
+        let last = (first + (chunk - 1)).min(total - 1);
+        let stride = if chunks <= threads { total - first } else { chunk * threads };
+        return Own { first, last, stride, has_last: (chunks - 1) % threads == thread };
     }
     let (share, rest) = (total / threads, total % threads);
     let first = share * thread + thread.min(rest);
@@ -170,9 +177,16 @@ mod tests {
 
     #[test]
     fn each_iteration_has_one_thread_and_one_thread_has_the_last() {
-        for (total, chunk, threads) in
-            [(1, None, 3), (10, None, 3), (9, None, 3), (10, Some(1), 3), (10, Some(4), 2)]
-        {
+        for (total, chunk, threads) in [
+            (1, None, 3),
+            (10, None, 3),
+            (9, None, 3),
+            (10, Some(1), 3),
+            (10, Some(4), 2),
+            (10, Some(4), 3),
+            (10, Some(4), 8),
+            (10, Some(u64::MAX), 4),
+        ] {
             let mut seen = vec![0; total as usize];
             let mut last = 0;
             for thread in 0..threads {
@@ -184,6 +198,21 @@ mod tests {
                 }
             }
             assert!(seen.iter().all(|it| *it == 1) && last == 1, "{total} {chunk:?}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn large_chunks_stay_within_the_type() {
+        let most = i32::MAX as u64;
+        for total in [10, most] {
+            for thread in 0..4 {
+                let own = divide(total, Some(1 << 30), thread, 4);
+                let chunks = if total == 10 { 1 } else { 2 };
+                let (first, last) = (i32::try_from(own.first).unwrap(), own.last as i32);
+                assert_eq!(first <= last, thread < chunks, "{total} {thread} {own:?}");
+                assert!(thread >= chunks || own.first + own.stride == total, "{own:?}");
+                assert_eq!(own.has_last, thread == chunks - 1);
+            }
         }
     }
 }
