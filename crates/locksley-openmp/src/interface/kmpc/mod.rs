@@ -9,6 +9,7 @@ mod parallel;
 mod tasks;
 
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{Ordering, fence};
 
 use super::cancellation::cancel;
 use super::diagnostics::fatal;
@@ -28,7 +29,11 @@ fn cancelled(kind: i32) -> c_int {
 
 export! {
     __kmpc_begin(_place: Place, _flags: i32) -> () {}
-    __kmpc_end __kmpc_flush(_place: Place) -> () {}
+    __kmpc_end(_place: Place) -> () {}
+
+    __kmpc_flush(_place: Place) -> () {
+        fence(Ordering::SeqCst);
+    }
 
     __kmpc_global_thread_num(_place: Place) -> Thread {
         current().number.cast_signed()
