@@ -45,16 +45,26 @@ impl Queue {
         self.length.load(Ordering::Relaxed) >= FULL
     }
 
-    /// The newest task, if `accepts` it: that of the queue's owner.
+    /// The newest task that `accepts`, for the queue's owner.
     pub(crate) fn pop(&self, accepts: impl Fn(&Task) -> bool) -> Option<Arc<Task>> {
         if self.is_empty() {
             return None;
         }
         let mut tasks = lock(&self.tasks);
-        let is_accepted = tasks.back().is_some_and(|it| accepts(it));
-        let task = if is_accepted { tasks.pop_back() } else { None };
+        let at = tasks.iter().rposition(|it| accepts(it))?;
+        let task = tasks.remove(at);
         self.length.store(tasks.len(), Ordering::Relaxed);
         task
+    }
+
+    /// True if [`pop`](Self::pop) would find a task.
+    pub(crate) fn has_for_owner(&self, accepts: impl Fn(&Task) -> bool) -> bool {
+        !self.is_empty() && lock(&self.tasks).iter().any(|it| accepts(it))
+    }
+
+    /// True if [`steal`](Self::steal) would find a task.
+    pub(crate) fn has_for_thief(&self, accepts: impl Fn(&Task) -> bool) -> bool {
+        !self.is_empty() && lock(&self.tasks).iter().take(LOOKED_AT).any(|it| accepts(it))
     }
 
     /// The oldest task that `accepts`, for a thief. It does not wait for a queue that another
@@ -72,5 +82,30 @@ impl Queue {
         let task = tasks.remove(at);
         self.length.store(tasks.len(), Ordering::Relaxed);
         task
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::settings;
+    use crate::tasks::Options;
+
+    #[test]
+    fn accepted_tasks_are_found_behind_others() {
+        let parents = [(); 2].map(|()| Task::implicit(settings().icvs, None));
+        let child = |at: usize| Task::child(&parents[at], Options::default(), None, false, None);
+        let (queue, wanted) = (Queue::default(), [child(0), child(0)]);
+        let accepts = |it: &Task| it.descends_from(&parents[0]);
+        for task in [child(1), Arc::clone(&wanted[0]), Arc::clone(&wanted[1]), child(1)] {
+            queue.push(task);
+        }
+        assert!(queue.has_for_owner(accepts) && queue.has_for_thief(accepts));
+        assert!(queue.pop(accepts).is_some_and(|it| Arc::ptr_eq(&it, &wanted[1])));
+        assert!(queue.steal(accepts).is_some_and(|it| Arc::ptr_eq(&it, &wanted[0])));
+        assert!(!queue.has_for_owner(accepts) && !queue.has_for_thief(accepts));
+        assert!(queue.pop(accepts).is_none() && queue.steal(accepts).is_none());
+        assert!(queue.pop(|_| true).is_some() && queue.pop(|_| true).is_some());
+        assert!(queue.is_empty());
     }
 }

@@ -121,9 +121,13 @@ fn finish(team: &Team, member: &Member, task: &Task) {
 /// A task has ended on a thread that has not executed it.
 fn finish_elsewhere(team: &Team, member: &Member, task: &Task) {
     let (ready, is_awaited) = task.end();
-    for task in ready {
-        member.queue.push_last(task);
-        announce(team);
+    if !ready.is_empty() {
+        for task in ready {
+            member.queue.push_last(task);
+            announce(team);
+        }
+        // Not every waiting member may take them.
+        team.progress.notify_all();
     }
     settle(team, task, is_awaited);
 }
@@ -146,13 +150,7 @@ impl Team {
     /// Executes the member's newest task or another member's oldest, if it `accepts` it.
     fn execute_one(&self, member: &Member, accepts: impl Fn(&Task) -> bool) -> bool {
         let own = member.queue.pop(&accepts);
-        let steal = || {
-            let (before, after) = (
-                self.members().take(member.number as usize),
-                self.members().skip(member.number as usize + 1),
-            );
-            after.chain(before).find_map(|it| it.queue.steal(&accepts))
-        };
+        let steal = || self.others(member).find_map(|it| it.queue.steal(&accepts));
         let Some(task) = own.or_else(steal) else { return false };
         if self.members().any(|it| !it.queue.is_empty()) {
             // One woken member wakes the next.
@@ -160,6 +158,18 @@ impl Team {
         }
         execute(self, member, task);
         true
+    }
+
+    /// True if `execute_one` would find a task.
+    fn has_one(&self, member: &Member, accepts: impl Fn(&Task) -> bool) -> bool {
+        member.queue.has_for_owner(&accepts)
+            || self.others(member).any(|it| it.queue.has_for_thief(&accepts))
+    }
+
+    /// The other members, those with larger numbers first.
+    fn others(&self, member: &Member) -> impl Iterator<Item = &Member> {
+        let number = member.number as usize;
+        self.members().skip(number + 1).chain(self.members().take(number))
     }
 }
 
@@ -170,16 +180,17 @@ pub(crate) fn wait_until(member: &Member, is_done: impl Fn() -> bool) {
         return;
     }
     let (team, own) = (member.team(), member.task());
+    let accepts = |it: &Task| it.descends_from(&own);
     let poll = || {
         if is_done() {
             Poll::Done
-        } else if team.execute_one(member, |it| it.descends_from(&own)) {
+        } else if team.execute_one(member, accepts) {
             Poll::Worked
         } else {
             Poll::Idle
         }
     };
-    team.progress.wait_and_work(poll, &is_done);
+    team.progress.wait_and_work(poll, || is_done() || team.has_one(member, accepts));
 }
 
 /// Executes one ready descendant of the member's task, if it has one (`taskyield`).
