@@ -153,6 +153,36 @@ static void tasks(void) {
   printf("%d, %d wrong, %d %d %d\n", number, disorder, grouped, looped, last);
 }
 
+// clang calls the function of an untied task once for each part between two such places.
+static void untied_tasks(void) {
+  int sum = 0, at_once = 0;
+#pragma omp parallel num_threads(4)
+#pragma omp single
+  for (int i = 0; i < 100; i++) {
+#pragma omp task untied shared(sum) firstprivate(i)
+    {
+      int parts = 1;
+#pragma omp task shared(sum)
+#pragma omp atomic
+      sum += 1;
+#pragma omp taskyield
+      parts++;
+#pragma omp taskwait
+#pragma omp atomic
+      sum += parts * i;
+    }
+#pragma omp task untied if (0) shared(sum, at_once) firstprivate(i)
+    {
+#pragma omp task shared(sum)
+#pragma omp atomic
+      sum += 1;
+#pragma omp taskwait
+      at_once += i;
+    }
+  }
+  printf("untied: %d %d\n", sum, at_once);
+}
+
 static void locks(void) {
   nest_lock lock[2];
   int depth = 0;
@@ -173,6 +203,7 @@ int main(void) {
   loops();
   regions();
   tasks();
+  untied_tasks();
   locks();
   return 0;
 }

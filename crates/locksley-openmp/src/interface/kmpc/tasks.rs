@@ -34,12 +34,21 @@ struct Head {
     layout: Layout,
     /// In bytes, of what the compiler sees, but for the pointers to what it shares.
     size: usize,
-    flags: i32,
     event: Option<Arc<Event>>,
     /// The task of the thread that executes this one at once.
     outer: Option<Arc<Task>>,
+    flags: i32,
+    is_running: bool,
+    /// The task has asked to be called again: an untied task returns wherever another thread might
+    /// continue it, and its function continues at `Visible::_part`.
+    again: bool,
+    _padding: [u8; 18],
     visible: Visible,
 }
+
+/// What a task captures may be aligned as far as a cache line.
+const ALIGN: usize = 64;
+const _: () = assert!(offset_of!(Head, visible).is_multiple_of(ALIGN));
 
 const FINAL: i32 = 2;
 const DESTRUCTORS: i32 = 8;
@@ -60,7 +69,7 @@ fn head(task: *mut Visible) -> *mut Head {
 fn allocate(flags: i32, size: usize, shared: usize, routine: Routine) -> *mut Visible {
     let before = offset_of!(Head, visible);
     let size = size.max(size_of::<Visible>()).next_multiple_of(16);
-    let layout = Layout::from_size_align(before + size + shared, 64).expect("a task is small");
+    let layout = Layout::from_size_align(before + size + shared, ALIGN).expect("a task is small");
     // SAFETY: the size is not 0.
     let memory = unsafe { alloc_zeroed(layout) };
     if memory.is_null() {
@@ -70,7 +79,17 @@ fn allocate(flags: i32, size: usize, shared: usize, routine: Routine) -> *mut Vi
     let at = task.wrapping_byte_add(size).cast();
     let shared = if shared == 0 { ptr::null_mut() } else { at };
     let visible = Visible { shared, routine, _part: 0, destroy: None, _priority: 0 };
-    let new = Head { layout, size, flags, event: None, outer: None, visible };
+    let new = Head {
+        layout,
+        size,
+        event: None,
+        outer: None,
+        flags,
+        is_running: false,
+        again: false,
+        _padding: [0; 18],
+        visible,
+    };
     // SAFETY: the memory is new, large enough, and aligned.
     unsafe { head(task).write(new) };
     task
@@ -92,17 +111,44 @@ unsafe fn free(task: *mut Visible) {
 unsafe extern "C" fn execute(data: *mut c_void) {
     // SAFETY: `create` passes it.
     let task = unsafe { *data.cast::<*mut Visible>() };
-    let thread = current().number.cast_signed();
     // SAFETY: the task is from `allocate`.
-    let &Head { flags, visible: Visible { routine, destroy, .. }, .. } = unsafe { &*head(task) };
-    // SAFETY: the compiler's function and its task.
-    unsafe { routine(thread, task) };
-    if let Some(destroy) = destroy.filter(|_| flags & DESTRUCTORS != 0) {
-        // SAFETY: as above.
-        unsafe { destroy(thread, task) };
-    }
+    let head = unsafe { &mut *head(task) };
+    (head.is_running, head.again) = (true, true);
+    // SAFETY: as above.
+    unsafe { call_again(task) };
+    // SAFETY: as above.
+    unsafe { destroy(task) };
     // SAFETY: it has been executed.
     unsafe { free(task) };
+}
+
+/// Calls a task's function as long as the task asks for it.
+///
+/// # Safety
+/// The task is from `allocate`, and complete.
+unsafe fn call_again(task: *mut Visible) {
+    let thread = current().number.cast_signed();
+    let head = head(task);
+    // SAFETY: as the caller promises.
+    let routine = unsafe { (*task).routine };
+    // SAFETY: as above; `__kmpc_omp_task` writes there while the function runs.
+    while unsafe { (&raw mut (*head).again).replace(false) } {
+        // SAFETY: the compiler's function and its task.
+        unsafe { routine(thread, task) };
+    }
+}
+
+/// Destroys what a task has captured.
+///
+/// # Safety
+/// The task is from `allocate`, and is not executed any more.
+unsafe fn destroy(task: *mut Visible) {
+    // SAFETY: as the caller promises.
+    let &Head { flags, visible: Visible { destroy, .. }, .. } = unsafe { &*head(task) };
+    if let Some(destroy) = destroy.filter(|_| flags & DESTRUCTORS != 0) {
+        // SAFETY: the compiler's function and its task.
+        unsafe { destroy(current().number.cast_signed(), task) };
+    }
 }
 
 fn create(member: &Member, task: *mut Visible, accesses: &[Access], may_be_deferred: bool) {
@@ -172,7 +218,13 @@ export! {
     }
 
     __kmpc_omp_task(_place: Place, _thread: Thread, task: *mut Visible) -> i32 {
-        create(current(), task, &[], true);
+        // SAFETY: the task is from `allocate`.
+        let head = unsafe { &mut *head(task) };
+        if head.is_running {
+            head.again = true;
+        } else {
+            create(current(), task, &[], true);
+        }
         0
     }
 
@@ -198,13 +250,18 @@ export! {
         let member = current();
         // SAFETY: the task is from `allocate`.
         let head = unsafe { &mut *head(task) };
+        head.is_running = true;
         head.outer = member.begin_child(head.flags & FINAL != 0);
     }
 
     __kmpc_omp_task_complete_if0(_place: Place, _thread: Thread, task: *mut Visible) -> () {
-        // SAFETY: the task is from `allocate`.
-        let head = unsafe { &mut *head(task) };
-        current().end_child(head.outer.take());
+        // SAFETY: the task is from `allocate`, here and below.
+        unsafe { call_again(task) };
+        // SAFETY: as above.
+        unsafe { destroy(task) };
+        // SAFETY: as above.
+        let outer = unsafe { (*head(task)).outer.take() };
+        current().end_child(outer);
         // SAFETY: it has been executed.
         unsafe { free(task) };
     }
