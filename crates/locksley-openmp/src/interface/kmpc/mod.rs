@@ -148,9 +148,13 @@ macro_rules! missing {
 }
 
 missing! {
-    __kmpc_dist_dispatch_init_4 __kmpc_dist_dispatch_init_8 __kmpc_dist_for_static_init_4
-    __kmpc_dist_for_static_init_8 __kmpc_doacross_init __kmpc_fork_teams __kmpc_push_num_teams
-    __kmpc_task_reduction_init __kmpc_task_reduction_modifier_init __kmpc_taskred_init
+    __kmpc_alloc __kmpc_dist_dispatch_init_4 __kmpc_dist_dispatch_init_4u
+    __kmpc_dist_dispatch_init_8 __kmpc_dist_dispatch_init_8u __kmpc_dist_for_static_init_4
+    __kmpc_dist_for_static_init_4u __kmpc_dist_for_static_init_8 __kmpc_dist_for_static_init_8u
+    __kmpc_doacross_init __kmpc_fork_call_if __kmpc_fork_teams __kmpc_free
+    __kmpc_omp_reg_task_with_affinity __kmpc_push_num_teams __kmpc_push_num_teams_51
+    __kmpc_push_num_threads_strict __kmpc_task_reduction_init
+    __kmpc_task_reduction_modifier_init __kmpc_taskloop_5 __kmpc_taskred_init
     __kmpc_taskred_modifier_init __kmpc_threadprivate_cached __kmpc_threadprivate_register
-    __kmpc_omp_reg_task_with_affinity __tgt_target_kernel
+    __tgt_target_kernel
 }
