@@ -13,7 +13,7 @@ const NONMONOTONIC: i32 = 1 << 30;
 const ORDERED: i32 = 32;
 
 /// How many values lie between two bounds, both included.
-fn count(first: i128, last: i128, step: i64) -> u64 {
+pub(super) fn count(first: i128, last: i128, step: i64) -> u64 {
     let distance = if step > 0 { last - first } else { first - last };
     if distance < 0 {
         return 0;

@@ -5,10 +5,11 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_void;
-use std::mem::{offset_of, size_of};
+use std::mem::{self, offset_of, size_of};
 use std::ptr;
 use std::sync::Arc;
 
+use super::loops::count;
 use super::{Place, Thread, read, write};
 use crate::interface::depend;
 use crate::interface::taskloop::{Division, GRAINSIZE, divide};
@@ -132,7 +133,7 @@ unsafe fn call_again(task: *mut Visible) {
     // SAFETY: as the caller promises.
     let routine = unsafe { (*task).routine };
     // SAFETY: as above; `__kmpc_omp_task` writes there while the function runs.
-    while unsafe { (&raw mut (*head).again).replace(false) } {
+    while mem::take(unsafe { &mut (*head).again }) {
         // SAFETY: the compiler's function and its task.
         unsafe { routine(thread, task) };
     }
@@ -245,6 +246,14 @@ export! {
         depend::wait_for(current(), &unsafe { accesses(count, list) });
     }
 
+    __kmpc_omp_taskwait_deps_51(
+        _place: Place, _thread: Thread, count: i32, list: *const Dependence, _more: i32,
+        _others: *const Dependence, _need_not_wait: i32,
+    ) -> () {
+        // SAFETY: the compiler's list.
+        depend::wait_for(current(), &unsafe { accesses(count, list) });
+    }
+
     // The compiler calls the task's function between these two.
     __kmpc_omp_task_begin_if0(_place: Place, _thread: Thread, task: *mut Visible) -> () {
         let member = current();
@@ -301,33 +310,94 @@ export! {
         upper: *mut u64, step: i64, has_no_group: i32, schedule: i32, stated: u64,
         duplicate: Option<unsafe extern "C" fn(*mut Visible, *mut Visible, i32)>,
     ) -> () {
-        let member = current();
-        if has_no_group == 0 {
-            begin_group(member);
-        }
         let (first, last) = (read(lower), read(upper));
-        let distance = if step > 0 { last.wrapping_sub(first) } else { first.wrapping_sub(last) };
-        let total = (distance / step.unsigned_abs().max(1)).wrapping_add(1);
-        let threads = u64::from(member.team().size);
-        let flags = if schedule == 1 { GRAINSIZE } else { 0 };
-        let Division { tasks, each, longer } = divide(total, stated, flags, threads);
-        let value = |number: u64| first.wrapping_add(number.wrapping_mul(step as u64));
-        let mut from = 0;
-        for number in 0..tasks {
-            let to = from + each + u64::from(number < longer);
-            // SAFETY: the compiler's task, and its bounds within it.
-            let copy = unsafe { copy(task, (lower, upper), (value(from), value(to - 1))) };
-            if let Some(duplicate) = duplicate {
-                // SAFETY: the compiler's function for such tasks.
-                unsafe { duplicate(copy, task, i32::from(to == total)) };
+        // The compiler counts the iterations from 0.
+        let total = count(i128::from(first as i64), i128::from(last as i64), step);
+        if total > 0 {
+            let member = current();
+            if has_no_group == 0 {
+                begin_group(member);
             }
-            create(member, copy, &[], may_be_deferred != 0);
-            from = to;
-        }
-        if has_no_group == 0 {
-            end_group(member);
+            let threads = u64::from(member.team().size);
+            let flags = if schedule == 1 { GRAINSIZE } else { 0 };
+            let Division { tasks, each, longer } = divide(total, stated, flags, threads);
+            let value = |number: u64| first.wrapping_add(number.wrapping_mul(step as u64));
+            let mut from = 0;
+            for number in 0..tasks {
+                let to = from + each + u64::from(number < longer);
+                // SAFETY: the compiler's task, and its bounds within it.
+                let copy = unsafe { copy(task, (lower, upper), (value(from), value(to - 1))) };
+                if let Some(duplicate) = duplicate {
+                    // SAFETY: the compiler's function for such tasks.
+                    unsafe { duplicate(copy, task, i32::from(to == total)) };
+                }
+                create(member, copy, &[], may_be_deferred != 0);
+                from = to;
+            }
+            if has_no_group == 0 {
+                end_group(member);
+            }
         }
         // SAFETY: only its copies are executed.
+        unsafe { destroy(task) };
+        // SAFETY: as above.
         unsafe { free(task) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn captures_are_aligned() {
+        unsafe extern "C" fn nothing(_thread: Thread, _task: *mut Visible) -> i32 {
+            0
+        }
+        let task = allocate(0, 200, 8, nothing);
+        assert_eq!(task.addr() % ALIGN, 0);
+        // SAFETY: nothing uses it.
+        unsafe { free(task) };
+    }
+
+    static ITERATIONS: AtomicU64 = AtomicU64::new(0);
+    static DESTROYED: AtomicU64 = AtomicU64::new(0);
+
+    /// The bounds of a loop's task.
+    fn bounds(task: *mut Visible) -> (*mut u64, *mut u64) {
+        let lower = task.wrapping_add(1).cast::<u64>();
+        (lower, lower.wrapping_add(1))
+    }
+
+    #[test]
+    fn a_taskloop_executes_copies_and_destroys_each_task() {
+        unsafe extern "C" fn body(_thread: Thread, task: *mut Visible) -> i32 {
+            let (lower, upper) = bounds(task);
+            ITERATIONS.fetch_add(read(upper) + 1 - read(lower), Ordering::Relaxed);
+            0
+        }
+        unsafe extern "C" fn destructor(_thread: Thread, _task: *mut Visible) -> i32 {
+            DESTROYED.fetch_add(1, Ordering::Relaxed);
+            0
+        }
+        for (first, last, tasks) in [(0, u64::MAX, 0), (5, 2, 0), (0, 9, 5), (3, 3, 1)] {
+            let task = allocate(DESTRUCTORS, size_of::<Visible>() + 16, 0, body);
+            // SAFETY: the task is new.
+            unsafe { (*task).destroy = Some(destructor) };
+            let (lower, upper) = bounds(task);
+            write(lower, first);
+            write(upper, last);
+            ITERATIONS.store(0, Ordering::Relaxed);
+            DESTROYED.store(0, Ordering::Relaxed);
+            // SAFETY: a task and its bounds, as the compiler passes them.
+            unsafe {
+                __kmpc_taskloop(ptr::null(), 0, task, 1, lower, upper, 1, 0, 1, 2, None);
+            }
+            let iterations = if tasks == 0 { 0 } else { last + 1 - first };
+            assert_eq!(ITERATIONS.load(Ordering::Relaxed), iterations);
+            assert_eq!(DESTROYED.load(Ordering::Relaxed), tasks + 1);
+        }
     }
 }
