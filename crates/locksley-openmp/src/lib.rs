@@ -1,11 +1,12 @@
-//! A library with libgomp's interface: OpenMP programs that gcc has compiled run on it unmodified.
+//! A library with libgomp's interface, and on x86-64 most of what clang's programs use of libomp's:
+//! OpenMP programs that gcc or clang has compiled run on it unmodified.
 //!
 //! It is preloaded (`LD_PRELOAD=liblocksley_gomp.so program`) or linked (`-llocksley_gomp`). It has
 //! no interface for Rust.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `interface` | the functions `GOMP_*` and `omp_*` |
+//! | `interface` | the functions `GOMP_*`, `__kmpc_*` and `omp_*` |
 //! | `team` | threads, regions, barriers, and who executes tasks |
 //! | `tasks` | tasks, groups, dependences, reductions |
 //! | `shares` | loops and other constructs that a team shares |
