@@ -85,7 +85,7 @@ impl fmt::Display for Error {
             Self::TooLarge { bytes, limit } => {
                 write!(f, "a message of {bytes} bytes is larger than the limit of {limit} bytes")
             }
-            Self::Panicked(message) => write!(f, "a task has panicked: {message}"),
+            Self::Panicked(message) => write!(f, "the bag has panicked: {message}"),
             Self::Deadlock(processes) => {
                 write!(f, "processes wait for each other: {}", processes.join(", "))
             }

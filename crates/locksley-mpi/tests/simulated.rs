@@ -159,7 +159,20 @@ fn a_panic_ends_all_ranks() {
         }
     });
     assert_eq!(outcomes[1], Ok(()));
-    assert_blames(&outcomes, 1, "a task has panicked: no 0");
+    assert_blames(&outcomes, 1, "the bag has panicked: no 0");
+}
+
+#[test]
+fn a_panic_at_the_reduction_ends_all_ranks() {
+    let outcomes = on_ranks(&Simulation::new(3, 1), 1, |ranks, pool| {
+        let run = catch_unwind(AssertUnwindSafe(|| {
+            // One number on each rank: results are reduced where the transport is polled.
+            ranks.par_map_reduce(pool, 0..3, |n| n, |_, _| panic!("no reduction"))
+        }));
+        assert_eq!(run.is_err(), ranks.rank() == 0);
+        run.unwrap_or(Ok(None)).map(drop)
+    });
+    assert_blames(&outcomes, 0, "the bag has panicked: no reduction");
 }
 
 #[test]

@@ -3,10 +3,11 @@
 mod greeting;
 mod messages;
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use locksley::Pool;
 use serde::Serialize;
@@ -110,16 +111,14 @@ impl<T: Transport> Ranks<T> {
         let mut protocol = self.begin()?;
         let mut nap = Nap::new();
         loop {
-            let has_received = match self.turn(&mut protocol, &mut local) {
-                Ok(has_received) => has_received,
-                Err(error) => return Err(self.fail(error)),
+            // The bag's code runs here, too: it merges outputs, and messages are serialized.
+            let turn = catch_unwind(AssertUnwindSafe(|| self.turn(&mut protocol, &mut local)));
+            let turn = turn.and_then(|turn| local.panicked().map_or(Ok(turn), Err));
+            let has_received = match turn {
+                Ok(Ok(has_received)) => has_received,
+                Ok(Err(error)) => return Err(self.fail(error)),
+                Err(payload) => self.panic(payload),
             };
-            if let Some(payload) = local.panicked() {
-                let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-                let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-                self.fail(Error::Panicked(text.unwrap_or_default()));
-                resume_unwind(payload);
-            }
             if let Some(output) = protocol.left() {
                 self.stolen += protocol.stealing.received;
                 return Ok(output);
@@ -130,6 +129,14 @@ impl<T: Transport> Ranks<T> {
                 nap.rest(!local.is_idle());
             }
         }
+    }
+
+    /// Tells the others about a panic, and continues it.
+    fn panic(&mut self, payload: Box<dyn Any + Send>) -> ! {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        self.fail(Error::Panicked(text.unwrap_or_default()));
+        resume_unwind(payload)
     }
 
     /// Maps all numbers of a range, on all ranks, and reduces the results. Returns that of a range
