@@ -35,6 +35,9 @@ const STILL: Duration = Duration::from_millis(10);
 #[derive(Default, Serialize, Deserialize)]
 struct Waiting {
     processes: Vec<String>,
+    /// Whether a rank has not seen the end of its part of the network. That comes after the end of
+    /// its processes: their products are stored in between.
+    is_running: bool,
     /// Full channels: capacity and number.
     full: Vec<(u64, usize)>,
 }
@@ -43,14 +46,17 @@ struct Waiting {
 #[derive(Serialize, Deserialize)]
 enum Verdict {
     Ended,
+    /// All processes have ended, and the network is about to.
+    Wait,
     Grow(usize),
 }
 
 impl Waiting {
     fn verdict(mut self) -> Result<Verdict, Error> {
         match self.full.into_iter().min() {
-            _ if self.processes.is_empty() => Ok(Verdict::Ended),
+            _ if self.processes.is_empty() && !self.is_running => Ok(Verdict::Ended),
             Some((_, channel)) => Ok(Verdict::Grow(channel)),
+            None if self.processes.is_empty() => Ok(Verdict::Wait),
             None => {
                 self.processes.sort();
                 Err(Error::Deadlock(self.processes))
@@ -167,12 +173,14 @@ impl Local for LocalNetwork<'_> {
         let full = |(&channel, bridge): (&usize, &Arc<Bridge>)| Some((bridge.starved()?, channel));
         Waiting {
             processes: lock(&self.unended).values().map(on_rank).collect(),
+            is_running: self.result.get().is_none(),
             full: self.bridges.iter().filter_map(full).collect(),
         }
     }
 
     fn merge(&self, output: &mut Waiting, other: Waiting) {
         output.processes.extend(other.processes);
+        output.is_running |= other.is_running;
         output.full.extend(other.full);
     }
 }
@@ -208,13 +216,14 @@ impl<T: Transport> Ranks<T> {
                 let waiting = self.run_until_waiting(&mut local, &mut counts)?;
                 match self.broadcast(waiting.map(Waiting::verdict).transpose()?)? {
                     Verdict::Ended => return Ok(()),
+                    Verdict::Wait => {}
                     Verdict::Grow(channel) => {
                         if let Some(bridge) = local.bridges.get(&channel) {
                             bridge.grow();
                         }
-                        local.still.0 = None;
                     }
                 }
+                local.still.0 = None;
             }
         });
         self.end_network();
@@ -249,5 +258,17 @@ impl<T: Transport> Ranks<T> {
                 nap.rest(!local.is_idle);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_has_ended_when_all_its_parts_have() {
+        let waiting = |is_running| Waiting { is_running, ..Waiting::default() };
+        assert!(matches!(waiting(true).verdict(), Ok(Verdict::Wait)));
+        assert!(matches!(waiting(false).verdict(), Ok(Verdict::Ended)));
     }
 }
