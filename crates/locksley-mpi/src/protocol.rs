@@ -67,6 +67,8 @@ impl<R> Protocol<R> {
                     local.merge(output, other);
                 }
             }
+            // One comes from the parent, and perhaps one from the rank before.
+            Message::Leave if self.has_left() => {}
             Message::Leave => self.leave(None, out),
         }
     }
@@ -110,6 +112,10 @@ impl<R> Protocol<R> {
         let children = self.tree.children();
         let apart = (next != self.tree.rank && !children.contains(&next)).then_some(next);
         out.extend(children.chain(apart).map(|rank| (rank, Message::Leave)));
+    }
+
+    pub(crate) fn has_left(&self) -> bool {
+        matches!(self.stage, Stage::Left(_))
     }
 
     /// Whether this rank has left. Then the root's output can be taken.
@@ -185,7 +191,7 @@ mod tests {
         }
 
         fn has_left(&self, rank: usize) -> bool {
-            matches!(self.ranks[rank].0.stage, Stage::Left(_))
+            self.ranks[rank].0.has_left()
         }
 
         /// One rank acts: by a message, by a step of its tasks, or without either.
@@ -265,6 +271,16 @@ mod tests {
         }
         assert!(ends > 0);
         found.len()
+    }
+
+    #[test]
+    fn a_rank_leaves_once() {
+        let (mut local, mut out) = (Steps { left: 0, done: 0 }, Vec::new());
+        let mut protocol = Protocol::new(1, 4, 0);
+        protocol.receive(0, Message::Leave, &mut local, &mut out);
+        assert_eq!(out, [(3, Message::Leave), (2, Message::Leave)]);
+        protocol.receive(0, Message::Leave, &mut local, &mut out);
+        assert_eq!(out.len(), 2);
     }
 
     #[test]
