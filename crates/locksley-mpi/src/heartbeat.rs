@@ -15,8 +15,8 @@ pub(crate) struct Heartbeat {
     /// The rank before this one.
     watched: usize,
     next_beat: Duration,
-    /// The last message of the watched rank in this run. Before the first one, it may be busy with
-    /// something else.
+    /// The last message of the watched rank in this run. `None` before the first one,
+    /// if it may be busy with something else.
     heard: Option<Duration>,
     last_poll: Duration,
 }
@@ -31,6 +31,11 @@ impl Heartbeat {
         if from == self.watched {
             self.heard = Some(now);
         }
+    }
+
+    /// The watched rank begins this run at about the same time, so it is watched from now on.
+    pub(crate) fn expect(&mut self, now: Duration) {
+        self.heard = Some(now);
     }
 
     /// To be called after all messages were received. Returns true if it is time for a sign of

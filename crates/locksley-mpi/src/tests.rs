@@ -187,3 +187,38 @@ fn a_rank_that_was_suspended_itself_does_not_accuse_another_one() {
     world.run(Duration::from_secs(60));
     assert_eq!(world.ranks[0].result, Some(Ok(Some(leaves(18)))));
 }
+
+/// A rank alone, after the one that it watches was killed. It polls until it fails.
+fn deserted(begin: impl FnOnce(&mut Ranks<Simulated>)) -> Result<Option<u64>, Error> {
+    let simulation = Simulation::new(2, 1).manual_clock();
+    let mut ranks = Ranks::unconnected(simulation.ranks().remove(1));
+    simulation.kill(0);
+    begin(&mut ranks);
+    let mut protocol = ranks.begin_network().unwrap();
+    let mut local = Inline { tasks: Vec::new(), leaves: 0 };
+    for _ in 0..100 {
+        ranks.turn(&mut protocol, &mut local)?;
+        simulation.advance(Duration::from_millis(100));
+    }
+    Ok(protocol.left().flatten())
+}
+
+#[test]
+fn a_rank_that_dies_between_two_runs_of_a_network_is_named() {
+    assert_eq!(deserted(|_| ()), Ok(None), "it may not have begun");
+    let outcome = deserted(|ranks| drop(ranks.begin_network::<u64>().unwrap()));
+    assert!(matches!(outcome, Err(Error::Silent { rank: 0, .. })), "{outcome:?}");
+}
+
+#[test]
+fn a_rank_that_dies_before_its_verdict_is_named() {
+    let simulation = Simulation::new(2, 1).manual_clock();
+    let mut ranks = Ranks::unconnected(simulation.ranks().remove(1));
+    simulation.kill(0);
+    let verdict = std::thread::spawn(move || ranks.broadcast::<u64>(None));
+    while !verdict.is_finished() {
+        simulation.advance(Duration::from_millis(10));
+        std::thread::sleep(Duration::from_micros(500));
+    }
+    assert!(matches!(verdict.join().unwrap(), Err(Error::Silent { rank: 0, .. })));
+}

@@ -45,6 +45,9 @@ impl<T: Transport> Ranks<T> {
     /// network: one that is sent in one run may be received in the next one.
     pub(crate) fn begin_network<R>(&mut self) -> Result<Protocol<R>, Error> {
         let mut protocol = self.begin()?;
+        if self.network.is_some() {
+            self.heartbeat.expect(self.now());
+        }
         self.network.get_or_insert(self.run);
         self.takes_packets = true;
         protocol.stealing = Stealing::none();
@@ -60,12 +63,14 @@ impl<T: Transport> Ranks<T> {
         self.send_as(Header::Network(self.network.unwrap_or_default()), to, packet)
     }
 
-    /// Sends rank 0's message to all others, as a run of its own. Returns it on all ranks.
+    /// Sends rank 0's message to all others, as a run of its own that follows another one
+    /// immediately. Returns it on all ranks.
     pub(crate) fn broadcast<M>(&mut self, message: Option<M>) -> Result<M, Error>
     where
         M: Serialize + DeserializeOwned,
     {
         self.begin::<()>()?;
+        self.heartbeat.expect(self.now());
         if let Some(message) = message {
             (1..self.size()).try_for_each(|rank| self.send(rank, &message))?;
             return Ok(message);
@@ -105,7 +110,10 @@ impl<T: Transport> Ranks<T> {
     {
         let mut out = Vec::new();
         let mut has_received = false;
-        while let Some((from, message)) = self.receive()? {
+        // What arrives after it has left belongs to a later run, or to none.
+        while !protocol.has_left()
+            && let Some((from, message)) = self.receive()?
+        {
             has_received = true;
             protocol.receive(from, message, local, &mut out);
             self.send_all(&mut out)?;
