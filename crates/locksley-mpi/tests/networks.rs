@@ -144,8 +144,8 @@ fn the_result_does_not_depend_on_placement() {
     assert!(ended > 10 && stuck > 0, "both kinds: {ended}, {stuck}");
 }
 
-/// Runs a network on two ranks.
-fn on_two_ranks(make: impl Fn(&mut Network) + Sync) -> Vec<Result<(), Error>> {
+/// Runs a network on two ranks. `make` gets the number of each.
+fn on_two_ranks(make: impl Fn(usize, &mut Network) + Sync) -> Vec<Result<(), Error>> {
     thread::scope(|scope| {
         let ranks: Vec<_> = Simulation::new(2, 1)
             .ranks()
@@ -155,7 +155,7 @@ fn on_two_ranks(make: impl Fn(&mut Network) + Sync) -> Vec<Result<(), Error>> {
                 scope.spawn(move || {
                     let mut ranks = Ranks::connect(transport)?;
                     let mut network = ranks.network();
-                    make(&mut network);
+                    make(ranks.rank(), &mut network);
                     ranks.run_network(network, &Pool::new(1).unwrap())
                 })
             })
@@ -172,7 +172,7 @@ async fn forward((mut input, mut output): (Receiver<u64>, Sender<u64>)) {
 
 #[test]
 fn a_deadlock_across_ranks_is_found_and_named() {
-    let outcomes = on_two_ranks(|network| {
+    let outcomes = on_two_ranks(|_, network| {
         let (to_b, from_a) = network.channel("a to b", 1);
         let (to_a, from_b) = network.channel("b to a", 1);
         network.place("a", 0);
@@ -194,7 +194,7 @@ fn a_deadlock_across_ranks_is_found_and_named() {
 #[test]
 fn a_full_channel_grows_if_the_whole_network_waits() {
     // `first` begins with the second channel, but `sends` fills the first one before.
-    let outcomes = on_two_ranks(|network| {
+    let outcomes = on_two_ranks(|_, network| {
         let (mut to_first, mut numbers) = (Vec::new(), Vec::new());
         for name in ["early", "late"] {
             let (outlet, inlet) = network.channel::<u64>(name, 1);
@@ -227,7 +227,7 @@ async fn panics(_: Sender<u64>) {
 
 #[test]
 fn a_process_that_panics_ends_all_ranks() {
-    let outcomes = on_two_ranks(|network| {
+    let outcomes = on_two_ranks(|_, network| {
         let (outlet, inlet) = network.channel::<u64>("numbers", 1);
         network.place("panics", 1);
         network.place("waits", 0);
@@ -240,6 +240,34 @@ fn a_process_that_panics_ends_all_ranks() {
     assert!(
         matches!(&outcomes[1], Err(Error::Network(reason)) if reason.contains("of its own")),
         "{outcomes:?}"
+    );
+    assert!(matches!(&outcomes[0], Err(Error::Remote { rank: 1, .. })), "{outcomes:?}");
+}
+
+#[test]
+fn a_process_that_is_placed_but_not_added_is_an_error() {
+    let outcomes = on_two_ranks(|_, network| {
+        network.process("late", (), async |()| {});
+        network.place("late", 1);
+        network.place("unknown", 0);
+    });
+    let reason = "process 'late' was placed, but not added afterwards".to_owned();
+    assert_eq!(outcomes, [Err(Error::Network(reason.clone())), Err(Error::Network(reason))]);
+}
+
+#[test]
+fn networks_that_differ_are_an_error() {
+    let outcomes = on_two_ranks(|rank, network| {
+        let (outlet, inlet) = network.channel::<u64>("numbers", 1);
+        network.place("sends", 0);
+        network.place("receives", if rank == 0 { 1 } else { 0 });
+        network.process("sends", outlet, async |mut outlet| outlet.send(1).await);
+        network.process("receives", inlet, async |mut inlet| inlet.recv().await);
+    });
+    let Err(Error::Network(reason)) = &outcomes[1] else { panic!("{outcomes:?}") };
+    assert_eq!(
+        reason,
+        "a packet of channel 0 came to a rank without that one: the ranks' networks differ"
     );
     assert!(matches!(&outcomes[0], Err(Error::Remote { rank: 1, .. })), "{outcomes:?}");
 }

@@ -71,9 +71,16 @@ pub struct Network {
     local: locksley_kahn::Network,
     switchboard: Arc<Switchboard>,
     channels: Vec<Channel>,
-    places: HashMap<String, usize>,
+    places: HashMap<String, Place>,
     processes: usize,
     unended: Arc<Unended>,
+}
+
+/// Where processes of a name run.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    rank: usize,
+    is_used: bool,
 }
 
 struct Channel {
@@ -143,6 +150,7 @@ impl Network {
     }
 
     /// Places a process that will be added, by its name. Otherwise, the ranks take turns.
+    /// The network does not run if no such process is added.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -151,7 +159,7 @@ impl Network {
     /// See [`Network`].
     pub fn place(&mut self, process: impl Into<String>, rank: usize) {
         assert!(rank < self.size, "there is no rank {rank} among {}", self.size);
-        self.places.insert(process.into(), rank);
+        self.places.insert(process.into(), Place { rank, is_used: false });
     }
 
     /// Adds a process, and gives it ends of channels. Its rank calls `body` when the network begins
@@ -171,7 +179,10 @@ impl Network {
         R: Future<Output: Send + 'static> + Send + 'static,
     {
         let (name, number) = (name.into(), self.processes);
-        let rank = self.places.get(&name).copied().unwrap_or(number % self.size);
+        let rank = self.places.get_mut(&name).map_or(number % self.size, |place| {
+            place.is_used = true;
+            place.rank
+        });
         self.processes += 1;
         ports.declare(&mut |channel, is_producer| {
             let channel = &mut self.channels[channel];

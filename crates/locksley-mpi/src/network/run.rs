@@ -76,6 +76,8 @@ struct LocalNetwork<'p> {
     task: JoinHandle<()>,
     /// How often processes had run, and since when that has not changed.
     still: (Option<u64>, Duration),
+    /// The channel of a packet that has no part here.
+    stray: Option<usize>,
     /// Set by a task of the pool, so that its workers were not merely suspended.
     probe: Arc<AtomicBool>,
     is_idle: bool,
@@ -83,6 +85,11 @@ struct LocalNetwork<'p> {
 
 impl Network {
     fn start(mut self, pool: &Pool) -> Result<LocalNetwork<'_>, Error> {
+        // The first one by its name, so that all ranks report the same.
+        if let Some((process, _)) = self.places.iter().filter(|(_, place)| !place.is_used).min() {
+            let reason = format!("process '{process}' was placed, but not added afterwards");
+            return Err(Error::Network(reason));
+        }
         let bridges = self.bridges();
         let network_error = |error: locksley_kahn::NetworkError| Error::Network(error.to_string());
         let mut running = Cancelling(self.local.start(pool).map_err(network_error)?);
@@ -102,6 +109,7 @@ impl Network {
             result,
             task,
             still: (None, Duration::ZERO),
+            stray: None,
             probe: Arc::default(),
             is_idle: false,
         })
@@ -120,6 +128,10 @@ impl Drop for Cancelling {
 impl LocalNetwork<'_> {
     /// Finds whether this rank is idle.
     fn observe(&mut self, now: Duration) -> Result<(), Error> {
+        if let Some(channel) = self.stray {
+            let reason = format!("a packet of channel {channel} came to a rank without that one");
+            return Err(Error::Network(format!("{reason}: the ranks' networks differ")));
+        }
         let has_ended = match self.result.get() {
             Some(Err(error)) => return Err(error.clone()),
             Some(Ok(())) => true,
@@ -163,8 +175,9 @@ impl Local for LocalNetwork<'_> {
     fn give(&mut self, packet: Packet) {
         self.still.0 = None;
         self.is_idle = false;
-        if let Some(bridge) = self.bridges.get(&packet.channel) {
-            bridge.receive(packet.content);
+        match self.bridges.get(&packet.channel) {
+            Some(bridge) => bridge.receive(packet.content),
+            None => self.stray = Some(packet.channel),
         }
     }
 
