@@ -422,7 +422,7 @@ fn others_finish_while_a_caller_is_held_at_any_step() {
     for steps in (0..160).chain((160..600).step_by(37)) {
         let pool = pool(2, abp(Some(0)));
         let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
-        while pool.shared().sleep.snapshot().asleep() < 2 {
+        while pool.shared().sleep.parked_for_callers() < 2 {
             thread::yield_now();
         }
         let is_held = thread::scope(|scope| {

@@ -210,3 +210,12 @@ impl Sleep {
         is_recalled
     }
 }
+
+#[cfg(all(test, not(loom)))]
+impl Sleep {
+    /// The number of workers that a caller may take over.
+    pub(crate) fn parked_for_callers(&self) -> usize {
+        let is_asleep = |it: &&Takeover| it.0.word.load(Ordering::Acquire) == ASLEEP;
+        self.takeovers.iter().map(|it| &**it).filter(is_asleep).count()
+    }
+}
