@@ -2,6 +2,8 @@
 //! interpreter: that of the tests of `locksley-kahn`.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -84,7 +86,7 @@ fn run(
         );
         products.push(product);
     }
-    ranks.run_network(network, &Pool::new(1).unwrap())?;
+    ranks.run_network(network, &Pool::new(1 + ranks.rank() % 2).unwrap())?;
     Ok(products.into_iter().map(|product| product.take()).collect())
 }
 
@@ -270,4 +272,25 @@ fn networks_that_differ_are_an_error() {
         "a packet of channel 0 came to a rank without that one: the ranks' networks differ"
     );
     assert!(matches!(&outcomes[0], Err(Error::Remote { rank: 1, .. })), "{outcomes:?}");
+}
+
+#[test]
+fn a_deadlock_is_found_when_all_workers_have_looked_for_work() {
+    let pool = Pool::new(2).unwrap();
+    let (is_busy, began) = (Arc::new(AtomicBool::new(true)), Arc::new(Barrier::new(2)));
+    let (is_busy_there, begins) = (Arc::clone(&is_busy), Arc::clone(&began));
+    pool.spawn(move |_| {
+        begins.wait();
+        // It may be about to run a process.
+        thread::sleep(Duration::from_millis(300));
+        is_busy_there.store(false, Ordering::Relaxed);
+    });
+    began.wait();
+    let mut ranks = Ranks::connect(Simulation::new(1, 1).ranks().remove(0)).unwrap();
+    let mut network = ranks.network();
+    let (outlet, inlet) = network.channel::<u64>("to itself", 1);
+    network.process("waits", (outlet, inlet), async |(_outlet, mut inlet)| inlet.recv().await);
+    let outcome = ranks.run_network(network, &pool);
+    assert_eq!(outcome, Err(Error::Deadlock(vec!["waits on rank 0".to_owned()])));
+    assert!(!is_busy.load(Ordering::Relaxed));
 }

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -30,6 +30,9 @@ use crate::transport::Transport;
 
 /// A rank waits if none of its processes has run for so long.
 const STILL: Duration = Duration::from_millis(10);
+/// And if no worker was merely suspended when it was about to run a process: each of them has then
+/// run a probe. The second round is for a process that was stolen during the first one.
+const ROUNDS: u32 = 2;
 
 /// What waits on some ranks.
 #[derive(Default, Serialize, Deserialize)]
@@ -78,8 +81,10 @@ struct LocalNetwork<'p> {
     still: (Option<u64>, Duration),
     /// The channel of a packet that has no part here.
     stray: Option<usize>,
-    /// Set by a task of the pool, so that its workers were not merely suspended.
-    probe: Arc<AtomicBool>,
+    /// Rounds of probes that have begun, and one more when all have ended.
+    rounds: u32,
+    /// Probes of this round that are to be run.
+    probes: Arc<AtomicUsize>,
     is_idle: bool,
 }
 
@@ -110,7 +115,8 @@ impl Network {
             task,
             still: (None, Duration::ZERO),
             stray: None,
-            probe: Arc::default(),
+            rounds: 0,
+            probes: Arc::default(),
             is_idle: false,
         })
     }
@@ -137,26 +143,43 @@ impl LocalNetwork<'_> {
             Some(Ok(())) => true,
             None => false,
         };
+        // Before the runs, which shows those that came before a probe. Acquire: pairs with the
+        // release in `begin_round`.
+        let is_round_over = self.probes.load(Ordering::Acquire) == 0;
         let runs = self.switchboard.rest();
         if runs.is_none() || runs != self.still.0 || !self.switchboard.outbox.is_empty() {
-            self.restart(now, runs);
+            self.still = (runs, now);
+            self.rounds = 0;
+            self.probes = Arc::default();
+            self.is_idle = false;
             return Ok(());
         }
         let is_still = now.saturating_sub(self.still.1) > STILL;
-        // Acquire: pairs with the probe's release.
-        self.is_idle = has_ended || is_still && self.probe.load(Ordering::Acquire);
+        if is_still && is_round_over && self.rounds <= ROUNDS {
+            if self.rounds < ROUNDS {
+                self.begin_round();
+            }
+            self.rounds += 1;
+        }
+        self.is_idle = has_ended || self.rounds > ROUNDS;
         Ok(())
     }
 
-    /// Something has happened: the time begins again.
-    fn restart(&mut self, now: Duration, runs: Option<u64>) {
-        self.still = (runs, now);
-        self.is_idle = false;
-        self.probe = Arc::default();
-        if runs.is_some() {
-            let probe = Arc::clone(&self.probe);
-            self.pool.spawn(move |_| probe.store(true, Ordering::Release));
-        }
+    /// Has each worker run a probe, when its deque is empty, and any worker another one, after what
+    /// was ready before.
+    fn begin_round(&mut self) {
+        let probes = Arc::new(AtomicUsize::new(self.pool.workers() + 1));
+        self.probes = Arc::clone(&probes);
+        let poller = self.switchboard.poller.clone();
+        let probe = move || {
+            // Release: pairs with the acquire in `observe`.
+            if probes.fetch_sub(1, Ordering::Release) == 1 {
+                poller.unpark();
+            }
+        };
+        let of_each = probe.clone();
+        self.pool.spawn(move |_| probe());
+        self.pool.spawn_broadcast(move |_| of_each());
     }
 }
 
