@@ -33,7 +33,8 @@ type Part = Box<dyn FnOnce(&mut locksley_kahn::Network, Arc<Bridge>) + Send>;
 /// waits for something else than a channel, such as a timer, may be taken for one that waits for
 /// ever.
 ///
-/// While another task occupies a worker of a rank's pool, no deadlock is found, and no channel grows.
+/// While another task occupies a worker of a rank's pool, no deadlock is found and no channel
+/// grows.
 ///
 /// # Examples
 /// ```
