@@ -144,7 +144,9 @@ fn a_terminal_shows_the_workers() {
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    let screen = wait_for("locksley-1");
+    wait_for("locksley-1");
+    // Keys change a size that is known. It is written some moments after the pool is made.
+    let screen = wait_for("size of pool 0, 2 ");
     assert!(screen.contains("q: quit") && screen.contains("busy"), "{screen}");
     tmux(&["send-keys", "-"]).unwrap();
     wait_for("size of pool 0, 1 ");
