@@ -20,7 +20,7 @@ use crate::unwind::{self, AbortOnUnwind};
 /// The slots of a pool's callers.
 pub(crate) struct Callers {
     /// True if callers may run tasks: none depends on thread-local state of a worker.
-    may_come: AtomicBool,
+    may_run_tasks: AtomicBool,
     /// The queues' handles of each slot. Null while a caller uses the slot.
     handles: Box<[AtomicPtr<OwnerHandles>]>,
 }
@@ -30,7 +30,7 @@ impl Callers {
     pub(crate) fn new(handles: impl Iterator<Item = OwnerHandles>) -> Self {
         let boxed = |handles| AtomicPtr::new(Box::into_raw(Box::new(handles)));
         let handles: Box<[_]> = handles.map(boxed).collect();
-        Self { may_come: AtomicBool::new(!handles.is_empty()), handles }
+        Self { may_run_tasks: AtomicBool::new(!handles.is_empty()), handles }
     }
 
     pub(crate) fn slots(&self) -> usize {
@@ -38,15 +38,15 @@ impl Callers {
     }
 
     /// True if callers may run tasks of the pool.
-    pub(crate) fn may_come(&self) -> bool {
-        self.may_come.load(Ordering::Relaxed)
+    pub(crate) fn may_run_tasks(&self) -> bool {
+        self.may_run_tasks.load(Ordering::Relaxed)
     }
 
     /// Makes all later calls run on workers' own threads. Called before a task is pinned: it may
     /// set thread-local state of its worker.
     pub(crate) fn stop(&self) {
         // Relaxed: the fence after the send publishes it, together with the task.
-        self.may_come.store(false, Ordering::Relaxed);
+        self.may_run_tasks.store(false, Ordering::Relaxed);
     }
 
     fn take(&self) -> Option<(usize, OwnerHandles)> {
@@ -76,7 +76,7 @@ impl Drop for Callers {
 }
 
 /// What pools know about the calling thread.
-struct This {
+struct CallerThread {
     /// The process generation when this was made. A forked child makes it anew.
     generation: u32,
     stack: Option<Range<usize>>,
@@ -84,10 +84,10 @@ struct This {
 }
 
 crate::primitive::thread_local! {
-    static THIS: RefCell<Option<This>> = const { RefCell::new(None) };
+    static CALLER_THREAD: RefCell<Option<CallerThread>> = const { RefCell::new(None) };
 }
 
-impl This {
+impl CallerThread {
     fn new() -> Self {
         let (generation, stack) = (os::generation(), os::stack());
         Self { generation, stack, watch: OnceCell::new() }
@@ -100,7 +100,7 @@ impl This {
             this.take_if(|this| this.generation != os::generation());
             look(this.get_or_insert_with(Self::new))
         };
-        THIS.try_with(look).ok()
+        CALLER_THREAD.try_with(look).ok()
     }
 
     /// True if the thread has about as much stack left as a worker has by default.
@@ -120,7 +120,7 @@ impl This {
     }
 }
 
-impl Drop for This {
+impl Drop for CallerThread {
     fn drop(&mut self) {
         self.watch.get().inspect(|watch| watch.retire());
     }
@@ -133,7 +133,9 @@ impl Shared {
     where
         F: FnOnce(&Worker) -> R,
     {
-        if !self.callers.may_come() || This::with(This::has_large_stack) != Some(true) {
+        if !self.callers.may_run_tasks()
+            || CallerThread::with(CallerThread::has_large_stack) != Some(true)
+        {
             return Err(task);
         }
         let Some((caller, handles)) = self.callers.take() else { return Err(task) };
@@ -159,7 +161,7 @@ impl Shared {
             abort.disarm();
             return Err(task);
         }
-        self.slot(slot).begin_call(This::with(|this| this.watch(self.assists)).flatten());
+        self.slot(slot).begin_call(CallerThread::with(|this| this.watch(self.assists)).flatten());
         worker.counters().tasks.increment();
         let mut result = None;
         worker.as_current(|| {
@@ -185,7 +187,7 @@ impl Shared {
     fn has_sent(&self, worker: usize) -> bool {
         let place = self.place_of(worker).and_then(|place| self.place_states().get(place));
         // Also true after a task was pinned: `stop` precedes every pinned send.
-        !self.callers.may_come()
+        !self.callers.may_run_tasks()
             || !self.injector.is_empty()
             || !self.slot(worker).inbox.is_empty()
             || place.is_some_and(|place| !place.inbox.is_empty())

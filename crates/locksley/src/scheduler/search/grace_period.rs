@@ -9,9 +9,9 @@ use crate::scheduler::Worker;
 
 /// About the cost of moving a task between threads. Longer than most polls that wake one task.
 const GRACE_PERIOD: Duration = Duration::from_micros(2);
-/// The same while other programs want the processors. Tasks that share a barrier with a stolen one
+/// The same while other programs want processors. Tasks that share a barrier with a stolen one
 /// stall while its thief is preempted.
-const BESIDE_OTHERS: Duration = Duration::from_micros(100);
+const GRACE_PERIOD_BESIDE_OTHERS: Duration = Duration::from_micros(100);
 
 impl Searcher {
     /// Returns true if the thief should not steal from the worker in slot `victim`. If its only
@@ -23,12 +23,31 @@ impl Searcher {
         let Some(next) = lone_next_task() else { return false };
         let since = Instant::now();
         let awake = shared.workers.saturating_sub(shared.sleep.snapshot().asleep());
-        let own = awake.max(shared.processors());
-        let is_busy = shared.runnable_threads().is_some_and(|runnable| runnable > own);
-        let period = if is_busy { BESIDE_OTHERS } else { GRACE_PERIOD };
+        let is_shared = is_machine_shared(shared.runnable_threads(), awake, shared.processors());
+        let period = if is_shared { GRACE_PERIOD_BESIDE_OTHERS } else { GRACE_PERIOD };
         while lone_next_task() == Some(next) && since.elapsed() < period {
-            if is_busy { self.yield_to_others(worker) } else { spin_loop() }
+            if is_shared { self.yield_to_others(worker) } else { spin_loop() }
         }
         lone_next_task().is_some_and(|now| now != next)
+    }
+}
+
+/// True if other programs want processors: some of the runnable threads are not the pool's, and
+/// some have no processor. False if the system does not tell.
+fn is_machine_shared(runnable: Option<usize>, awake: usize, processors: usize) -> bool {
+    runnable.is_some_and(|runnable| runnable > awake.max(processors))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_shared_if_threads_of_others_leave_too_few_processors() {
+        assert!(!is_machine_shared(None, 1, 1));
+        assert!(!is_machine_shared(Some(2), 1, 2), "a processor is left for each thread");
+        assert!(is_machine_shared(Some(3), 1, 2));
+        assert!(!is_machine_shared(Some(8), 8, 2), "all may be the pool's own");
+        assert!(is_machine_shared(Some(9), 8, 2));
     }
 }

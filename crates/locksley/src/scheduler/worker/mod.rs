@@ -16,6 +16,7 @@
 mod backoff;
 mod current;
 mod deque;
+mod fairness;
 mod inboxes;
 #[cfg(all(test, loom))]
 mod models;
@@ -25,7 +26,6 @@ mod service;
 mod step;
 #[cfg(all(test, not(loom)))]
 mod tests;
-mod turns;
 mod wait;
 
 use std::any::Any;
@@ -173,7 +173,7 @@ impl Worker {
 
     /// Records that it has set the latch of a caller.
     pub(crate) fn record_woken_caller(&self) {
-        self.makes_room.set(self.shared.callers.may_come());
+        self.makes_room.set(self.shared.callers.may_run_tasks());
         self.shared.record_woken_caller();
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::turns::LOOK_ELSEWHERE_AFTER;
+use super::fairness::LOOK_ELSEWHERE_AFTER;
 use crate::idle::Activity;
 use crate::pool::tests::beside_a_held_worker;
 use crate::scheduler::job::HeapJob;
