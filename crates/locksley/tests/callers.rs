@@ -6,6 +6,7 @@ mod common;
 
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -92,6 +93,23 @@ fn a_thread_with_a_small_stack_calls_a_worker() {
         small.spawn_scoped(scope, || assert!(never_runs_on_caller(&pool))).unwrap();
     });
     assert!(runs_on_caller(&pool));
+}
+
+/// A task may need the stack that a worker would have.
+#[test]
+fn the_variable_for_the_size_of_stacks_holds_for_callers() {
+    const NAME: &str = "RUST_MIN_STACK";
+    if std::env::var_os(NAME).is_none() {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let test = "the_variable_for_the_size_of_stacks_holds_for_callers";
+        let child = child.args(["--exact", test]).env(NAME, (64 << 20).to_string());
+        return assert!(child.status().unwrap().success());
+    }
+    let pool = builder().build().unwrap();
+    thread::scope(|scope| {
+        let usual = thread::Builder::new().stack_size(8 << 20);
+        usual.spawn_scoped(scope, || assert!(never_runs_on_caller(&pool))).unwrap();
+    });
 }
 
 #[test]

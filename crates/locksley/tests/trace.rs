@@ -116,6 +116,15 @@ fn a_steal_is_traced_with_its_victim() {
 }
 
 #[test]
+fn a_scope_runs_its_own_part_of_a_broadcast_at_once() {
+    let log = Log::default();
+    let pool = Pool::builder().workers(1).own_threads_only().tracer(log.clone()).build().unwrap();
+    pool.install(|_| locksley::scope(|scope| scope.spawn_broadcast(|_, _| ())));
+    drop(pool);
+    assert_eq!(log.count(|event| *event == Event::Waits), 0);
+}
+
+#[test]
 fn what_begins_on_a_thread_ends_there() {
     let log = trace(3, |worker| {
         (0..20).for_each(|_| steal_one(worker));

@@ -63,8 +63,9 @@ where
 {
     let (task, _outlives_the_lock) =
         shared(move |worker: &Worker| op(BroadcastContext::new(worker)));
+    let threads = crate::current_num_threads();
     in_order(|| {
-        for index in 0..crate::current_num_threads() {
+        for index in 0..threads {
             let task = task.clone();
             let here = move |current: Option<&Worker>| task(current.expect("tasks run on workers"));
             locksley::spawn_with(Spawn::At(index), || Worker::with_current(here));

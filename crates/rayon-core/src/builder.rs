@@ -161,6 +161,9 @@ where
             // Threads of a handler may have what others do not, so that nothing can replace them.
             pool = pool.replacements(REPLACEMENTS);
         }
+        if let Some(bytes) = self.stack_size {
+            pool = pool.stack_size(bytes); // of replacements
+        }
         if self.num_threads > 0 {
             pool = pool.workers(self.num_threads.min(max_num_threads()));
         }

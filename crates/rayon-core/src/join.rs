@@ -1,6 +1,7 @@
 //! `join`, and what its tasks may know.
 
 use std::marker::PhantomData;
+use std::ptr;
 
 use locksley::{Pool, Worker};
 
@@ -58,10 +59,12 @@ where
     B: FnOnce(FnContext) -> RB + Send,
     RB: Send,
 {
-    let home = worker.index();
+    // Not the index, which a replacement shares.
+    let address = |worker: &Worker| ptr::from_ref(worker).addr();
+    let home = address(worker);
     worker.join(
         |_| oper_a(FnContext::new(injected)),
-        move |worker| oper_b(FnContext::new(injected || worker.index() != home)),
+        move |worker| oper_b(FnContext::new(injected || address(worker) != home)),
     )
 }
 

@@ -150,3 +150,35 @@ fn issue_854_waits_do_not_nest_unrelated_tasks() {
     assert_ends(|| pool(4).scope(|scope| (0..400).for_each(|_| scope.spawn(|_| item()))));
     assert_eq!(DEEPEST.load(Ordering::Relaxed), 1);
 }
+
+#[test]
+fn replacements_have_the_stack_size_of_the_pool() {
+    fn deep(bytes: usize) -> u8 {
+        let frame = std::hint::black_box([1_u8; 64 << 10]);
+        if bytes > frame.len() { deep(bytes - frame.len()) } else { frame[7] }
+    }
+    assert_ends(|| {
+        let only = rayon_core::ThreadPoolBuilder::new().num_threads(1).stack_size(64 << 20);
+        let (only, other, done) = (only.build().unwrap(), pool(1), AtomicBool::new(false));
+        only.scope(|scope| {
+            scope.spawn(|_| {
+                assert_eq!(deep(16 << 20), 1);
+                done.store(true, Ordering::Release);
+            });
+            other.install(|| until(&done));
+        });
+    });
+}
+
+#[test]
+fn a_half_that_a_replacement_runs_has_migrated() {
+    assert_ends(|| {
+        let (other, done) = (pool(1), AtomicBool::new(false));
+        let second = |context: rayon_core::FnContext| {
+            done.store(true, Ordering::Release);
+            context.migrated()
+        };
+        let join = || rayon_core::join_context(|_| other.install(|| until(&done)), second);
+        assert!(pool(1).install(join).1);
+    });
+}

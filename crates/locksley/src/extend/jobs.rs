@@ -98,6 +98,7 @@ impl<'w> GroupEnd<'w> {
     /// Waits for the end. Meanwhile the waiter, for which this was made, runs jobs with a
     /// [header](GroupHeader) that names the group.
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
-        self.latch.wait_with(|event| waiter.wait_for_group(event, group, || self.start));
+        let wait = |event: &_| waiter.wait_for_group(event, group, || self.start, || false);
+        self.latch.wait_with(wait);
     }
 }

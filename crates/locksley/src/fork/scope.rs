@@ -47,6 +47,8 @@ pub(crate) struct ScopeState<'w> {
     token: Option<&'w Cancellation>,
     /// True if a task was dropped without running.
     is_incomplete: AtomicBool,
+    /// True if a task of the scope may be pinned to the waiter.
+    has_broadcasts: AtomicBool,
 }
 
 // SAFETY: the state is shared by reference only. It consists of atomics, of FIFOs that any thread
@@ -236,6 +238,7 @@ fn run_scope<'scope, R>(
         deque_floor: AtomicI64::new(i64::MAX),
         token,
         is_incomplete: AtomicBool::new(false),
+        has_broadcasts: AtomicBool::new(false),
     };
     let scope = Scope {
         state: NonNull::from(&state).cast(),
@@ -250,7 +253,9 @@ fn run_scope<'scope, R>(
         if worker.belongs_to(home) {
             // Relaxed: written by this thread.
             let floor = || state.deque_floor.load(Ordering::Relaxed);
-            worker.wait_for_group(event, group, floor);
+            // Relaxed: if it is seen late, the wait runs pinned tasks after a while.
+            let has_broadcasts = || state.has_broadcasts.load(Ordering::Relaxed);
+            worker.wait_for_group(event, group, floor, has_broadcasts);
         } else {
             worker.wait_for_others(event);
         }
@@ -368,6 +373,7 @@ impl<'scope> Scope<'scope> {
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
         self.home.assert_open();
+        self.state().has_broadcasts.store(true, Ordering::Relaxed);
         let task = Arc::new(task);
         Worker::with_current(|current| {
             for worker in 0..self.home.workers {

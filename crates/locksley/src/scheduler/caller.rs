@@ -7,7 +7,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::shared::Shared;
 use super::worker::{OwnerHandles, Worker};
@@ -105,11 +105,11 @@ impl CallerThread {
 
     /// True if the thread has about as much stack left as a worker has by default.
     fn has_large_stack(&self) -> bool {
-        const ENOUGH: usize = (2 << 20) - (128 << 10);
+        let enough = default_stack_size().saturating_sub(128 << 10);
         let local = 0_u8;
         let here = (&raw const local).addr();
         // False on a stack that the program allocated itself: its bounds are unknown.
-        self.stack.as_ref().is_some_and(|it| it.contains(&here) && here - it.start >= ENOUGH)
+        self.stack.as_ref().is_some_and(|it| it.contains(&here) && here - it.start >= enough)
     }
 
     /// Lets workers observe whether this thread runs, if permitted, but not change its affinity.
@@ -118,6 +118,13 @@ impl CallerThread {
         let make = || Arc::new(ThreadWatch::with_assists(Assists::RUN_STATE));
         assists.has(Assists::RUN_STATE).then(|| Arc::clone(self.watch.get_or_init(make)))
     }
+}
+
+/// The size of a worker's stack if the program sets none, as in the standard library.
+fn default_stack_size() -> usize {
+    static SIZE: OnceLock<usize> = OnceLock::new();
+    let from_environment = || std::env::var("RUST_MIN_STACK").ok()?.parse().ok();
+    *SIZE.get_or_init(|| from_environment().unwrap_or(2 << 20))
 }
 
 impl Drop for CallerThread {

@@ -147,10 +147,11 @@ fn a_wait_for_a_group_leaves_older_tasks_in_the_deque() {
                 unsafe { Latch::set(NonNull::from(event)) };
             });
             latch.wait_with(|event| {
-                worker.wait_for_group(event, NonNull::dangling(), || {
+                let start = || {
                     has_looked.store(true, Ordering::Relaxed);
                     before
-                });
+                };
+                worker.wait_for_group(event, NonNull::dangling(), start, || false);
             });
         });
         (before, worker.deque.bottom())
@@ -212,7 +213,8 @@ fn a_worker_that_waits_for_tasks_runs_its_pinned_ones() {
         // SAFETY: sent once, here, and run before the wait ends; the task does not unwind.
         worker.shared().send_to(None, 0, unsafe { HeapJob::into_job(None, set) });
         latch.wait_with(|event| {
-            worker.wait_for_group(event, NonNull::dangling(), || worker.deque.bottom());
+            let start = || worker.deque.bottom();
+            worker.wait_for_group(event, NonNull::dangling(), start, || false);
         });
     });
 }

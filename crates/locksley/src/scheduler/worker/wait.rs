@@ -61,8 +61,15 @@ impl Worker {
 
     /// Waits for the event of a group, such as the tasks of a scope. Tasks of the group that this
     /// worker pushed have an index of `start` or above. After tasks below `start` have been taken,
-    /// a task of the group may push to a lower index, so `start` is called for each search.
-    pub(crate) fn wait_for_group(&self, event: &Flag, group: NonNull<()>, start: impl Fn() -> i64) {
+    /// a task of the group may push to a lower index, so `start` is called for each search. If
+    /// `has_pinned_tasks`, some of the group's tasks are pinned, and pinned tasks run at once.
+    pub(crate) fn wait_for_group(
+        &self,
+        event: &Flag,
+        group: NonNull<()>,
+        start: impl Fn() -> i64,
+        has_pinned_tasks: impl Fn() -> bool,
+    ) {
         let find = |_: bool| {
             while self.deque.bottom() > start()
                 && let Some(own) = self.take_own()
@@ -79,7 +86,7 @@ impl Worker {
                 }
                 self.shared.send_back(own.job);
             }
-            None
+            if has_pinned_tasks() { self.take_pinned() } else { None }
         };
         self.help_until(event, Awaits::Tasks, find);
     }
