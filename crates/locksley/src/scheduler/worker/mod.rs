@@ -11,7 +11,7 @@
 //! | `step.rs` | runs one task, for code that waits in its own way |
 //! | `deque.rs` | what a worker pushes to its own deque, and takes back |
 //! | `inboxes.rs` | what is sent to a worker, to its place, and to all |
-//! | `turns.rs` | when a worker with work takes a task from another queue |
+//! | `fairness.rs` | when a worker with work takes a task from another queue |
 
 mod backoff;
 mod current;
