@@ -59,3 +59,7 @@ pub use graph::recording::{IntervalRecord, Recording};
 pub use graph::refusal::Refusal;
 pub use graph::root::{IntervalCancelled, Root, run};
 pub use graph::{builder::Builder, context::Context, guarded::Guarded, point_ref::Side};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

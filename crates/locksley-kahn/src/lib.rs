@@ -73,3 +73,7 @@ pub use ports::{Inlet, Outlet, Ports};
 pub use process::Product;
 pub use report::{ChannelReport, NetworkReport, ProcessReport};
 pub use running::Running;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/networks.md")]
+struct Guide;

@@ -11,3 +11,7 @@ mod interval;
 pub mod prometheus;
 
 pub use interval::{PoolMetrics, PoolMonitor};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -154,3 +154,7 @@ impl Default for Profiler {
         Self::new()
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -72,3 +72,7 @@ pub use mutex::{Mutex, MutexGuard};
 pub use once_cell::{OnceCell, SetError};
 pub use semaphore::error::{Closed, TryAcquireError};
 pub use semaphore::{Semaphore, acquire::Acquire, permit::Permit};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

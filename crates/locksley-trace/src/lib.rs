@@ -78,3 +78,7 @@ pub use recorder::{Recorder, Recording};
 pub use span::{Span, span};
 pub use timeline::{Counter, Flow, FlowKind, Instant, Slice, SliceKind, Timeline, Track};
 pub use tracer::{init, trace_all_pools, tracer};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
