@@ -49,6 +49,11 @@ impl Callers {
         self.may_run_tasks.store(false, Ordering::Relaxed);
     }
 
+    /// True if no caller uses the slot. A hint.
+    pub(super) fn is_free(&self, caller: usize) -> bool {
+        !self.handles[caller].load(Ordering::Relaxed).is_null()
+    }
+
     fn take(&self) -> Option<(usize, OwnerHandles)> {
         self.handles.iter().enumerate().find_map(|(caller, handles)| {
             // Acquire pairs with the release in `put_back`: the previous caller's writes are seen.

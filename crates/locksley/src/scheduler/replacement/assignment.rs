@@ -61,6 +61,11 @@ impl Assignment {
         }
     }
 
+    /// True if the replacement has no thread, or its thread is parked, or about to park.
+    pub(crate) fn is_parked(&self) -> bool {
+        matches!(self.word.load(), VACANT | PARKED)
+    }
+
     /// Assigns the replacement to a worker. `None` if it is assigned already.
     pub(crate) fn try_assign(&self, index: usize) -> Option<Assigned> {
         let mut before = self.word.load();

@@ -65,6 +65,11 @@ impl Replacements {
         self.active_threads.fetch_add(threads, Ordering::Relaxed);
     }
 
+    /// True if the replacement has no thread, or its thread is parked. A hint.
+    pub(super) fn is_parked(&self, replacement: usize) -> bool {
+        self.all[replacement].assignment.is_parked()
+    }
+
     /// Releases all replacements after the pool has been closed. The caller then wakes those that
     /// sleep in the pool. Their threads end.
     pub(crate) fn close(&self) {

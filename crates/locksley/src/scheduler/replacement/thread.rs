@@ -44,8 +44,12 @@ impl Shared {
         self.sleep.settle_wake_affinity(slot);
         let make = |data| Worker::new(index, slot, handles, Arc::clone(self), data);
         self.run_worker((index, slot), make, |worker| {
-            let before_park = || _ = replacements.subtract_active(1);
-            let slot = self.slot(slot);
+            let before_park = || {
+                let _ = replacements.subtract_active(1);
+                self.lower_slots_in_use();
+            };
+            let number = slot;
+            let slot = self.slot(number);
             loop {
                 slot.charge_time_to(Some(Activity::Sleeps));
                 self.trace(|| Event::Blocks);
@@ -54,6 +58,7 @@ impl Shared {
                 if !is_assigned {
                     break;
                 }
+                self.mark_slot_taken(number);
                 slot.charge_time_to(Some(Activity::Works));
                 worker.replace_worker(|| own.assignment.worker(), own.assignment.release_flag());
             }

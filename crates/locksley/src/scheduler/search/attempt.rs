@@ -70,7 +70,7 @@ impl Searcher {
                 return None;
             }
         } else {
-            self.victim = self.victims.choose(worker.shared().slots_taken());
+            self.victim = self.victims.choose(worker.shared().slots_in_use(worker.slot_index()));
         }
         self.try_victim(worker, self.victim?)
     }

@@ -197,8 +197,8 @@ pub(super) struct Neighbourhood<'q> {
     thief: usize,
     /// The number of workers of the pool. Replacements have the slots above.
     workers: usize,
-    /// The number of slots of workers and replacements.
-    slots_taken: usize,
+    /// The number of slots, of workers and replacements, among which the thief chooses.
+    slots: usize,
 }
 
 impl<'q> Neighbourhood<'q> {
@@ -208,7 +208,7 @@ impl<'q> Neighbourhood<'q> {
             home,
             thief: worker.slot_index(),
             workers: shared.workers,
-            slots_taken: shared.slots_taken(),
+            slots: shared.slots_in_use(worker.slot_index()),
         }
     }
 
@@ -222,7 +222,7 @@ impl<'q> Neighbourhood<'q> {
     }
 
     fn others_at_home(&self) -> usize {
-        let all_at_home = self.home.workers.len() + self.slots_taken - self.workers;
+        let all_at_home = self.home.workers.len() + self.slots - self.workers;
         all_at_home - usize::from(self.own_position().is_some())
     }
 
@@ -336,7 +336,7 @@ mod tests {
         pools(|shape, place_states, slots_taken| {
             let workers: usize = shape.iter().sum();
             for (thief, home) in homes(place_states, workers) {
-                let neighbourhood = Neighbourhood { home, thief, workers, slots_taken };
+                let neighbourhood = Neighbourhood { home, thief, workers, slots: slots_taken };
                 for period in 1..=8 {
                     for phase in 0..period {
                         let mut victims = Victims::new(thief);
@@ -359,7 +359,7 @@ mod tests {
         pools(|shape, place_states, slots_taken| {
             let workers: usize = shape.iter().sum();
             for (thief, home) in homes(place_states, workers) {
-                let neighbourhood = Neighbourhood { home, thief, workers, slots_taken };
+                let neighbourhood = Neighbourhood { home, thief, workers, slots: slots_taken };
                 let mut victims = Victims::new(thief);
                 let home_attempts = neighbourhood.home_attempts();
                 let rings = &home.rings;
@@ -540,7 +540,7 @@ mod tests {
             for home in place_states {
                 let thiefs = home.workers.clone().chain(workers..slots_taken);
                 for thief in thiefs {
-                    let neighbourhood = Neighbourhood { home, thief, workers, slots_taken };
+                    let neighbourhood = Neighbourhood { home, thief, workers, slots: slots_taken };
                     let mut victims = Victims::new(thief);
                     let mut near = vec![false; slots_taken];
                     let mut far = near.clone();
@@ -564,7 +564,7 @@ mod tests {
     fn the_only_worker_of_a_pool_has_no_victim() {
         let (inbox, rings) = (Inbox::new(), Box::default());
         let home = PlaceState { workers: 0..1, inbox, others: Box::default(), rings };
-        let neighbourhood = Neighbourhood { home: &home, thief: 0, workers: 1, slots_taken: 1 };
+        let neighbourhood = Neighbourhood { home: &home, thief: 0, workers: 1, slots: 1 };
         let mut victims = Victims::new(0);
         assert_eq!(neighbourhood.random_victim(&mut victims, 0), None);
         assert_eq!(neighbourhood.random_far(&mut victims), None);
@@ -576,7 +576,7 @@ mod tests {
         pools(|shape, place_states, slots_taken| {
             let workers: usize = shape.iter().sum();
             for (thief, home) in homes(place_states, workers) {
-                let neighbourhood = Neighbourhood { home, thief, workers, slots_taken };
+                let neighbourhood = Neighbourhood { home, thief, workers, slots: slots_taken };
                 let (mut search, mut victims) =
                     (FarSearch::new(place_states.len()), Victims::new(thief));
                 let (mut places, mut far) = (vec![0; place_states.len()], vec![0; slots_taken]);

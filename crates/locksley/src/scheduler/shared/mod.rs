@@ -36,6 +36,7 @@ use crate::sleep::Sleep;
 use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
 use size::{allowed_limit, policy_limit};
+use slots::SlotsInUse;
 
 /// The futures of a pool that have returned `Pending`.
 pub(crate) trait CancelAll: Any + Send + Sync {
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     borrowed_threads: usize,
     /// The number of slots up to the last one that a worker ever had.
     slots_taken: AtomicUsize,
+    slots_in_use: SlotsInUse,
     pub(crate) callers: Callers,
     pub(crate) replacements: Replacements,
     /// The generation of the process that built the pool.
@@ -118,6 +120,7 @@ impl Shared {
             workers,
             borrowed_threads,
             slots_taken: AtomicUsize::new(workers),
+            slots_in_use: SlotsInUse::new(workers),
             callers,
             replacements,
             generation: os::generation(),

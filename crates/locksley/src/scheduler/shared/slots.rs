@@ -3,9 +3,48 @@
 use super::Shared;
 use crate::deque::OpenRequest;
 use crate::os;
-use crate::primitive::{CachePadded, Ordering};
+use crate::primitive::{AtomicU64, CachePadded, Ordering};
 use crate::scheduler::Slot;
 use crate::trace::Event;
+
+/// A number of slots: a hint, on which no task depends, so accesses are relaxed.
+pub(super) struct SlotsInUse(AtomicU64);
+
+impl SlotsInUse {
+    /// The bits above the number count its raises.
+    const ONE_RAISE: u64 = 1 << 32;
+
+    pub(super) fn new(slots: usize) -> Self {
+        Self(AtomicU64::new(slots as u64))
+    }
+
+    fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed) as u32 as usize
+    }
+
+    fn raise(&self, slots: usize) {
+        let raised = self.0.fetch_add(Self::ONE_RAISE, Ordering::Relaxed);
+        let mut before = raised.wrapping_add(Self::ONE_RAISE);
+        while (before as u32 as usize) < slots {
+            let after = before - before % Self::ONE_RAISE + slots as u64;
+            before = self.exchange(before, after).map_or_else(|now| now, |_| after);
+        }
+    }
+
+    /// Leaves out free slots at the end. Does nothing if the number is raised meanwhile, since a
+    /// slot that was free may then be in use.
+    fn lower(&self, is_free: impl Fn(usize) -> bool) {
+        let before = self.0.load(Ordering::Relaxed);
+        let number = before % Self::ONE_RAISE;
+        let last = (0..number as usize).rfind(|&slot| !is_free(slot));
+        let after = before - number + last.map_or(0, |last| last as u64 + 1);
+        let _ = self.exchange(before, after);
+    }
+
+    fn exchange(&self, before: u64, after: u64) -> Result<u64, u64> {
+        self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed)
+    }
+}
 
 impl Shared {
     pub(crate) fn slot(&self, slot: usize) -> &Slot {
@@ -28,6 +67,28 @@ impl Shared {
         // Relaxed: the worker makes a fence after it has pushed, and a thread that looks for what
         // it pushed makes one before (`../../sleep/README.md`).
         self.slots_taken.fetch_max(slot + 1, Ordering::Relaxed);
+        self.slots_in_use.raise(slot + 1);
+    }
+
+    /// The number of slots among which a thief chooses victims at random: up to the last one whose
+    /// thread works, and the thief's own. Slots above may hold tasks, too; only sweeps find these.
+    pub(crate) fn slots_in_use(&self, own_slot: usize) -> usize {
+        self.slots_in_use.get().max(own_slot + 1)
+    }
+
+    /// Lowers the number of slots in use, when a replacement parks. Otherwise thieves would miss
+    /// more often for ever after many workers have waited or blocked at once.
+    pub(crate) fn lower_slots_in_use(&self) {
+        let is_free = |slot: usize| {
+            let caller = slot.saturating_sub(self.workers);
+            let replacement = slot.checked_sub(self.first_replacement());
+            slot >= self.workers
+                && replacement.map_or_else(
+                    || self.callers.is_free(caller),
+                    |replacement| self.replacements.is_parked(replacement),
+                )
+        };
+        self.slots_in_use.lower(is_free);
     }
 
     /// The slots that workers ever had.
@@ -61,6 +122,43 @@ impl Shared {
             if is_made {
                 self.slots[worker].deque.open(closed);
             }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Pool;
+    use crate::pool::tests::LONGEST;
+
+    #[test]
+    fn slots_are_in_use_up_to_the_last_one_that_is_not_free() {
+        let slots = SlotsInUse::new(2);
+        slots.raise(7);
+        slots.raise(3);
+        assert_eq!(slots.get(), 7);
+        slots.lower(|slot| slot > 4);
+        assert_eq!(slots.get(), 5);
+        // Slot 4 is taken while another thread looks for free slots.
+        slots.lower(|_| {
+            slots.raise(5);
+            true
+        });
+        assert_eq!(slots.get(), 5);
+    }
+
+    #[test]
+    fn slots_of_replacements_that_have_parked_are_not_in_use() {
+        let pool = Pool::new(2).unwrap();
+        let block = || crate::blocking(|| std::thread::sleep(std::time::Duration::from_millis(5)));
+        pool.install(|_| crate::scope(|scope| (0..40).for_each(|_| scope.spawn(|_| block()))));
+        let (shared, began) = (pool.shared(), std::time::Instant::now());
+        let replacements = shared.first_replacement()..;
+        assert!(replacements.contains(&shared.slots_taken()));
+        while replacements.contains(&shared.slots_in_use(0).saturating_sub(1)) {
+            assert!(began.elapsed() < LONGEST, "{}", shared.slots_in_use(0));
+            std::thread::yield_now();
         }
     }
 }
