@@ -198,8 +198,10 @@ impl Graph {
             return failure.discard();
         }
         *noted = Some(failure);
-        drop(noted);
+        // Under the lock: another process that fails meanwhile closes its channels only after this,
+        // so that no stream seems to end.
         self.has_failed.store(true, Ordering::Release);
+        drop(noted);
         // Pairs with the fence in `ProcessTask::poll`: either the process sees the failure, or this
         // thread sees how to wake the process.
         fence(Ordering::SeqCst);

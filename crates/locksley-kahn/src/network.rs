@@ -62,7 +62,8 @@ use locksley_sys::unwind;
 /// - If all of them wait for messages, the network ends with an error.
 ///
 /// Cycles are detected while other processes continue (Geilen and Basten, "Requirements on the
-/// execution of Kahn process networks", 2003). A process that waits for something else than a
+/// execution of Kahn process networks", 2003); one of more than four, after the next tasks of the
+/// worker that has met it. A process that waits for something else than a
 /// channel of its network, such as a timer, counts as running.
 pub struct Network {
     names: Vec<Box<str>>,
@@ -280,7 +281,8 @@ impl Network {
     ///
     /// Its waits for channels count in [deadlocks](Self#deadlocks). They return the error [`Over`]
     /// when the network fails or its pool is dropped. A wait for anything else, such as
-    /// [`block_on`](locksley::block_on), does not end with the network. A pool that is dropped
+    /// [`block_on`](locksley::block_on), does not end with the network. If another process has to
+    /// go on meanwhile, make such a wait in [`blocking`](locksley::blocking()). A pool that is dropped
     /// cancels its tasks, and then waits for the process to return.
     ///
     /// [`Over`]: super::Over

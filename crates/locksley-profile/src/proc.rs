@@ -5,13 +5,17 @@ use std::path::Path;
 use std::time::Duration;
 
 /// The unit of `/proc/stat` in all ABIs but Alpha's: `USER_HZ` is 100.
-const TICK: Duration = Duration::from_millis(10);
+const TICK_MILLIS: u64 = 10;
 
 /// Processor time spent on `processors` since the machine started: by all programs, by interrupts,
 /// and stolen by the hypervisor (`man 5 proc_stat`).
 pub(crate) fn busy_time(processors: &[usize]) -> Option<Duration> {
     let ticks = busy_ticks(&fs::read_to_string("/proc/stat").ok()?, processors)?;
-    Some(TICK * u32::try_from(ticks).ok()?)
+    Some(time_of(ticks))
+}
+
+fn time_of(ticks: u64) -> Duration {
+    Duration::from_millis(ticks.saturating_mul(TICK_MILLIS))
 }
 
 fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
@@ -65,6 +69,12 @@ mod tests {
         assert_eq!(busy_ticks(STAT, &[0, 1]), Some(12 + 9));
         assert_eq!(busy_ticks(STAT, &[]), Some(0));
         assert_eq!(busy_ticks("cpu0 1 2 x", &[0]), None);
+    }
+
+    /// 192 processors reach this in half a year.
+    #[test]
+    fn ticks_may_exceed_32_bits() {
+        assert_eq!(time_of(u64::from(u32::MAX) + 1), Duration::from_millis(10 << 32));
     }
 
     #[test]

@@ -34,10 +34,10 @@ use crate::primitive::{AtomicBool, Ordering};
 /// assert_eq!(n * n % 1_000_003, 4);
 /// assert!(searched.is_err(), "most numbers were left out");
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Cancellation(Arc<Node>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Node {
     is_cancelled: AtomicBool,
     parent: Option<Cancellation>,
@@ -144,6 +144,14 @@ impl Drop for Node {
         while let Some(token) = parent {
             parent = Arc::into_inner(token.0).and_then(|mut node| node.parent.take());
         }
+    }
+}
+
+// Not derived: a long chain of tokens would overflow the stack.
+impl fmt::Debug for Cancellation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_cancelled = self.is_cancelled();
+        f.debug_struct("Cancellation").field("is_cancelled", &is_cancelled).finish_non_exhaustive()
     }
 }
 

@@ -95,6 +95,18 @@ fn a_thread_with_a_small_stack_calls_a_worker() {
     assert!(runs_on_caller(&pool));
 }
 
+#[test]
+fn a_call_hides_no_times_of_workers() {
+    let pool = builder().build().unwrap();
+    let knows = || {
+        let total = pool.stats().total();
+        (total.off_processor.is_some(), total.processor_time.is_some())
+    };
+    let before = knows();
+    assert!(runs_on_caller(&pool));
+    assert_eq!(knows(), before);
+}
+
 /// A task may need the stack that a worker would have.
 #[test]
 fn the_variable_for_the_size_of_stacks_holds_for_callers() {

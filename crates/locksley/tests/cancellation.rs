@@ -51,6 +51,7 @@ fn a_long_chain_of_children_is_dropped_in_bounded_stack() {
     assert!(!last.is_cancelled());
     root.cancel();
     assert!(last.is_cancelled());
+    assert!(format!("{last:?}").contains("is_cancelled: true"));
     drop(root);
     drop(last);
 }

@@ -115,7 +115,7 @@ impl WorkerStats {
     }
 
     /// The same, with 0 for what the system does not report.
-    fn or_zero(self) -> Self {
+    pub(crate) fn or_zero(self) -> Self {
         Self {
             switches: self.switches.or(Some(0)),
             off_processor: self.off_processor.or(Some(Duration::ZERO)),
