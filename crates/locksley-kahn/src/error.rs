@@ -17,7 +17,7 @@ impl Failure {
     /// Another failure came first, and is reported.
     pub(super) fn discard(self) {
         match self {
-            Self::Error(error) => _ = unwind::halt(|| drop(error)).map_err(unwind::discard),
+            Self::Error(error) => _ = unwind::catch(|| drop(error)).map_err(unwind::discard),
             Self::Panicked { payload, .. } => unwind::discard(payload),
         }
     }

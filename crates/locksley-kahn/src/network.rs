@@ -367,7 +367,7 @@ impl Network {
             // on a `signal`; their bodies run later, when their future is polled.
             let current = Current { graph, process: number, signal: None };
             let created = current.while_polled(|| {
-                unwind::halt(|| body(ports.own(&Owner { graph, process: number })))
+                unwind::catch(|| body(ports.own(&Owner { graph, process: number })))
             });
             match created {
                 // Detached: the graph counts the end of the process.

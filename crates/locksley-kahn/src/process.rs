@@ -189,7 +189,7 @@ impl<F: Future, T> ProcessTask<F, T> {
     /// Drops the future where it lies, as it was pinned. With it go the ends of channels, which
     /// wakes the processes that wait at their other ends.
     fn end(&mut self) {
-        if let Err(payload) = unwind::halt(|| self.future = None) {
+        if let Err(payload) = unwind::catch(|| self.future = None) {
             self.fail(payload);
         }
         self.graph.finish_process(self.number);
@@ -199,7 +199,7 @@ impl<F: Future, T> ProcessTask<F, T> {
     fn complete(&mut self, output: F::Output) {
         let (finish, product) = (self.finish, self.product.take());
         // A product that is not wanted is dropped here, and may panic.
-        let finished = unwind::halt(|| {
+        let finished = unwind::catch(|| {
             finish(output).map(|output| {
                 if let Some(product) = product {
                     product.set(output);
@@ -247,7 +247,7 @@ impl<F: Future, T> Future for ProcessTask<F, T> {
         let Some(future) = future.as_pin_mut() else { return Poll::Ready(()) };
         let since = this.graph.is_measured.then(Instant::now);
         let current = Current { graph: &this.graph, process: this.number, signal: signal.as_ref() };
-        let polled = current.while_polled(|| unwind::halt(|| future.poll(context)));
+        let polled = current.while_polled(|| unwind::catch(|| future.poll(context)));
         if let Some(since) = since {
             process.add_busy(since.elapsed());
         }

@@ -40,7 +40,7 @@ fn a_process_knows_its_waker_by_what_it_wakes() {
     };
     for which in [0, 1] {
         wait(waker(&own, which));
-        let refused = unwind::halt(|| wait(waker(&others, which))).unwrap_err();
+        let refused = unwind::catch(|| wait(waker(&others, which))).unwrap_err();
         let message = refused.downcast_ref::<String>().unwrap();
         assert!(message.contains("waits only in the process that it belongs to"), "{message}");
     }

@@ -14,7 +14,7 @@ pub type Payload = Box<dyn Any + Send>;
 /// Asserting unwind safety is right here because the payload is always raised again where the
 /// task's results would have arrived: no code goes on with what a panic left half done, unless the
 /// task's own caller decides to.
-pub fn halt<R>(task: impl FnOnce() -> R) -> Result<R, Payload> {
+pub fn catch<R>(task: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(task))
 }
 
@@ -25,7 +25,7 @@ pub fn resume(payload: Payload) -> ! {
 
 /// Drops a payload that will not be seen. Its destructor may panic in turn; that one is leaked.
 pub fn discard(payload: Payload) {
-    if let Err(again) = halt(|| drop(payload)) {
+    if let Err(again) = catch(|| drop(payload)) {
         std::mem::forget(again);
     }
 }

@@ -62,7 +62,7 @@ pub fn blocking<R>(call: impl FnOnce() -> R) -> R {
 fn call_replaced<R>(worker: &Worker, call: impl FnOnce() -> R) -> R {
     let _replaced = worker.replace();
     let paused = worker.observer().map(|observer| (observer, observer.pause(worker.slot_index())));
-    let called = unwind::halt(call);
+    let called = unwind::catch(call);
     if let Some((observer, paused)) = paused {
         observer.resume(worker.slot_index(), paused);
     }

@@ -72,7 +72,7 @@ pub(crate) fn executed() {
 
 /// True if a task may be ready now.
 #[inline]
-pub(crate) fn idle() -> bool {
+pub(crate) fn run_idle() -> bool {
     // Calls all of them, even if the first returns true.
     registered().filter(|hooks| (hooks.idle)()).count() > 0
 }

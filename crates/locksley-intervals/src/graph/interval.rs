@@ -178,7 +178,7 @@ impl<F, T> Interval<F, T> {
         // SAFETY: as the caller promises.
         let interval = unsafe { header.cast::<Self>().as_ref() };
         let body = interval.take_body();
-        if let Err(payload) = unwind::halt(|| drop(body)) {
+        if let Err(payload) = unwind::catch(|| drop(body)) {
             interval.header.root().keep_panic(payload);
         }
     }
@@ -290,7 +290,7 @@ impl<F, T> Interval<F, T> {
             };
             // SAFETY: alive while the body runs.
             let context = unsafe { Context::new(address) };
-            match unwind::halt(|| closure(&context)) {
+            match unwind::catch(|| closure(&context)) {
                 Ok(result) => {
                     let result = Body::Result(result);
                     // SAFETY: only this worker accesses it before the end has occurred.

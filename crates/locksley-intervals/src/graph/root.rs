@@ -318,7 +318,7 @@ impl<'r> Root<'r> {
             trace.log_occurrence(&state, Side::Start);
             trace.log_begin(context.header(), worker);
         }
-        let result = unwind::halt(|| body(&context));
+        let result = unwind::catch(|| body(&context));
         let outcome = if result.is_ok() { Outcome::Succeeded } else { Outcome::Failed };
         // Intervals point into this frame, and borrow from those above.
         let abort = AbortOnUnwind("a root interval could not be waited for");

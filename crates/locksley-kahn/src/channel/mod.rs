@@ -268,7 +268,7 @@ impl<T> Channel<T> {
             // SAFETY: the caller is the consumer, and takes each message once: it is counted below.
             let message = unsafe { slots.take(index) };
             core.count_unread(index + 1);
-            if let Err(payload) = unwind::halt(|| drop(message)) {
+            if let Err(payload) = unwind::catch(|| drop(message)) {
                 match first {
                     None => first = Some(payload),
                     Some(_) => unwind::discard(payload),

@@ -142,7 +142,7 @@ impl PermitQueue {
     fn add_head(&self) {
         let ticket = Ticket::new(0, Waker::noop());
         self.waiters.enqueue(&ticket);
-        let served = unwind::halt(|| self.serve());
+        let served = unwind::catch(|| self.serve());
         // It holds no permits, whatever the outcome is.
         let _ = ticket.cancel();
         drop(ticket);

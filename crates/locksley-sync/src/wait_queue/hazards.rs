@@ -30,7 +30,7 @@ impl<'d> Hazards<'d> {
 
     /// Calls a waker. Keeps the first of several panics.
     pub(super) fn call_waker(&self, wake: impl FnOnce()) {
-        if let Err(payload) = unwind::halt(wake) {
+        if let Err(payload) = unwind::catch(wake) {
             match self.panic.take() {
                 None => self.panic.set(Some(payload)),
                 Some(first) => {

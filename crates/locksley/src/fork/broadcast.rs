@@ -112,7 +112,7 @@ fn all_or_first_panic<R>(results: Vec<Result<R, Payload>>) -> Vec<R> {
 
 /// Drops a value after a panic. A panic of its destructor is discarded.
 fn drop_quietly<T>(value: T) {
-    if let Err(second) = unwind::halt(|| drop(value)) {
+    if let Err(second) = unwind::catch(|| drop(value)) {
         unwind::discard(second);
     }
 }

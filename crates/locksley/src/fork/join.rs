@@ -128,11 +128,11 @@ impl Worker {
             let observer = worker.observer().expect("all workers of a pool are observed");
             let here = worker.slot_index();
             let suspended = observer.begin(here, fork, here != slot);
-            let result = unwind::halt(|| b(worker));
+            let result = unwind::catch(|| b(worker));
             (result, observer.end(here, suspended))
         });
         let index = self.push_real(second.as_job());
-        let first = |worker: &Worker| unwind::halt(|| a(worker));
+        let first = |worker: &Worker| unwind::catch(|| a(worker));
         let (first, (other, end)) = self.run_both(first, &second, index);
         observer.follow(slot, end);
         match (first, other) {
@@ -155,7 +155,7 @@ impl Worker {
     {
         // The second task lies in this frame, so it must end before a panic of the first unwinds
         // it.
-        match unwind::halt(|| a(self)) {
+        match unwind::catch(|| a(self)) {
             Ok(first) => {
                 if !second.can_be_in_deque() {
                     return self.finish(first, second, index);
@@ -220,7 +220,7 @@ impl Worker {
         // result.
         match self.complete(second, index) {
             Ok(result) => {
-                if let Err(second) = unwind::halt(|| drop(result)) {
+                if let Err(second) = unwind::catch(|| drop(result)) {
                     unwind::discard(second);
                 }
             }
@@ -238,7 +238,7 @@ impl Worker {
         if self.wait_for_fork(job.as_job(), job.latch(), index) {
             // SAFETY: its word has come back.
             let task = unsafe { job.take_back() };
-            unwind::halt(|| task(self))
+            unwind::catch(|| task(self))
         } else {
             // SAFETY: its latch is set.
             unsafe { job.take_result() }

@@ -245,7 +245,7 @@ fn run_scope<'scope, R>(
         home: Arc::clone(home),
         lifetime: PhantomData,
     };
-    let result = unwind::halt(|| body(&scope));
+    let result = unwind::catch(|| body(&scope));
     let group = scope.state.cast();
     // The body counts as the first task.
     state.unfinished.end_and_wait(|event| {
@@ -403,7 +403,7 @@ impl<'scope> Scope<'scope> {
         let scope: Self = Scope { home: Arc::clone(&self.home), ..*self };
         let run = move |worker: &Worker| {
             // A task that is not admitted is dropped in here: its destructor may panic.
-            let ended = unwind::halt(|| {
+            let ended = unwind::catch(|| {
                 if scope.state().admit_task() {
                     task(worker, &scope);
                 }
@@ -422,17 +422,17 @@ impl<'scope> Scope<'scope> {
         Some(unsafe { HeapJob::into_job(Some(group), run) })
     }
 
-    /// Pushes a job of this scope to the caller's deque if the caller is a worker of the pool.
+    /// Pushes a job of this scope to the deque of the calling worker if it belongs to the pool.
     /// Otherwise sends it to the pool.
-    pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        self.lower_deque_floor(caller);
-        self.home.push_or_send(caller, job);
+    pub(crate) fn push_or_send(&self, current: Option<&Worker>, job: NonNull<Job>) {
+        self.lower_deque_floor(current);
+        self.home.push_or_send(current, job);
     }
 
-    /// Lowers the floor for a push by the caller, if the caller is the waiter.
-    fn lower_deque_floor(&self, caller: Option<&Worker>) {
+    /// Lowers the floor for a push by the calling worker, if it is the waiter.
+    fn lower_deque_floor(&self, current: Option<&Worker>) {
         let state = self.state();
-        if let Some(worker) = self.home.own_worker(caller)
+        if let Some(worker) = self.home.own_worker(current)
             && state.waiter == Some(worker.slot_index())
         {
             // Relaxed: only the waiter's thread uses it.

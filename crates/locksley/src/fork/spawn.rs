@@ -186,32 +186,32 @@ pub(crate) fn shared_of(current: Option<&Worker>) -> &Arc<Shared> {
     current.map_or_else(|| Pool::global().shared(), Worker::shared)
 }
 
-fn spawn_into<F>(shared: &Arc<Shared>, caller: Option<&Worker>, option: Option<Spawn>, task: F)
+fn spawn_into<F>(shared: &Arc<Shared>, current: Option<&Worker>, option: Option<Spawn>, task: F)
 where
     F: FnOnce(&Worker) + Send + 'static,
 {
     let Some(job) = shared.detached(task) else { return };
-    match (shared.own_worker(caller), option) {
-        (_, None) => shared.push_or_send(caller, job),
+    match (shared.own_worker(current), option) {
+        (_, None) => shared.push_or_send(current, job),
         (Some(worker), Some(Spawn::Fifo)) => {
             let fifo = &worker.slot().fifo;
             // SAFETY: the FIFO is this worker's, and lives as long as the pool, which is not closed
             // before the task has ended.
             unsafe { worker.push_fifo(fifo, job) };
         }
-        (_, Some(option)) => shared.send_with(caller, option, job),
+        (_, Some(option)) => shared.send_with(current, option, job),
     }
 }
 
 impl Shared {
-    /// Makes a job available as the option says. The caller may be a worker of any pool. For a
+    /// Makes a job available as the option says. `current` is the calling worker, of any pool. For a
     /// closure with `Spawn::Fifo`, a worker of this pool uses its own FIFO instead.
-    pub(crate) fn send_with(&self, caller: Option<&Worker>, option: Spawn, job: NonNull<Job>) {
+    pub(crate) fn send_with(&self, current: Option<&Worker>, option: Spawn, job: NonNull<Job>) {
         match option {
             // The injector is a FIFO.
-            Spawn::Fifo => self.send(caller, job),
-            Spawn::Near(place) => self.send_near(caller, place, job),
-            Spawn::At(index) => self.send_to(caller, index, job),
+            Spawn::Fifo => self.send(current, job),
+            Spawn::Near(place) => self.send_near(current, place, job),
+            Spawn::At(index) => self.send_to(current, index, job),
         }
     }
 }

@@ -170,7 +170,7 @@ where
             let future = unsafe { Pin::new_unchecked(future) };
             // SAFETY: a run has the pool's reference.
             let waker = unsafe { waker::borrowed(task) };
-            match unwind::halt(|| future.poll(&mut Context::from_waker(&waker))) {
+            match unwind::catch(|| future.poll(&mut Context::from_waker(&waker))) {
                 Ok(Poll::Pending) => return None,
                 Ok(Poll::Ready(value)) => Outcome::Returned(value),
                 Err(payload) => panicked(payload, runner),
@@ -179,7 +179,7 @@ where
             Outcome::Cancelled
         };
         // SAFETY: the future is there, the run alone uses it, and it is never used again.
-        let dropped = unwind::halt(|| unsafe { place.drop_in_place() });
+        let dropped = unwind::catch(|| unsafe { place.drop_in_place() });
         Some(match (outcome, dropped) {
             (outcome, Ok(())) => outcome,
             (first @ Outcome::Panicked(_), Err(second)) => {
@@ -187,7 +187,7 @@ where
                 first
             }
             (outcome, Err(payload)) => {
-                let _ = unwind::halt(|| drop(outcome)).map_err(unwind::discard);
+                let _ = unwind::catch(|| drop(outcome)).map_err(unwind::discard);
                 panicked(payload, runner)
             }
         })
@@ -212,12 +212,12 @@ where
             // SAFETY: written before the awaiter was set, and read once, because the handle leaves
             // no other after the end.
             let awaiter = unsafe { awaiter.read() };
-            unwind::halt(|| awaiter.wake())
+            unwind::catch(|| awaiter.wake())
         } else if before.has_handle() {
             Ok(()) // the outcome is the handle's
         } else {
             // SAFETY: the handle is gone, and nothing else would use the outcome.
-            unwind::halt(|| unsafe { place.drop_in_place() })
+            unwind::catch(|| unsafe { place.drop_in_place() })
         };
         if let Err(payload) = last {
             // Not the panic of the task itself, and no other code handles it.

@@ -19,7 +19,7 @@ use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 use crate::primitive::thread::JoinHandle;
 use crate::scheduler::allowance::{self, GROWTH, SENTINELS};
-use crate::scheduler::config::{Affinity, Configuration, Hooks, Rules, Threads};
+use crate::scheduler::config::{Affinity, Configuration, Rules, ThreadHooks, Threads};
 use crate::scheduler::place_map::is_divided;
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
@@ -48,7 +48,7 @@ pub struct PoolBuilder {
     options: StartOptions,
     configuration: Configuration,
     assists: Option<Assists>,
-    hooks: Hooks,
+    hooks: ThreadHooks,
 }
 
 impl Default for PoolBuilder {
@@ -71,7 +71,7 @@ impl Default for PoolBuilder {
                 deque: DequeChoice::default(),
             },
             assists: None,
-            hooks: Hooks::default(),
+            hooks: ThreadHooks::default(),
         }
     }
 }

@@ -310,17 +310,17 @@ impl Worker {
 }
 
 /// Runs a task on a worker of the pool while the calling thread waits.
-fn send_and_wait<F, R>(pool: &Arc<Shared>, caller: Option<&Worker>, task: F) -> R
+fn send_and_wait<F, R>(pool: &Arc<Shared>, current: Option<&Worker>, task: F) -> R
 where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
     // It counts one task: this one.
-    let latch = CountLatch::new(caller, pool);
+    let latch = CountLatch::new(current, pool);
     let job = StackJob::new(task, &latch);
-    pool.send(caller, job.as_job());
+    pool.send(current, job.as_job());
     latch.wait_with(|event| {
-        caller.expect("only a worker waits like this").wait_for_others(event);
+        current.expect("only a worker waits like this").wait_for_others(event);
     });
     // SAFETY: the latch is set, which is the last step of the job.
     unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))

@@ -14,7 +14,7 @@ use crate::primitive::mpsc::channel;
 use crate::primitive::thread::JoinHandle;
 use crate::scheduler::Shared;
 use crate::scheduler::caller::Callers;
-use crate::scheduler::config::{Affinity, Configuration, Hooks, Threads};
+use crate::scheduler::config::{Affinity, Configuration, ThreadHooks, Threads};
 use crate::scheduler::replacement::Replacements;
 use crate::scheduler::worker::{OwnerHandles, Worker};
 use crate::sleep::MAX_WORKERS;
@@ -31,7 +31,7 @@ const CALLERS: usize = 8;
 pub(super) struct Plan {
     pub(super) workers: usize,
     pub(super) options: StartOptions,
-    pub(super) hooks: Arc<Hooks>,
+    pub(super) hooks: Arc<ThreadHooks>,
     pub(super) configuration: Configuration,
     /// How the pool creates threads. `None` if the program creates those of the workers, and there
     /// are no replacements.
@@ -169,7 +169,7 @@ fn adopt_current_thread(
     ensure_not_on_worker()?; // again: `spawn` has run on this thread since the first check
     let data = || shared.replacements.hooks.make_data(index);
     let make = || Worker::new(index, index, handles, Arc::clone(shared), data());
-    match unwind::halt(|| global::run_hook(make)) {
+    match unwind::catch(|| global::run_hook(make)) {
         Ok(worker) => {
             // Not `attach_thread`: other workers would watch the thread, and it may end without
             // `detach_thread`.

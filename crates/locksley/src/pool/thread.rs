@@ -103,7 +103,7 @@ impl Starting {
             }
             worker
         };
-        let worker = match unwind::halt(|| global::run_hook(start)) {
+        let worker = match unwind::catch(|| global::run_hook(start)) {
             Ok(worker) => worker,
             Err(payload) => {
                 let _ = ready.send(Err(hook_error(index, payload)));
@@ -115,7 +115,7 @@ impl Starting {
         drop(ready);
         worker.as_current(|| worker.work_until_closed());
         shared.slot(index).detach_thread();
-        let end = unwind::halt(|| {
+        let end = unwind::catch(|| {
             drop(worker);
             if let Some(on_exit) = &hooks.on_exit {
                 on_exit(index);

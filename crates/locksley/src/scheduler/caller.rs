@@ -178,10 +178,10 @@ impl Shared {
         let mut result = None;
         worker.as_current(|| {
             self.trace(|| Event::TaskBegins(slot));
-            result = Some(unwind::halt(|| task(&worker)));
+            result = Some(unwind::catch(|| task(&worker)));
             self.trace(|| Event::TaskEnds);
             self.abort_if_in_forked_child();
-            hooks::idle();
+            hooks::run_idle();
             self.leave(&worker, caller);
         });
         self.end_caller(caller, worker);
@@ -230,7 +230,7 @@ impl Shared {
                 let _ = self.replacements.subtract_active(1);
                 break;
             }
-            hooks::idle();
+            hooks::run_idle();
             self.leave_tasks(worker);
         }
     }

@@ -49,13 +49,13 @@ pub enum Affinity {
 
 /// The functions of the program that are called on each worker's thread.
 #[derive(Default)]
-pub(crate) struct Hooks {
+pub(crate) struct ThreadHooks {
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_exit: Option<Hook>,
     pub(crate) worker_data: Option<MakeData>,
 }
 
-impl Hooks {
+impl ThreadHooks {
     pub(crate) fn make_data(&self, index: usize) -> Box<dyn Any> {
         self.worker_data.as_ref().map_or_else(|| Box::new(()) as Box<dyn Any>, |make| make(index))
     }

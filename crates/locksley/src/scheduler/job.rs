@@ -211,7 +211,7 @@ where
             }
             // SAFETY: only this worker has taken the word.
             let task = unsafe { this.take_back() };
-            let result = ManuallyDrop::new(unwind::halt(|| task(worker)));
+            let result = ManuallyDrop::new(unwind::catch(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the latch is set.
             unsafe { *this.body.get() = Body { result } };
             // Before the latch is set: after that, another job may get this address.
@@ -274,7 +274,7 @@ where
             let this = unsafe { job.cast::<Self>().as_ref() };
             // SAFETY: only this worker has taken the word.
             let task = unsafe { &mut *this.task.get() }.take().expect("a job is run once");
-            let result = unwind::halt(|| task(worker));
+            let result = unwind::catch(|| task(worker));
             // SAFETY: as above; the creator reads it only after the latch is set.
             *unsafe { &mut *this.result.get() } = Some(result);
             this.latch.record_stamp(worker); // for observers

@@ -42,16 +42,16 @@ pub(crate) unsafe fn wrap(job: NonNull<Job>, cause: Stamp) -> NonNull<Job> {
 }
 
 impl Shared {
-    /// In an observed pool, wraps `job`, which `caller` has made ready. Returns the word to push or
+    /// In an observed pool, wraps `job`, which `current` has made ready. Returns the word to push or
     /// send.
     ///
     /// # Safety
     /// As for [`wrap`].
-    pub(crate) unsafe fn wrap(&self, caller: Option<&Worker>, job: NonNull<Job>) -> NonNull<Job> {
+    pub(crate) unsafe fn wrap(&self, current: Option<&Worker>, job: NonNull<Job>) -> NonNull<Job> {
         if self.observer().is_none() {
             return job;
         }
-        let cause = caller.and_then(Worker::stamp).unwrap_or_default();
+        let cause = current.and_then(Worker::stamp).unwrap_or_default();
         // SAFETY: as the caller promises.
         unsafe { wrap(job, cause) }
     }

@@ -146,17 +146,17 @@ impl Shared {
         assert!(place < count, "there is no place {place} in a pool of {count}");
     }
 
-    /// Makes a job available to all workers, and first to those of a place. `caller` is the calling
+    /// Makes a job available to all workers, and first to those of a place. `current` is the calling
     /// worker, of any pool.
-    pub(crate) fn send_near(&self, caller: Option<&Worker>, place: usize, job: NonNull<Job>) {
-        let own_worker = self.own_worker(caller);
+    pub(crate) fn send_near(&self, current: Option<&Worker>, place: usize, job: NonNull<Job>) {
+        let own_worker = self.own_worker(current);
         let is_elsewhere = own_worker.is_none_or(|worker| worker.place() != place);
         let Some(there) = self.place_states().get(place).filter(|_| is_elsewhere) else {
-            return self.push_or_send(caller, job);
+            return self.push_or_send(current, job);
         };
         // SAFETY: the returned word is sent to an inbox. The thread that takes the word from the
         // inbox runs it once.
-        let job = unsafe { self.wrap(caller, job) };
+        let job = unsafe { self.wrap(current, job) };
         there.inbox.send(job);
         let wake_token = own_worker.map(|worker| &worker.wake_token);
         match self.replacements.affinity {

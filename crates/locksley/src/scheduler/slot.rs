@@ -9,7 +9,7 @@ use crate::idle::Activity;
 use crate::os::{Assists, Standing, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch};
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 use crate::scheduler::job::{Job, JobFifo};
-use crate::scheduler::worker::Parker;
+use crate::scheduler::worker::WaitParker;
 use crate::stats::{Counters, Ledger, WorkerStats};
 
 /// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
@@ -20,7 +20,7 @@ pub(crate) struct Slot {
     /// Ready tasks for this worker. Other workers take them, too.
     pub(crate) inbox: Inbox<Job>,
     /// Where the thread blocks while a replacement works under its index.
-    pub(crate) parker: Parker,
+    pub(crate) parker: WaitParker,
     /// Detached tasks of this worker that begin in the order in which they were spawned.
     pub(crate) fifo: JobFifo,
     /// Padded: the worker writes these with every task, and thieves read the fields around.
@@ -59,7 +59,7 @@ impl Slot {
             deque,
             pinned_queue,
             inbox: Inbox::new(),
-            parker: Parker::new(),
+            parker: WaitParker::new(),
             fifo: JobFifo::new(None),
             counters: CachePadded::default(),
             activity: CachePadded::default(),

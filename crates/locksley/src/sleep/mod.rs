@@ -186,7 +186,7 @@ impl Sleep {
         }
         let outcome = if role.is_sentinel() {
             let timeout = self.limits.timed_park();
-            self.with_wake_affinity(worker, role, || parker.park_timeout(timeout));
+            self.park_with_wake_affinity(worker, role, || parker.park_timeout(timeout));
             if parker.is_notified() {
                 SleepOutcome::SentinelWoken
             } else {
@@ -194,7 +194,7 @@ impl Sleep {
             }
         } else {
             self.takeovers.get(worker).inspect(|takeover| takeover.begin_sleep());
-            self.with_wake_affinity(worker, role, || parker.park());
+            self.park_with_wake_affinity(worker, role, || parker.park());
             SleepOutcome::Woken
         };
         if self.end_park(worker, role.is_sentinel()) { SleepOutcome::Recalled } else { outcome }
@@ -217,7 +217,7 @@ impl Sleep {
         }
     }
 
-    fn with_wake_affinity(&self, worker: usize, role: SleepRole, park: impl FnOnce()) {
+    fn park_with_wake_affinity(&self, worker: usize, role: SleepRole, park: impl FnOnce()) {
         self.trace(|| Event::Parks(role));
         // A borrowed thread has none: it may do something else before it comes here again.
         let wake_affinity = self.wake_affinities.get(worker);

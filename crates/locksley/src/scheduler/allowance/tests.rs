@@ -14,7 +14,7 @@ use crate::Spawn;
 use crate::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
 use crate::os::{Quota, ThreadAffinity};
 use crate::pool::tests::{hold, on_worker};
-use crate::scheduler::search::PATIENCE;
+use crate::scheduler::search::RESCUE_FROM_IDLE;
 use crate::{Pool, PoolBuilder, Worker, task};
 
 const SOON: Duration = Duration::from_secs(60);
@@ -186,7 +186,7 @@ fn wait_until_asleep(pool: &Pool) {
 }
 
 /// Tasks that are sent run on no more workers than are allowed, plus the sentinel, which helps at
-/// most once in `PATIENCE`, and a worker that was about to sleep when the first task was sent.
+/// most once in `RESCUE_FROM_IDLE`, and a worker that was about to sleep when the first task was sent.
 #[test]
 fn tasks_that_are_sent_keep_to_the_limit() {
     const TASKS: usize = 30;
@@ -219,7 +219,7 @@ fn tasks_that_are_sent_keep_to_the_limit() {
             drop(held);
             let nap = || thread::sleep(Duration::from_millis(1));
             until(|| done.load(Ordering::Acquire) == TASKS, nap);
-            let helped = (begun.elapsed().as_nanos() / PATIENCE.as_nanos()) as usize;
+            let helped = (begun.elapsed().as_nanos() / RESCUE_FROM_IDLE.as_nanos()) as usize;
             let most = most.load(Ordering::Acquire);
             let name = pool.shared().idle_policy.name();
             assert!(

@@ -8,7 +8,7 @@ mod thread;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::config::{Affinity, Hooks, Threads};
+use super::config::{Affinity, ThreadHooks, Threads};
 use super::shared::Shared;
 use crate::primitive::thread::JoinHandle;
 use crate::primitive::{AtomicUsize, CachePadded, Ordering};
@@ -21,7 +21,7 @@ pub(crate) struct Replacements {
     all: Box<[CachePadded<Replacement>]>,
     /// How the pool creates threads; `None` if only the program does.
     pub(crate) threads: Option<Threads>,
-    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) hooks: Arc<ThreadHooks>,
     /// The affinity of the pool's workers.
     pub(crate) affinity: Affinity,
     /// The threads that search for tasks, or will do so when their task has ended. Borrowed
@@ -41,7 +41,7 @@ impl Replacements {
     pub(crate) fn new(
         handles: impl Iterator<Item = OwnerHandles>,
         threads: Option<Threads>,
-        hooks: Arc<Hooks>,
+        hooks: Arc<ThreadHooks>,
         affinity: Affinity,
         workers: usize,
     ) -> Self {

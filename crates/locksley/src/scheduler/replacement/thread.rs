@@ -84,7 +84,7 @@ impl Shared {
         work: impl FnOnce(&Worker),
     ) {
         let (hooks, report) = (&self.replacements.hooks, |payload| self.report_panic(payload));
-        let data = unwind::halt(|| hooks.make_data(index)).unwrap_or_else(|payload| {
+        let data = unwind::catch(|| hooks.make_data(index)).unwrap_or_else(|payload| {
             report(payload);
             Box::new(())
         });
@@ -92,7 +92,7 @@ impl Shared {
         let worker = make(data);
         abort.disarm();
         let call = |hook: &Option<Hook>| {
-            let called = unwind::halt(|| hook.iter().for_each(|hook| hook(index)));
+            let called = unwind::catch(|| hook.iter().for_each(|hook| hook(index)));
             called.unwrap_or_else(report);
         };
         worker.as_current(|| {
@@ -103,6 +103,6 @@ impl Shared {
             self.slot(slot).detach_thread();
             call(&hooks.on_exit);
         });
-        unwind::halt(|| drop(worker)).unwrap_or_else(report);
+        unwind::catch(|| drop(worker)).unwrap_or_else(report);
     }
 }

@@ -6,25 +6,25 @@
 //! | `searcher.rs` | the loop: the policy decides; attempt, yield or sleep |
 //! | `attempt.rs` | one attempt to find work, and a sweep over the whole pool |
 //! | `yielding.rs` | yields, hand-overs, and the counts of context switches |
-//! | `sleeping.rs` | sleeping, and what a worker looks at after it |
+//! | `park.rs` | sleeping, and what a worker looks at after it |
 //! | `victims.rs` | random victims |
 //! | `locality.rs` | several places: near victims before far ones |
 //! | `grace_period.rs` | a task that its owner is about to run is left alone for a moment |
-//! | `untouched.rs` | which tasks no worker touches: what a sentinel looks for |
+//! | `rescue.rs` | which tasks no worker touches: what a sentinel looks for |
 //! | `cpu_placement.rs` | on which processors thieves and their peers run |
 
 mod attempt;
 mod cpu_placement;
 mod grace_period;
 mod locality;
+mod park;
+mod rescue;
 mod searcher;
-mod sleeping;
 #[cfg(all(test, not(loom)))]
 mod tests;
-mod untouched;
 mod victims;
 mod yielding;
 
-pub(crate) use searcher::{Found, Searcher};
 #[cfg(all(test, not(loom)))]
-pub(crate) use untouched::PATIENCE;
+pub(crate) use rescue::RESCUE_FROM_IDLE;
+pub(crate) use searcher::{Found, Searcher};

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use super::cpu_placement::move_away;
 use super::locality::FarSearch;
-use super::untouched::Untouched;
+use super::rescue::Untouched;
 use super::victims::Victims;
 use crate::deque::OpenRequest;
 use crate::hooks;
@@ -125,8 +125,8 @@ impl Searcher {
             let context = self.context(worker);
             self.thief.next(&context)
         };
-        // It stays awake for a task that another place has only a moment to take: the worker there
-        // may wait for this processor.
+        // A task in the inbox of another place is in its grace period. The thief yields until that
+        // ends, since the worker there may wait for this processor.
         let must_stay = next == Move::Sleep && !is_over && self.far.keep_waiting();
         if must_stay { Move::Yield } else { next }
     }
@@ -195,5 +195,5 @@ impl Searcher {
 /// Lets satellites publish what they have noted on this worker, and takes a task that this has made
 /// ready.
 pub(super) fn run_idle_hooks(worker: &Worker) -> Option<Found> {
-    hooks::idle().then(|| worker.take_own()).flatten()
+    hooks::run_idle().then(|| worker.take_own()).flatten()
 }

@@ -21,7 +21,7 @@ impl Shared {
         }
         let run = |worker: &Worker| {
             let shared = worker.shared();
-            unwind::halt(|| task(worker)).unwrap_or_else(|payload| shared.report_panic(payload));
+            unwind::catch(|| task(worker)).unwrap_or_else(|payload| shared.report_panic(payload));
             shared.end_detached();
         };
         // SAFETY: it is run once, because the pool is not closed before; it borrows nothing; its

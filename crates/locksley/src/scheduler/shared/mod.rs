@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `slots.rs` | the slots, and what lies in their queues |
 //! | `size.rs` | how many workers may be awake |
-//! | `dispatch.rs` | sends jobs, and unparks workers that wait |
+//! | `send.rs` | sends jobs, and unparks workers that wait |
 //! | `detached.rs` | detached tasks, and how the pool closes after the last of them |
 //! | `stats.rs` | the counters and times of the workers |
 
 mod detached;
-mod dispatch;
+mod send;
 mod size;
 mod slots;
 mod stats;

@@ -10,7 +10,7 @@ const SPIN: Duration = Duration::from_micros(20);
 /// For how long a waiting worker spins and yields before it parks. To wake a replacement and later
 /// this worker takes about 100 µs, so a shorter wait should not park. If a yield gives the
 /// processor to another thread, fewer attempts fit into this time.
-const PATIENCE: Duration = Duration::from_micros(200);
+const SPIN_AND_YIELD: Duration = Duration::from_micros(200);
 /// The sleeps of the last unblocked thread, which must not park, between two searches.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
@@ -34,7 +34,7 @@ enum Pause {
 impl Pause {
     /// The pause after `elapsed` without a task to run.
     fn after(elapsed: Duration) -> Self {
-        if elapsed >= PATIENCE {
+        if elapsed >= SPIN_AND_YIELD {
             Self::YieldBeforePark
         } else if elapsed >= SPIN {
             Self::Yield
@@ -59,7 +59,7 @@ impl Backoff {
         self.last != Pause::Spin
     }
 
-    /// Spins or yields once. Returns false once `PATIENCE` has passed.
+    /// Spins or yields once. Returns false once `SPIN_AND_YIELD` has passed.
     pub(super) fn snooze(&mut self) -> bool {
         self.last = Pause::after(self.began.elapsed());
         if self.is_yielding() {
@@ -104,7 +104,7 @@ mod tests {
         assert!(!backoff.is_yielding() && backoff.snooze() && !backoff.is_yielding());
         backoff.last = Pause::Yield;
         assert!(backoff.is_yielding());
-        backoff.began = Instant::now().checked_sub(PATIENCE).unwrap();
+        backoff.began = Instant::now().checked_sub(SPIN_AND_YIELD).unwrap();
         assert!(!backoff.snooze() && backoff.is_yielding());
     }
 

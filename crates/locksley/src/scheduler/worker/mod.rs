@@ -3,12 +3,12 @@
 //! | file | what |
 //! |---|---|
 //! | `current.rs` | the worker that a thread is |
-//! | `service.rs` | the loop: until the pool is closed, or until a replacement is released |
+//! | `run_loop.rs` | the loop: until the pool is closed, or until a replacement is released |
 //! | `wait.rs` | waits: runs descendants of what it waits for, else parks |
 //! | `backoff.rs` | how long a wait spins and yields before it parks |
 //! | `replaced.rs` | the thread blocks, and a replacement works under its index |
 //! | `parker.rs` | where the thread blocks meanwhile |
-//! | `step.rs` | runs one task, for code that waits in its own way |
+//! | `single_steps.rs` | runs one task, for code that waits in its own way |
 //! | `deque.rs` | what a worker pushes to its own deque, and takes back |
 //! | `inboxes.rs` | what is sent to a worker, to its place, and to all |
 //! | `fairness.rs` | when a worker with work takes a task from another queue |
@@ -22,8 +22,8 @@ mod inboxes;
 mod models;
 mod parker;
 mod replaced;
-mod service;
-mod step;
+mod run_loop;
+mod single_steps;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod wait;
@@ -42,7 +42,7 @@ use crate::sleep::WakeToken;
 use crate::stats::Counters;
 use crate::trace::Event;
 
-pub(crate) use parker::Parker;
+pub(crate) use parker::WaitParker;
 
 /// A worker of a pool, as its tasks see it.
 ///

@@ -3,7 +3,7 @@
 use loom::sync::Arc;
 use loom::thread;
 
-use super::parker::Parker;
+use super::parker::WaitParker;
 use crate::primitive::{AtomicUsize, Ordering};
 
 /// The waiter sees both of two events.
@@ -12,7 +12,7 @@ fn loom_parker_loses_no_event() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let shared = Arc::new((Parker::new(), AtomicUsize::new(0)));
+        let shared = Arc::new((WaitParker::new(), AtomicUsize::new(0)));
         let events = shared.clone();
         let events = thread::spawn(move || {
             for event in 1..=2 {

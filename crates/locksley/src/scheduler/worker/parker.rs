@@ -17,9 +17,9 @@ const PARKED: u32 = 1;
 
 /// One for each slot.
 #[derive(Debug)]
-pub(crate) struct Parker(Futex);
+pub(crate) struct WaitParker(Futex);
 
-impl Parker {
+impl WaitParker {
     pub(crate) fn new() -> Self {
         Self(Futex::new(AWAKE))
     }

@@ -25,7 +25,7 @@ impl Worker {
     pub(crate) fn replace(&self) -> Replaced<'_> {
         // What satellites have noted on this thread, no other thread can publish.
         hooks::pause();
-        hooks::idle();
+        hooks::run_idle();
         self.deque.open();
         let was_elsewhere = self.slot().is_elsewhere();
         let is_nested = self.is_away.replace(true);
@@ -64,7 +64,7 @@ impl Worker {
             }
         });
         // Its tasks are left to other workers, and one is woken for them.
-        hooks::idle();
+        hooks::run_idle();
         self.deque.open();
         if self.has_own_tasks() || !self.slot().inbox.is_empty() {
             self.shared.sleep.notify_sent();

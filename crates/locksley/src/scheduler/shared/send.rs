@@ -8,29 +8,29 @@ use crate::scheduler::job::Job;
 use crate::trace::Event;
 
 impl Shared {
-    /// The caller, if it is a worker of this pool.
+    /// The calling worker, if it belongs to this pool.
     #[inline]
-    pub(crate) fn own_worker<'w>(&self, caller: Option<&'w Worker>) -> Option<&'w Worker> {
-        caller.filter(|caller| ptr::eq(&**caller.shared(), self))
+    pub(crate) fn own_worker<'w>(&self, current: Option<&'w Worker>) -> Option<&'w Worker> {
+        current.filter(|worker| ptr::eq(&**worker.shared(), self))
     }
 
-    /// Makes a job available to all workers. `caller` is the calling worker, of any pool.
+    /// Makes a job available to all workers. `current` is the calling worker, of any pool.
     #[inline]
-    pub(crate) fn push_or_send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
-        match self.own_worker(caller) {
+    pub(crate) fn push_or_send(&self, current: Option<&Worker>, job: NonNull<Job>) {
+        match self.own_worker(current) {
             Some(own) => own.push_next(job),
-            None => self.send(caller, job),
+            None => self.send(current, job),
         }
     }
 
-    /// Sends a job to the pool. `caller` is the calling worker, of any pool.
-    pub(crate) fn send(&self, caller: Option<&Worker>, job: NonNull<Job>) {
+    /// Sends a job to the pool. `current` is the calling worker, of any pool.
+    pub(crate) fn send(&self, current: Option<&Worker>, job: NonNull<Job>) {
         // SAFETY: whichever thread takes a word out of an inbox runs it, once; this one is about to
         // be sent.
-        self.send_back(unsafe { self.wrap(caller, job) });
+        self.send_back(unsafe { self.wrap(current, job) });
     }
 
-    /// Sends a job that was taken from a queue and not run. It keeps its stamp.
+    /// Puts a job into the injector as it is: it keeps the stamp of an observer.
     pub(crate) fn send_back(&self, job: NonNull<Job>) {
         self.injector.send(job);
         self.sleep.notify_sent();
@@ -42,22 +42,23 @@ impl Shared {
     }
 
     /// Sends a job to one worker, which alone may run it.
-    pub(crate) fn send_to(&self, caller: Option<&Worker>, worker: usize, job: NonNull<Job>) {
+    pub(crate) fn send_to(&self, current: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: the worker runs each word of its pinned queue once; this one is about to be sent.
-        let job = unsafe { self.wrap(caller, job) };
+        let job = unsafe { self.wrap(current, job) };
         self.callers.stop();
         self.slots[worker].pinned_queue.send(job);
         self.sleep.wake_own_thread(worker);
+        // The thread may also be blocked in a wait, while a replacement works.
         self.unpark(worker);
     }
 
-    /// Sends a ready task to one worker. Other workers may take it. `caller` is the calling
+    /// Sends a ready task to one worker. Other workers may take it. `current` is the calling
     /// worker, if it belongs to this pool.
-    pub(crate) fn send_ready(&self, caller: Option<&Worker>, worker: usize, job: NonNull<Job>) {
+    pub(crate) fn send_ready(&self, current: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: as in `send`.
-        let job = unsafe { self.wrap(caller, job) };
+        let job = unsafe { self.wrap(current, job) };
         self.slots[worker].inbox.send(job);
-        let wake_token = caller.map(|caller| &caller.wake_token);
+        let wake_token = current.map(|worker| &worker.wake_token);
         self.sleep.notify_addressed(worker..worker + 1, wake_token);
     }
 

@@ -17,18 +17,19 @@ impl Worker {
         self.work_until(&self.shared.closed, || ());
     }
 
-    /// Runs own tasks, else what a search finds, until `done`. Calls `between` before each of them.
-    pub(crate) fn work_until(&self, done: &Flag, between: impl Fn()) {
+    /// Runs own tasks, else what a search finds, until `done`. Calls `refresh` where a replacement
+    /// may have been assigned to another worker.
+    pub(crate) fn work_until(&self, done: &Flag, refresh: impl Fn()) {
         // Tasks catch their own panics.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !done.is_set() {
-            between();
+            refresh();
             if let Some(own) = self.next_own() {
-                between();
+                refresh();
                 self.execute(own);
                 hooks::executed();
             } else if let Some(found) = self.find_other(done) {
-                between();
+                refresh();
                 self.execute_traced(found);
                 hooks::executed();
             }
@@ -90,7 +91,7 @@ impl Worker {
     /// thread is borrowed, the pool is not charged for its time any more.
     pub(crate) fn stop_clock_if_borrowed(&self) {
         if self.is_borrowed && !self.is_caller {
-            hooks::idle();
+            hooks::run_idle();
             self.slot().charge_time_to(None);
         }
     }

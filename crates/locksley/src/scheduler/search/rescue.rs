@@ -50,19 +50,18 @@ pub(super) struct InboxRecord {
     since: Instant,
 }
 
-/// An owner that pushes and pops all the time never leaves the same bounds. Its oldest task counts
-/// as untouched after this many timed parks.
-const PATIENCE_AT_FIRST: u32 = 4;
-/// The owner may also have taken that task, and pushed others to the same index. So each steal from
-/// such an owner doubles the number of timed parks until the next, up to this, until the owner
-/// searches.
-const MAX_PATIENCE: u32 = 128;
+/// The bounds of a busy owner's deque always differ. Its oldest task counts as untouched after this
+/// many timed parks.
+const MIN_RESCUE_PARKS: u32 = 4;
+/// But the owner may have taken that task, and pushed another to the same index. So each such steal
+/// doubles the number, up to this. It begins anew when the owner searches.
+const MAX_RESCUE_PARKS: u32 = 128;
 
-/// A worker over the pool's size leaves everything to the other workers, as does one over the limit
-/// for sent tasks with those. It takes a task only if no worker has run for this long, ...
-pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
-/// ... or if workers run, but have left the task for this long: their code may wait for it.
-const GREAT_PATIENCE: Duration = Duration::from_secs(10);
+/// A worker over the pool's size leaves all tasks to the others; one over the limit for sent tasks,
+/// those. It takes a task if no worker has run for this long.
+pub(crate) const RESCUE_FROM_IDLE: Duration = Duration::from_millis(500);
+/// It also takes a task that running workers have left for this long: they may wait for it.
+const RESCUE_FROM_BUSY: Duration = Duration::from_secs(10);
 
 impl Progress {
     fn record(&mut self, shared: &Shared, now: Instant) {
@@ -138,10 +137,10 @@ impl Untouched {
         if now == record.bounds {
             return true;
         }
-        let patience = slot.patience().unwrap_or(PATIENCE_AT_FIRST);
+        let patience = slot.patience().unwrap_or(MIN_RESCUE_PARKS);
         let is_old = record.timed_parks >= patience;
         if is_old {
-            slot.set_patience(patience.saturating_mul(2).min(MAX_PATIENCE));
+            slot.set_patience(patience.saturating_mul(2).min(MAX_RESCUE_PARKS));
         }
         is_old
     }
@@ -149,7 +148,7 @@ impl Untouched {
     /// True if no task was taken from the injector.
     pub(super) fn is_injector_untouched(&self, shared: &Shared, is_over_send_limit: bool) -> bool {
         self.is_untouched(&shared.injector, self.injector, is_over_send_limit)
-            && (!is_over_send_limit || self.injector.since.elapsed() >= PATIENCE)
+            && (!is_over_send_limit || self.injector.since.elapsed() >= RESCUE_FROM_IDLE)
     }
 
     /// The record of the inbox in slot `worker`. A slot that was taken since has none.
@@ -169,7 +168,8 @@ impl Untouched {
 
     /// True if even a worker over the size takes what has been there since then.
     fn is_left_for_long(&self, since: Instant) -> bool {
-        self.progress.idle_since.elapsed() >= PATIENCE || since.elapsed() >= GREAT_PATIENCE
+        self.progress.idle_since.elapsed() >= RESCUE_FROM_IDLE
+            || since.elapsed() >= RESCUE_FROM_BUSY
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use super::{MAX_PATIENCE, PATIENCE_AT_FIRST, Untouched};
+    use super::{MAX_RESCUE_PARKS, MIN_RESCUE_PARKS, Untouched};
     use crate::Pool;
     use crate::Spawn;
     use crate::idle::{IdleContext, IdlePolicy, Limit, Move, Thief};
@@ -315,8 +315,8 @@ mod tests {
             push();
             untouched.record(shared);
             assert!(untouched.grant_steal(0, shared, false), "the deque is as it was");
-            let (mut timed_parks, mut expected) = (0, PATIENCE_AT_FIRST);
-            while timed_parks <= 2 * MAX_PATIENCE {
+            let (mut timed_parks, mut expected) = (0, MIN_RESCUE_PARKS);
+            while timed_parks <= 2 * MAX_RESCUE_PARKS {
                 push();
                 assert_eq!(
                     untouched.grant_steal(0, shared, false),
@@ -325,7 +325,7 @@ mod tests {
                 );
                 if timed_parks == expected {
                     expected =
-                        if 2 * timed_parks > MAX_PATIENCE { u32::MAX } else { 2 * timed_parks };
+                        if 2 * timed_parks > MAX_RESCUE_PARKS { u32::MAX } else { 2 * timed_parks };
                     if expected == u32::MAX {
                         // The patience does not grow any more.
                         assert!(untouched.grant_steal(0, shared, false));
@@ -335,7 +335,7 @@ mod tests {
                 untouched.record(shared);
                 timed_parks += 1;
             }
-            assert_eq!(timed_parks, MAX_PATIENCE);
+            assert_eq!(timed_parks, MAX_RESCUE_PARKS);
             // After a search the task is another one, wherever it lies, and the patience is as at
             // first.
             let searches = shared.slot(0).searches();

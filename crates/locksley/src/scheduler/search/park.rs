@@ -18,10 +18,10 @@ const RESERVE: u32 = 8;
 impl Searcher {
     /// Sleeps until there may be work, and looks for it.
     pub(super) fn sleep(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
-        // More workers may be allowed now than when the policy decided. One poll: an idle worker
-        // does not go on polling.
-        self.has_polled = !self.has_polled && self.poll_allowance_before_sleep(worker);
-        if self.has_polled {
+        // More workers may be allowed now than when the policy decided. At most one poll for each
+        // sleep, so that an idle worker does not go on polling.
+        if !std::mem::take(&mut self.has_polled) && self.poll_allowance_before_sleep(worker) {
+            self.has_polled = true;
             return None;
         }
         self.sleeps_on = false;
@@ -39,30 +39,30 @@ impl Searcher {
         let shared = worker.shared();
         let was_within_limit = !shared.sleep.is_over_limit();
         shared.postpone_poll();
-        // A period of rest may be over. It reads no files before it has looked for work.
+        // A pause for the quota may be over. Files are read only after the search for work.
         let _ = shared.poll_allowance(PollBudget::Searching);
         if done.is_set() {
             return None;
         }
         if shared.sleep.is_over_limit() {
-            return self.look_over_limit(worker, outcome);
+            return self.search_over_limit(worker, outcome);
         }
         let found = self.sweep(worker, true);
         if found.is_none() && outcome == SleepOutcome::StayedAwake {
             // Otherwise it would sweep again at once, and have closed deques opened each time.
             self.far.begin_wait();
         }
-        // Not if the poll has just allowed one more worker to be awake: that is this one.
+        // If the poll has just raised the limit, this worker is the one that may stay awake.
         let has_timed_out = outcome == SleepOutcome::SentinelTimedOut;
         self.sleeps_on = found.is_none() && has_timed_out && was_within_limit;
         found
     }
 
-    fn look_over_limit(&mut self, worker: &Worker, outcome: SleepOutcome) -> Option<Found> {
+    fn search_over_limit(&mut self, worker: &Worker, outcome: SleepOutcome) -> Option<Found> {
         let sleep = &worker.shared().sleep;
         let is_over_size = sleep.is_over_size();
-        // Two workers that fall asleep and stay awake at the same time are over the limit when they
-        // look. Each would leave to the other, for ever, the task for which both stay awake.
+        // Two workers may stay awake for the same task, and both be over the limit then. Both must
+        // take tasks, or each would leave this one to the other for ever.
         let has_stayed = outcome == SleepOutcome::StayedAwake;
         let received = worker.take_pinned().or_else(|| {
             let own = worker.receive_from(&worker.slot().inbox);
@@ -178,7 +178,7 @@ impl Searcher {
         };
         worker.slot().set_activity(Activity::Sleeps);
         let outcome = shared.sleep.sleep(worker.slot_index(), in_reserve, look_again);
-        // The caller counts, too, until it leaves.
+        // After a recall, the worker and its caller are both active, until the caller leaves.
         shared.replacements.add_active(usize::from(outcome == SleepOutcome::Recalled));
         if outcome == SleepOutcome::StayedAwake {
             worker.slot().cancel_sleep();
@@ -242,7 +242,7 @@ mod tests {
                 true
             });
             assert_eq!(outcome, Some(SleepOutcome::StayedAwake));
-            let found = searcher.look_over_limit(worker, SleepOutcome::StayedAwake);
+            let found = searcher.search_over_limit(worker, SleepOutcome::StayedAwake);
             (0..2).for_each(|_| shared.sleep.end_search(&worker.wake_token, || false));
             let is_taken = found.is_some();
             found.into_iter().for_each(|found| worker.execute(found));

@@ -47,7 +47,7 @@ impl Worker {
         self.shared.abort_if_in_forked_child();
         hooks::pause();
         // Hooks run here, too: code that repeats this call may never come to a search.
-        let made_ready = || hooks::idle().then(|| self.take_own()).flatten();
+        let made_ready = || hooks::run_idle().then(|| self.take_own()).flatten();
         self.execute_if_any(self.take_local().or_else(made_ready))
     }
 
