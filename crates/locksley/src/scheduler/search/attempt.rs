@@ -15,6 +15,10 @@ const TRIES_AFTER_REQUEST: u32 = 8;
 /// search, and then in each one out of as many.
 const CHECK_PROCESSOR_EVERY: u64 = 8;
 
+/// One of so many attempts, at random, chooses its victim among all slots, and the others among
+/// those in use.
+const ALL_SLOTS_EVERY: usize = 8;
+
 /// After `LOOK_FURTHER_AT` failures, and again after each `LOOK_FURTHER_EVERY` more, a thief opens
 /// closed deques by force, and looks at all inboxes.
 const LOOK_FURTHER_AT: u64 = 32;
@@ -52,8 +56,9 @@ impl Searcher {
                 return received;
             }
         }
+        let slots = self.slots_of_victims(worker);
         if let Some(place_state) = worker.place_state() {
-            let neighbourhood = Neighbourhood::new(worker, place_state);
+            let neighbourhood = Neighbourhood::new(worker, place_state, slots);
             let place = self.far.next_place(&neighbourhood, self.failures);
             let sent = place.and_then(|place| self.take_if_left(worker, place, true));
             if sent.is_some() {
@@ -70,9 +75,20 @@ impl Searcher {
                 return None;
             }
         } else {
-            self.victim = self.victims.choose(worker.shared().slots_in_use(worker.slot_index()));
+            self.victim = self.victims.choose(slots);
         }
         self.try_victim(worker, self.victim?)
+    }
+
+    /// The number of slots among which an attempt chooses: mostly those in use. But a replacement
+    /// that has parked may have left tasks, and a thief that never sleeps makes no sweep.
+    fn slots_of_victims(&mut self, worker: &Worker) -> usize {
+        let shared = worker.shared();
+        if self.victims.below(ALL_SLOTS_EVERY) == 0 {
+            shared.slots_taken()
+        } else {
+            shared.slots_in_use(worker.slot_index())
+        }
     }
 
     /// Chooses the victim of an attempt in a pool with several places. Returns true if the thief

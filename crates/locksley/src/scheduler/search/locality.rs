@@ -202,14 +202,8 @@ pub(super) struct Neighbourhood<'q> {
 }
 
 impl<'q> Neighbourhood<'q> {
-    pub(super) fn new(worker: &Worker, home: &'q PlaceState) -> Self {
-        let shared = worker.shared();
-        Self {
-            home,
-            thief: worker.slot_index(),
-            workers: shared.workers,
-            slots: shared.slots_in_use(worker.slot_index()),
-        }
+    pub(super) fn new(worker: &Worker, home: &'q PlaceState, slots: usize) -> Self {
+        Self { home, thief: worker.slot_index(), workers: worker.shared().workers, slots }
     }
 
     /// The position of the thief in the sequence of the workers at home and the replacements.

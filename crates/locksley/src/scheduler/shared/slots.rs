@@ -70,8 +70,8 @@ impl Shared {
         self.slots_in_use.raise(slot + 1);
     }
 
-    /// The number of slots among which a thief chooses victims at random: up to the last one whose
-    /// thread works, and the thief's own. Slots above may hold tasks, too; only sweeps find these.
+    /// The number of slots up to the last one whose thread works, and the thief's own. Slots above
+    /// may hold tasks, too.
     pub(crate) fn slots_in_use(&self, own_slot: usize) -> usize {
         self.slots_in_use.get().max(own_slot + 1)
     }
