@@ -14,7 +14,6 @@ use crate::experiments::corun::Corun;
 use crate::experiments::forkjoin::Forkjoin;
 use crate::experiments::intervals::Intervals;
 use crate::experiments::locality::Locality;
-use crate::experiments::meter::Meter;
 use crate::experiments::model::Model;
 use crate::experiments::neighbour::Neighbour;
 use crate::experiments::openmp_bench::OpenmpBench;
@@ -42,7 +41,6 @@ Run:
   run           one application once, with its answer checked
   rounds        small parallel rounds for some seconds: the unit of co-runs
   cycler        take processors away from other programs, a random number at a time
-  sleeper       sleep and wake, and say how late: an interactive process
   openmp        a program of another compiler, on libgomp's interface (locksley-openmp)
   soak          all features for a long time, beside an adversary, with each result checked
 
@@ -53,10 +51,9 @@ Measure:
   turnkey       pools that choose their number of workers, under quotas too
   neighbour     how late an interactive process wakes beside each runtime
   rayon         programs written for rayon, on its own core and on Locksley's
-  forkjoin      what a fork costs, and the tasks of a stuck worker
+  forkjoin      what a fork costs
   channels      what messages, processes and waiting tasks cost (or: wait)
   intervals     what graphs of intervals cost
-  meter         what a profiler costs
   openmp-bench  what OpenMP's constructs cost on libgomp, libomp and locksley-openmp
 
 Reproduce (figures of the papers):
@@ -109,8 +106,6 @@ pub enum Command {
     Repeat(Computation),
     /// Measure how late an interactive process wakes beside a program on each runtime
     Neighbour(experiment::Run<Neighbour>),
-    /// Sleep and wake for some seconds and print how late: the interactive process of `neighbour`
-    Sleeper(Sleeper),
     /// Run all features with 16 workers for each processor while an adversary stops, squeezes,
     /// throttles and freezes the process, and check each result
     Soak(Soak),
@@ -136,8 +131,6 @@ pub enum Command {
     /// Measure whether a pool that chooses its number of workers does as well as with the best
     /// number
     Turnkey(experiment::Run<Turnkey>),
-    /// Measure what a profiler costs: a fork, small leaves, the applications
-    Meter(experiment::Run<Meter>),
     /// List each mechanism, figure and table of the papers: where it is, the command that does it
     /// again, what was measured here beside the paper's numbers, and a verdict
     Papers(Papers),
@@ -244,26 +237,6 @@ pub struct Cycler {
     /// Say `ready`, begin when a line comes in on stdin, and end at another one, or with stdin
     #[arg(long)]
     pub gate: bool,
-}
-
-/// `locksley sleeper`
-#[derive(Debug, Args)]
-pub struct Sleeper {
-    /// For how long, in seconds
-    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
-    pub secs: std::time::Duration,
-    /// From one deadline to the next, on average, in microseconds
-    #[arg(long, value_name = "US", default_value_t = 5000, value_parser = within(1..=60_000_000))]
-    pub period: u64,
-    /// By how much a deadline is earlier or later at most, in microseconds
-    #[arg(long, value_name = "US", default_value_t = 1000)]
-    pub jitter: u64,
-    /// Steps of xorshift64 after each wake-up
-    #[arg(long, value_name = "N", default_value_t = 70_000, value_parser = within(0..=1 << 40))]
-    pub steps: u64,
-    /// What the deadlines follow from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
 }
 
 /// `locksley openmp`

@@ -9,6 +9,7 @@
 //! - [`policies`]: idle policies that Locksley's own are compared with;
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`corunner`]: what a program does that is measured beside others;
+//! - `control_group`: control groups with quotas, for experiments and the soak;
 //! - [`cycler`]: the co-runner of the Hood papers, which takes processors away at random;
 //! - `soak`: everything at once, for a long time, against an adversary;
 //! - [`experiment`]: what all experiments have in common: plan, record, report;
@@ -23,6 +24,7 @@ pub mod apps;
 pub mod cli;
 pub mod clock;
 pub mod commands;
+mod control_group;
 pub mod corunner;
 pub mod cycler;
 pub mod experiment;

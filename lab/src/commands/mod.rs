@@ -10,7 +10,6 @@ mod repeat;
 mod report;
 mod rounds;
 mod run;
-mod sleeper;
 mod soak;
 #[cfg(target_os = "linux")]
 mod top;
@@ -71,14 +70,12 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Repeat(arguments) => repeat::execute(&arguments),
         Command::Neighbour(run) => run.execute(),
         Command::Soak(arguments) => soak::execute(&arguments),
-        Command::Sleeper(arguments) => sleeper::execute(&arguments),
         Command::Intervals(run) => run.execute(),
         Command::Openmp(arguments) => openmp::execute(&arguments),
         Command::OpenmpBench(run) => run.execute(),
         Command::Once(arguments) => once::execute(arguments),
         Command::Scatter(run) => run.execute(),
         Command::Locality(run) => run.execute(),
-        Command::Meter(run) => run.execute(),
         Command::Turnkey(run) => run.execute(),
         Command::Channels(run) => run.execute(),
         Command::Papers(arguments) => papers::execute(&arguments),

@@ -5,7 +5,6 @@ use crate::fault::Outcome;
 use crate::{experiment, experiments};
 
 pub(super) fn execute(arguments: &cli::Report) -> Outcome<()> {
-    let find = |name: &str| experiments::find(name).map(|found| found.report);
     let cli::Report { json, out, picture } = arguments;
-    experiment::report_again(json, out, picture.as_deref(), find)
+    experiment::report_again(json, out, picture.as_deref(), experiments::report)
 }

@@ -110,18 +110,17 @@ impl Peer {
     /// # Errors
     ///
     /// Why it cannot be measured.
-    pub fn find(folder: &Path, name: &str) -> Result<Peer, String> {
+    pub fn find(file: &Path) -> Result<Peer, String> {
         #[derive(Deserialize)]
         struct Introduction {
             version: String,
         }
-        let file = folder.join(name);
         if !file.is_file() {
             return Err(format!("{} is not there: peers/build makes it", file.display()));
         }
-        let introduction: Introduction = finds(Command::new(&file).arg("version"), INTRODUCTION)?;
-        let version = format!("{} ({})", introduction.version, files::digest_of(&file));
-        Ok(Peer { file, version })
+        let introduction: Introduction = finds(Command::new(file).arg("version"), INTRODUCTION)?;
+        let version = format!("{} ({})", introduction.version, files::digest_of(file));
+        Ok(Peer { file: file.to_owned(), version })
     }
 
     /// What it prints as JSON when it is started with these arguments.

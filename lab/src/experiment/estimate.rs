@@ -92,6 +92,11 @@ impl Verdict {
     }
 }
 
+/// The mean; `None` of nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// The one in the middle, or between the two in the middle; `None` of nothing. They need not be
 /// sorted for that.
 pub fn median(numbers: &mut [f64]) -> Option<f64> {

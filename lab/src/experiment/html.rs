@@ -13,13 +13,7 @@ pub fn page(record: &Record, report: &Report) -> String {
     let title = escape(&report.title);
     let headline = escape(&report.headline);
     let pictures = gallery(&report.pictures);
-    let notes: String = record
-        .plan
-        .notes
-        .iter()
-        .cloned()
-        .chain(report.notes.iter().cloned())
-        .chain(text::missing(record))
+    let notes: String = text::notes(record, report)
         .map(|note| format!("<p class=\"note\">{}</p>\n", escape(&note)))
         .collect();
     let sections: String = report.sections.iter().map(section).collect();

@@ -87,7 +87,7 @@ pub trait Experiment: Args {
 }
 
 /// The options that every experiment has.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Course {
     /// At most a minute: a part of it, which it names
     #[arg(long)]
@@ -101,9 +101,26 @@ pub struct Course {
     /// What all random input follows from
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
+    /// How often each is measured, if the time suffices [default: by experiment]
+    #[arg(long, value_name = "K")]
+    pub repeats: Option<usize>,
     /// Replace the record of an earlier run
     #[arg(long)]
     pub fresh: bool,
+}
+
+impl Course {
+    /// The number of repetitions: as asked, or else the default.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::Input`] if none was asked for.
+    pub fn repeats(&self, default: usize) -> Outcome<usize> {
+        match self.repeats {
+            Some(0) => Err(Fault::input("there must be a repetition")),
+            asked => Ok(asked.unwrap_or(default)),
+        }
+    }
 }
 
 /// An experiment's own options, and those of all.
@@ -179,14 +196,9 @@ pub fn report_again(
     json: &Path,
     out: &Path,
     picture: Option<&Path>,
-    find: impl FnOnce(&str) -> Option<fn(&Record) -> Report>,
+    report: impl FnOnce(&Record) -> Report,
 ) -> Outcome<()> {
     let record = record::read(json)?;
-    let unknown = || {
-        let name = &record.experiment;
-        Fault::input(format!("{}: there is no experiment '{name}'", json.display()))
-    };
-    let report = find(&record.experiment).ok_or_else(unknown)?;
     let report = report(&record);
     publish(&record, &report, &prepare_page(out)?)?;
     match picture {

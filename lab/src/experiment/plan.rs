@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Course;
+use super::child::Peer;
 use crate::fault::{Fault, Outcome};
 
 /// What a run measures. Runs with equal plans on one machine by one build continue each other.
@@ -92,6 +94,27 @@ impl Plan {
         }
     }
 
+    /// Adds the program of a peer to the runtimes that are compared, if it is there; else the
+    /// reason to what is left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::Input`] if it is required and not there.
+    pub fn compare_peer(
+        &mut self,
+        name: &str,
+        program: &Path,
+        about: &str,
+        is_required: bool,
+    ) -> Outcome<()> {
+        match Peer::find(program) {
+            Ok(peer) => self.compare(name, &peer.version, about),
+            Err(why) if is_required => return Err(Fault::input(format!("{name}: {why}"))),
+            Err(why) => _ = self.left_out.insert(name.to_owned(), why),
+        }
+        Ok(())
+    }
+
     /// Adds a runtime to those that are compared.
     pub fn compare(&mut self, name: &str, version: &str, about: &str) {
         let [name, version, about] = [name, version, about].map(str::to_owned);
@@ -131,16 +154,4 @@ pub fn chosen<'a>(
         })
     };
     asked.iter().map(find).collect()
-}
-
-/// The number of repetitions: as asked, or else the default.
-///
-/// # Errors
-///
-/// [`Fault::Input`] if none was asked for.
-pub fn repeats(asked: Option<usize>, default: usize) -> Outcome<usize> {
-    match asked {
-        Some(0) => Err(Fault::input("there must be a repetition")),
-        asked => Ok(asked.unwrap_or(default)),
-    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::estimate::Estimate;
+use super::estimate::{Estimate, mean};
 use super::plan::{Cell, Plan};
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
@@ -15,6 +15,11 @@ use crate::{files, time};
 
 /// The format of a record, which is checked when one is read.
 pub const FORMAT: &str = "locksley-record/1";
+
+/// The metric of the processors that other programs used while something was measured.
+pub const OTHERS: &str = "processors of others";
+/// They are worth a warning from this many on.
+const DISTURBANCE: f64 = 0.1;
 
 /// A record of a machine with more processors is not one. Reports calculate with their number.
 const MOST_PROCESSORS: usize = 1 << 20;
@@ -201,6 +206,15 @@ impl Record {
             }
         }
         names
+    }
+
+    /// A warning, if other programs used much of the machine meanwhile.
+    pub fn disturbance(&self) -> Option<String> {
+        let others = self.samples.iter().filter(|sample| sample.metric == OTHERS);
+        let others = mean(&others.map(|sample| sample.value).collect::<Vec<_>>());
+        others.filter(|&others| others > DISTURBANCE).map(|others| {
+            format!("Other programs used {others:.2} processors: all figures suffer from that")
+        })
     }
 
     fn is_of_the_same_run(&self, other: &Record) -> bool {

@@ -1,6 +1,8 @@
 //! What is said of a record: a headline, and sections with charts and tables. An experiment makes
 //! it; the text on the terminal and the page are rendered from it.
 
+use std::collections::BTreeSet;
+
 use super::Record;
 use super::estimate::Estimate;
 use super::text::number;
@@ -94,15 +96,24 @@ pub struct Metric<'a> {
     pub base: Option<&'a str>,
 }
 
-/// What is wanted of a figure.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Target {
-    /// Which figure, with its unit.
-    pub about: String,
-    /// What it may be at most.
-    pub most: f64,
-    /// What it is.
-    pub is: Estimate,
+impl Report {
+    /// A report without charts at its top and without notes.
+    pub fn new(title: &str, headline: String, sections: Vec<Section>, method: &[&str]) -> Report {
+        let method = method.iter().map(|&point| point.to_owned()).collect();
+        Report { title: title.to_owned(), headline, sections, method, ..Report::default() }
+    }
+
+    /// All metrics of a record, of which no more is known.
+    pub fn of_all_metrics(record: &Record) -> Report {
+        let metrics = record.samples.iter().map(|sample| sample.metric.as_str());
+        let metrics: BTreeSet<&str> = metrics.collect();
+        let section = |name| {
+            let metric = Metric { name, unit: name, base: None };
+            Section::of_metric(record, name, "", metric, |_, _| true)
+        };
+        let headline = format!("A record of {}, an earlier experiment", record.experiment);
+        Report::new(&record.experiment, headline, metrics.into_iter().map(section).collect(), &[])
+    }
 }
 
 impl Table {
@@ -115,16 +126,6 @@ impl Table {
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().collect());
-    }
-
-    /// What is wanted, what it is, and whether that is decided.
-    pub fn of_targets(targets: &[Target]) -> Table {
-        let mut table = Table::new("targets", &["", "wanted at most", "median", "95 %", ""]);
-        for Target { about, most, is } in targets {
-            let verdict = super::estimate::Verdict::of(*is, *most).word().to_owned();
-            table.row([about.clone(), number(*most), number(is.figure), interval(is), verdict]);
-        }
-        table
     }
 }
 

@@ -15,27 +15,26 @@ pub fn tables(record: &Record, report: &Report) -> String {
         report.headline
     );
     let left_out = record.plan.left_out.iter().map(|(name, why)| format!("without {name}: {why}"));
-    for line in record.plan.notes.iter().cloned().chain(left_out).chain(missing(record)) {
+    for line in left_out.chain(notes(record, report)) {
         text += &format!("{line}\n");
-    }
-    for note in &report.notes {
-        text += &format!("{note}\n");
     }
     let tables = report.sections.iter().flat_map(|section| &section.tables);
     text.extend(tables.filter(|table| !table.rows.is_empty()).map(table_as_text));
     text
 }
 
-/// A line for each measurement that failed.
-pub fn missing(record: &Record) -> impl Iterator<Item = String> + '_ {
-    record.missing.iter().map(|missing| {
+/// What must be known to read a report, and a line for each measurement that failed.
+pub fn notes<'r>(record: &'r Record, report: &'r Report) -> impl Iterator<Item = String> + 'r {
+    let missing = record.missing.iter().map(|missing| {
         let after = match missing.repeat {
             0 => String::new(),
             1 => ", after one repetition".to_owned(),
             repeats => format!(", after {repeats} repetitions"),
         };
         format!("missing: {}{after}: {}", missing.cell, missing.why)
-    })
+    });
+    let notes = record.plan.notes.iter().chain(&report.notes).cloned();
+    notes.chain(record.disturbance()).chain(missing)
 }
 
 /// A table, its columns aligned.

@@ -13,12 +13,12 @@ use clap::Args;
 use super::channels::Channels;
 use super::forkjoin::local::Subject;
 use super::rayon::Rayon;
-use crate::experiment::child::{self, Peer};
+use crate::experiment::child;
 use crate::experiment::estimate::{Estimate, Verdict};
 use crate::experiment::report::interval;
 use crate::experiment::text::number;
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table, named, plan,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table, named,
 };
 use crate::fault::{Fault, Outcome};
 
@@ -71,16 +71,13 @@ pub struct Bench {
     /// The folder with the programs of other runtimes, which peers/build makes
     #[arg(long, value_name = "DIR", default_value = "peers/bin")]
     peers: PathBuf,
-    /// How often each is measured, if the time suffices [default: 51, or 15 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
 }
 
 impl Experiment for Bench {
     const NAME: &'static str = "bench";
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
-        let repeats = plan::repeats(self.repeats, if course.quick { 15 } else { 51 })?;
+        let repeats = course.repeats(if course.quick { 15 } else { 51 })?;
         let mut plan = Plan::of(course, if course.quick { 52.0 } else { 600.0 }, 20.0);
         Rayon::find_programs()?;
         let version = env!("CARGO_PKG_VERSION");
@@ -89,10 +86,8 @@ impl Experiment for Bench {
         plan.compare("chili", env!("LAB_CHILI"), "most joins only call, and share at a heartbeat");
         plan.compare("futex", version, "a round trip between two threads that park");
         plan.compare("tokio", env!("LAB_TOKIO"), "its scheduler for several threads");
-        match Peer::find(&self.peers, "channels-go") {
-            Ok(peer) => plan.compare(GO, &peer.version, "goroutines and Go's channels"),
-            Err(why) => _ = plan.left_out.insert(GO.to_owned(), why),
-        }
+        let program = self.peers.join("channels-go");
+        plan.compare_peer(GO, &program, "goroutines and Go's channels", false)?;
         for (_, subject, workers, ours) in ROWS {
             let here = |peer: &&str| !plan.left_out.contains_key(*peer) && has(subject, peer);
             let peers: Vec<&str> = peers(subject).iter().copied().filter(here).collect();
@@ -146,13 +141,8 @@ impl Experiment for Bench {
         }
         let behind = rows.iter().filter(|row| row.ratio.low > 1.0).count();
         let section = Section::new("All", "Losses come first.", Vec::new(), vec![table]);
-        Report {
-            title: "what frequent operations cost".to_owned(),
-            headline: format!("Of {} operations {behind} are behind their peer", rows.len()),
-            sections: vec![section],
-            method: METHOD.map(str::to_owned).to_vec(),
-            ..Report::default()
-        }
+        let headline = format!("Of {} operations {behind} are behind their peer", rows.len());
+        Report::new("what frequent operations cost", headline, vec![section], &METHOD)
     }
 }
 

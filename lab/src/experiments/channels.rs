@@ -19,10 +19,10 @@ use clap::Args;
 use super::memory;
 use crate::experiment::child::Peer;
 use crate::experiment::record::Sample;
-use crate::experiment::report::{Metric, Target};
+use crate::experiment::report::Metric;
 use crate::experiment::text::number;
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table, child, plan,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child, plan,
 };
 use crate::fault::{Fault, Outcome};
 use measurement::{APART, BASE, BYTES, FUTURE, Finding, GO, LOCAL, NS, OURS, measure, suits};
@@ -31,8 +31,7 @@ use subject::{KINDS, Kind, Subject};
 /// Derived: the bytes of each without its future and the message that its channel holds.
 const BEYOND: &str = "bytes beyond";
 
-/// What is wanted at most: of times, and of the memory beyond futures.
-const WANTED: [(Kind, f64); 3] = [(Kind::Stream, 10.0), (Kind::Ring, 40.0), (Kind::Idle, 400.0)];
+const GO_PROGRAM: &str = "channels-go";
 
 /// `locksley channels`
 #[derive(Debug, Default, Args)]
@@ -55,9 +54,6 @@ pub struct Channels {
     /// So many tasks or round trips in each measurement [default: the same]
     #[arg(long, value_name = "N")]
     tasks: Option<u64>,
-    /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
 }
 
 impl Experiment for Channels {
@@ -65,7 +61,7 @@ impl Experiment for Channels {
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
-        let repeats = plan::repeats(self.repeats, if quick { 7 } else { 11 })?;
+        let repeats = course.repeats(if quick { 7 } else { 11 })?;
         let mut plan = Plan::of(course, if quick { 48.0 } else { 2580.0 }, 120.0);
         let names = Kind::ALL.map(Kind::name);
         let kinds = plan::chosen("kind", &self.kinds, &names, &names)?;
@@ -76,13 +72,8 @@ impl Experiment for Channels {
             plan.compare(name, version, about);
         }
         if runtimes.contains(&GO) {
-            match Peer::find(&self.peers, "channels-go") {
-                Ok(peer) => plan.compare(GO, &peer.version, "goroutines and Go's channels"),
-                Err(why) if self.runtimes.is_empty() => {
-                    plan.left_out.insert(GO.to_owned(), why);
-                }
-                Err(why) => return Err(Fault::input(format!("{GO}: {why}"))),
-            }
+            let (about, is_required) = ("goroutines and Go's channels", !self.runtimes.is_empty());
+            plan.compare_peer(GO, &self.peers.join(GO_PROGRAM), about, is_required)?;
         }
         for (kind, size, workers) in self.sizes(quick) {
             let subject = format!("{} {size}", kind.name());
@@ -125,12 +116,6 @@ impl Experiment for Channels {
 
     fn report(record: &Record) -> Report {
         let record = &with_bytes_beyond(record);
-        let targets = Section::new(
-            "What is wanted of Locksley",
-            "Memory counts beyond the future and the message of a process.",
-            Vec::new(),
-            vec![Table::of_targets(&targets(record))],
-        );
         let sections = KINDS.map(|kind| section(record, kind));
         let method = [
             "Each measurement is made by a process of its own, with fresh workers, after some of \
@@ -148,13 +133,8 @@ impl Experiment for Channels {
             "Locksley's channels have one sender, know the process at either end and find \
              deadlocks; tokio's and Go's may have several senders.",
         ];
-        Report {
-            title: "messages, processes and waiting tasks".to_owned(),
-            headline: headline(record),
-            sections: [targets].into_iter().chain(sections).collect(),
-            method: method.map(str::to_owned).to_vec(),
-            ..Report::default()
-        }
+        let title = "messages, processes and waiting tasks";
+        Report::new(title, headline(record), sections.to_vec(), &method)
     }
 }
 
@@ -168,7 +148,7 @@ impl Channels {
         let (kind, size) = cell.subject.split_once(' ').unwrap_or_default();
         let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
         let limit = Duration::from_secs_f64(plan.limit_seconds);
-        Peer::find(&self.peers, "channels-go")?.finds(&[kind, size, &workers, &seed], limit)
+        Peer::find(&self.peers.join(GO_PROGRAM))?.finds(&[kind, size, &workers, &seed], limit)
     }
 
     /// What is measured: how much of it, and with how many workers.
@@ -235,17 +215,6 @@ fn with_bytes_beyond(record: &Record) -> Record {
         }
     }
     derived
-}
-
-fn targets(record: &Record) -> Vec<Target> {
-    let of = |(kind, most): (Kind, f64)| {
-        let (name, unit, _) = KINDS[kind as usize];
-        groups(record, name).filter_map(move |(subject, workers)| {
-            let is = record.estimate(subject, OURS, workers, metric(name))?;
-            Some(Target { about: format!("{subject}, P = {workers}: {unit}"), most, is })
-        })
-    };
-    WANTED.into_iter().flat_map(of).collect()
 }
 
 /// The figures of all kinds that are measured today.

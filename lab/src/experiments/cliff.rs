@@ -18,7 +18,7 @@ use crate::apps;
 use crate::experiment::prepared::{self, Latest};
 use crate::experiment::scaling::{SECONDS, SERIAL};
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, plan, workers,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, workers,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine, available_memory};
@@ -75,9 +75,6 @@ pub struct Cliff {
     /// Compare other deques and other thieves, and show where the workers' time goes
     #[arg(long, conflicts_with_all = ["runtimes", "workers"])]
     alternatives: bool,
-    /// How often each is measured, if the time suffices [default: 7, or 5 alternatives]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
     #[command(flatten)]
     trace: TraceFolder,
     #[arg(skip)]
@@ -93,7 +90,7 @@ impl Experiment for Cliff {
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let (quick, processors) = (course.quick, Machine::here().processors);
         self.trace.prepare()?;
-        let repeats = plan::repeats(self.repeats, if self.alternatives { 5 } else { 7 })?;
+        let repeats = course.repeats(if self.alternatives { 5 } else { 7 })?;
         let budget = if quick { 45.0 } else { 3300.0 };
         // A measurement in this process has no limit.
         let mut plan = Plan::of(course, budget, f64::from(u32::MAX));

@@ -28,19 +28,16 @@ use clap::Args;
 
 use crate::experiment::child::{remove_settings, this_program};
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Record, Report, Section, plan as planning, seconds,
+    Cell, Course, Experiment, Measured, Plan, Record, Report, Section, seconds,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
 use crate::rounds::busy::LOOP;
 use crate::trace::TraceFolder;
-use choice::{PEERS, Run};
-use figures::{EXACT_ABP, OTHERS};
+use choice::{PEERS, Run, repeats};
+use figures::EXACT_ABP;
 use measure::Extent;
 use pairs::{Job, Pair, Part, Program, Size};
-
-/// Other programs are worth a warning from this many processors on.
-const DISTURBANCE: f64 = 0.1;
 
 /// `locksley corun`
 #[derive(Debug, Clone, Default, Args)]
@@ -56,12 +53,6 @@ pub struct Corun {
     /// Compare only these runtimes [default: those of the plan that are there]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
-    /// How often each pair is measured, if the time suffices; programs alone at most 5 times
-    /// [default: 8 for targets, 4 for solo, 3 for others, 2 for assists, 1 for applications; half
-    /// of that, rounded up, on rivals, and for targets on all runtimes but locksley, rayon and
-    /// onetbb; 2 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
     /// For how many seconds rounds run side by side, and applications at least; rounds alone run as
     /// long, but at most 1 s [default: 3, 1.5 and 1; 1, 0.5 and 0.4 if quick]
     #[arg(long, value_name = "S", value_parser = seconds)]
@@ -86,21 +77,19 @@ impl Experiment for Corun {
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
         let mut plan = Plan::of(course, if quick { 50.0 } else { 2900.0 }, 300.0);
-        planning::repeats(self.repeats, 1)?;
+        course.repeats(1)?;
         self.trace.prepare()?;
         if self.size == Some(Size::Paper) {
             plan.parameters.insert(Size::PARAMETER.to_owned(), "paper".to_owned());
         }
         let all = pairs::all(Machine::here().processors, Size::of(&plan));
         let pairs = self.chosen(&all, quick)?;
-        let runs = self.runs(&pairs, &mut plan)?;
+        let runs = self.runs(&pairs, course, &mut plan)?;
         let solo_repeats = if quick { 2 } else { 5 };
         for (part, later) in Part::ALL.into_iter().flat_map(|part| [(part, false), (part, true)]) {
             let of_it = || runs.iter().filter(|it| it.pair.part == part && it.is_later == later);
-            let repeats = |run: &Run<'_>| match run.is_later {
-                true => self.repeats(part, quick).div_ceil(2),
-                false => self.repeats(part, quick),
-            };
+            let of_part = course.repeats(repeats(part, quick))?;
+            let repeats = |run: &Run<'_>| if run.is_later { of_part.div_ceil(2) } else { of_part };
             for run in of_it() {
                 for program in &run.pair.programs {
                     plan.parameters.insert(program.name.clone(), program.about()?);
@@ -151,11 +140,6 @@ impl Experiment for Corun {
 
     fn report(record: &Record) -> Report {
         let found = figures::found(record);
-        let others = record.samples.iter().filter(|sample| sample.metric == OTHERS);
-        let others = metrics::mean(&others.map(|sample| sample.value).collect::<Vec<_>>());
-        let disturbance = others
-            .filter(|&others| others > DISTURBANCE)
-            .map(|others| format!("Other programs used {others:.2} processors meanwhile."));
         let most = sections::most_useful(record).map(|most| {
             format!("Useful is {most:.2} at most: with one busy thread for each processor, alone.")
         });
@@ -164,7 +148,7 @@ impl Experiment for Corun {
                            Tc/Ts - 1. Unfairness: the largest slowdown minus the smallest, in \
                            percentage points. Speedup: the weighted speedup, the sum of Tb/Tc; 1 \
                            is what the programs reach one after the other.";
-        let notes = [definitions.to_owned()].into_iter().chain(disturbance).chain(most);
+        let notes = [definitions.to_owned()].into_iter().chain(most);
         let of_part = |part, texts| sections::of_part(&found, part, texts);
         let rounds = "Small parallel rounds for a fixed time. Useful: the share of all processors' \
                       time that went into leaves.";
@@ -198,14 +182,8 @@ impl Experiment for Corun {
              came next; here, a worker with work that lost its processor to a peer counts as one \
              that lost it to another program.",
         ];
-        Report {
-            title: "programs side by side".to_owned(),
-            headline: headline(&found),
-            notes: notes.collect(),
-            sections,
-            method: method.map(str::to_owned).to_vec(),
-            ..Report::default()
-        }
+        let report = Report::new("programs side by side", headline(&found), sections, &method);
+        Report { notes: notes.collect(), ..report }
     }
 }
 

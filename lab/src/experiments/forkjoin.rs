@@ -13,7 +13,6 @@ use clap::Args;
 use serde::Deserialize;
 
 use crate::experiment::child::{self, Ended, Peer};
-use crate::experiment::report::Metric;
 use crate::experiment::scaling::{self, SECONDS};
 use crate::experiment::{
     Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, named, plan,
@@ -51,9 +50,6 @@ pub struct Forkjoin {
     /// Sum up a tree with so many levels [default: 24, or 20 if quick]
     #[arg(long, value_name = "LEVELS")]
     tree: Option<u32>,
-    /// How often each is measured, if the time suffices [default: 11, or 7 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
     /// Count instructions also in a quick run; this takes valgrind, and half a minute
     #[arg(long)]
     instructions: bool,
@@ -64,7 +60,7 @@ impl Experiment for Forkjoin {
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
-        let repeats = plan::repeats(self.repeats, if quick { 7 } else { 11 })?;
+        let repeats = course.repeats(if quick { 7 } else { 11 })?;
         let mut plan =
             Plan::of(course, if quick { 50.0 } else { 3000.0 }, if quick { 5.0 } else { 60.0 });
         let all: Vec<&str> = LOCAL.iter().map(|local| local.0).chain(PEERS).collect();
@@ -74,13 +70,8 @@ impl Experiment for Forkjoin {
             plan.compare(name, version, about);
         }
         for name in PEERS.into_iter().filter(|name| wanted.contains(name)) {
-            match Peer::find(&self.peers, name) {
-                Ok(peer) => plan.compare(name, &peer.version, "a program of peers/"),
-                Err(why) if self.runtimes.is_empty() => {
-                    plan.left_out.insert(name.to_owned(), why);
-                }
-                Err(why) => return Err(Fault::input(format!("{name}: {why}"))),
-            }
+            let (program, is_required) = (self.peers.join(name), !self.runtimes.is_empty());
+            plan.compare_peer(name, &program, "a program of peers/", is_required)?;
         }
         plan.quick_subset("smaller computations, and no instruction counts by default");
         let mut is_counted = self.instructions || !quick;
@@ -160,10 +151,6 @@ impl Experiment for Forkjoin {
         let mut scales = scaling::section(record, "Several workers", about, &subjects);
         scales.charts =
             subjects.iter().map(|it| scaling::chart(record, it, "Ts/TP", speedup)).collect();
-        let metric = Metric { name: "all ms", unit: "ms until the tasks were done", base: None };
-        let about =
-            "In earlier records: the tasks of a worker that forks them, and then gets stuck.";
-        let stuck = Section::of_metric(record, "Stuck owners", about, metric, |_, _| true);
         let names = ["locksley", "chili", "rayon", "onetbb", "libgomp", "libomp"];
         let cost =
             |name| Some(format!("{name} {:.1}", inputs.first()?.nanos(name, PLAIN, median)?));
@@ -171,29 +158,22 @@ impl Experiment for Forkjoin {
             costs if costs.is_empty() => "What a fork costs".to_owned(),
             costs => format!("A fork that is not stolen, in nanoseconds: {}", costs.join(", ")),
         };
-        Report {
-            title: Self::NAME.to_owned(),
-            headline,
-            sections: vec![costs, scales, stuck],
-            method: [
-                "Runtimes take turns. Each measurement is a process with fresh workers, which \
+        let method = [
+            "Runtimes take turns. Each measurement is a process with fresh workers, which \
                  compute fib(20) first. Figures are medians. Every answer is checked.",
-                "fib(n) forks at each call with n of 2 or more; tree is a perfect binary tree with \
+            "fib(n) forks at each call with n of 2 or more; tree is a perfect binary tree with \
                  so many levels, of which the inner nodes fork.",
-                "Instructions are those of a process under callgrind: the difference between \
+            "Instructions are those of a process under callgrind: the difference between \
                  fib(27) and fib(22) over the difference in forks, less the same of the serial \
                  code with two calls. They are counted for fib only.",
-                "chili makes no task of most joins that are nested four deep or more: it calls, \
+            "chili makes no task of most joins that are nested four deep or more: it calls, \
                  and looks again every 64 joins. So its cost of a fork is mostly that of a call, \
                  and other workers can take few of its tasks. It runs the second task first, so \
                  the two are passed in reverse.",
-                "The C++ programs are compared with the same Ts as the others. forte is not \
+            "The C++ programs are compared with the same Ts as the others. forte is not \
                  measured: version 1.0.0-beta.2 needs a newer toolchain.",
-            ]
-            .map(str::to_owned)
-            .into(),
-            ..Report::default()
-        }
+        ];
+        Report::new(Self::NAME, headline, vec![costs, scales], &method)
     }
 }
 

@@ -16,8 +16,7 @@ use crate::experiment::child::Peer;
 use crate::experiment::report::Metric;
 use crate::experiment::scaling::{self, SECONDS, SERIAL};
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child, plan,
-    prepared,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child, prepared,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine, available_memory};
@@ -32,6 +31,7 @@ const FORK_JOIN: &str = "locksley";
 /// oneTBB's flow graph, which has one application.
 const FLOW: &str = "onetbb-flow";
 const OF_FLOW: &str = "heat";
+const FLOW_PROGRAM: &str = "flow-onetbb";
 
 const RUNTIMES: [&str; 6] =
     [INTERVALS, "locksley-intervals-oldest", PLACES, FORK_JOIN, "rayon", "static"];
@@ -57,9 +57,6 @@ const BYTES: usize = 200;
 /// `locksley intervals`
 #[derive(Debug, Args)]
 pub struct Intervals {
-    /// How often each is measured, if the time suffices [default: 9, or 5 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
     /// The folder with the programs of other runtimes, which peers/build makes
     #[arg(long, value_name = "DIR", default_value = "peers/bin")]
     peers: PathBuf,
@@ -72,21 +69,13 @@ impl Experiment for Intervals {
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
-        let repeats = plan::repeats(self.repeats, if quick { 5 } else { 9 })?;
+        let repeats = course.repeats(if quick { 5 } else { 9 })?;
         let mut plan = Plan::of(course, if quick { 45.0 } else { 1500.0 }, 60.0);
         for name in RUNTIMES {
             plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
         }
-        let has_flow = match Peer::find(&self.peers, "flow-onetbb") {
-            Ok(peer) => {
-                plan.compare(FLOW, &peer.version, "oneTBB's flow graph");
-                true
-            }
-            Err(why) => {
-                plan.left_out.insert(FLOW.to_owned(), why);
-                false
-            }
-        };
+        plan.compare_peer(FLOW, &self.peers.join(FLOW_PROGRAM), "oneTBB's flow graph", false)?;
+        let has_flow = !plan.left_out.contains_key(FLOW);
         plan.add(&format!("{CHAIN} 100000"), INTERVALS, 1, repeats);
         if has_flow {
             plan.add(&format!("{CHAIN} 100000"), FLOW, 1, repeats);
@@ -186,18 +175,13 @@ impl Experiment for Intervals {
             }
             None => "Graphs of intervals beside fork and join".to_owned(),
         };
-        Report {
-            title: "intervals".to_owned(),
-            headline,
-            sections: vec![times, ns, cost("bytes", "bytes for an interval in a large graph")],
-            method: vec![
-                "Runtimes take turns; figures are medians. Every answer is checked.".to_owned(),
-                "What an interval costs is read in a process of its own, with one worker: its \
-                 memory holds nothing else."
-                    .to_owned(),
-            ],
-            ..Report::default()
-        }
+        let bytes = cost("bytes", "bytes for an interval in a large graph");
+        let method = [
+            "Runtimes take turns; figures are medians. Every answer is checked.",
+            "What an interval costs is read in a process of its own, with one worker: its memory \
+             holds nothing else.",
+        ];
+        Report::new(Self::NAME, headline, vec![times, ns, bytes], &method)
     }
 }
 
@@ -210,7 +194,7 @@ impl Intervals {
         let (app, size) = cell.subject.split_once(' ').unwrap_or_default();
         let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
         let limit = Duration::from_secs_f64(plan.limit_seconds);
-        let peer = Peer::find(&self.peers, "flow-onetbb")?;
+        let peer = Peer::find(&self.peers.join(FLOW_PROGRAM))?;
         let Line { seconds } = peer.finds(&[app, size, &workers, &seed], limit)?;
         Ok(seconds)
     }

@@ -17,7 +17,7 @@ use locksley::places::Kind;
 
 use ground::Ground;
 use programs::parse;
-use tasks::{BEST, IGNORANT, PLACEMENTS, suits};
+use tasks::{BEST, IGNORANT, PLACEMENTS};
 
 use crate::apps::{self, App};
 use crate::experiment::estimate::median;
@@ -33,7 +33,7 @@ const STRESS: &str = "stress";
 const MULTIPLY: &str = "multiply";
 /// All applications on the command line.
 const APPS: &str = "apps";
-const KINDS: [&str; 4] = [STRESS, "sort", MULTIPLY, APPS];
+const KINDS: [&str; 3] = [STRESS, MULTIPLY, APPS];
 
 /// The runtimes of the applications, without places and with them.
 const RUNTIMES: [&str; 2] = ["locksley-undivided", "locksley-places"];
@@ -48,16 +48,13 @@ const UNBOUND: &str = "unbound workers";
 /// `locksley locality`
 #[derive(Debug, Args)]
 pub struct Locality {
-    /// Only these: stress, sort, multiply, apps [default: all, or all but apps if quick]
+    /// Only these: stress, multiply, apps [default: all, or all but apps if quick]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
     /// Only these placements: best, worst, random, shared-deques, ignorant, undivided [default:
     /// all]
     #[arg(long, value_name = "P,..", value_delimiter = ',')]
     placements: Vec<String>,
-    /// How often each is measured, if the time suffices [default: 21, or 7 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
 }
 
 impl Experiment for Locality {
@@ -79,7 +76,7 @@ impl Experiment for Locality {
     }
 
     fn report(record: &Record) -> Report {
-        let is_placed = |subject: &str| parse(subject).is_ok();
+        let is_placed = |subject: &str| parse(subject).is_ok() || subject.starts_with("sort ");
         let placed = |title, about, name, unit| {
             let metric = Metric { name, unit, base: Some(IGNORANT) };
             Section::of_metric(record, title, about, metric, |subject, _| is_placed(subject))
@@ -95,29 +92,23 @@ impl Experiment for Locality {
         let method = [
             "The programs are those of LASSI's study, each measurement in a process of its own. \
              stress: one array for each place, of which one fits into the least cache of a place \
-             and two do not; between third caches, the paper's 8 MB too. sort: merge sort of so \
-             many integers. multiply: so many rows, by quarters; in records before 2026-11-26, by \
-             rows of blocks.",
+             and two do not; between third caches, the paper's 8 MB too. multiply: so many rows, by \
+             quarters; in records before 2026-11-26, by rows of blocks. The study's sort is the \
+             application sorters of the experiment intervals; some records have a sort of tasks.",
             "Each part of the data is filled, before the time begins, by a worker of the place of \
              its tasks, because memory lies next to the processor that writes it first.",
             "Applications have their quick sizes; a ratio is the median of those of each rotation.",
         ];
-        Report {
-            title: "places".to_owned(),
-            headline: headline(record),
-            notes,
-            sections: vec![times, out_of_place(record), applications(record)],
-            method: method.map(str::to_owned).to_vec(),
-            ..Report::default()
-        }
+        let sections = vec![times, out_of_place(record), applications(record)];
+        Report { notes, ..Report::new("places", headline(record), sections, &method) }
     }
 }
 
 impl Locality {
     fn plan_on(&self, course: &Course, ground: &Ground) -> Outcome<Plan> {
         let quick = course.quick;
-        let repeats = plan::repeats(self.repeats, if quick { 7 } else { 21 })?;
-        let default = if quick { &KINDS[..3] } else { &KINDS };
+        let repeats = course.repeats(if quick { 7 } else { 21 })?;
+        let default = if quick { &KINDS[..2] } else { &KINDS[..] };
         let kinds = plan::chosen("kind", &self.kinds, &KINDS, default)?;
         let names = names();
         let placements = plan::chosen("placement", &self.placements, &names, &names)?;
@@ -145,9 +136,7 @@ impl Locality {
                 for subject in subjects(kind, ground, quick) {
                     let is_measured = |placement: &&str| {
                         let is_with_fewer = kind == STRESS && [BEST, IGNORANT].contains(placement);
-                        placements.contains(placement)
-                            && suits(placement, kind)
-                            && (workers == all || is_with_fewer)
+                        placements.contains(placement) && (workers == all || is_with_fewer)
                     };
                     let runtimes: Vec<&str> = match kind {
                         APPS => RUNTIMES.to_vec(),
@@ -163,8 +152,8 @@ impl Locality {
     }
 }
 
-/// What is computed of a kind: `KIND SIZE`;
-/// the sizes are the paper's, or smaller. Or the applications with their sizes.
+/// What is computed of a kind: `KIND SIZE`; the sizes are the paper's, or smaller. Or the
+/// applications with their sizes.
 fn subjects(kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
     let sizes = match kind {
         APPS => {
@@ -178,8 +167,7 @@ fn subjects(kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
             let both = is_of_paper.then_some(of_paper).into_iter().chain([fits]);
             both.take(if quick { 1 } else { 2 }).collect()
         }
-        MULTIPLY => vec![if quick { 768 } else { 2048 }],
-        _ => vec![if quick { 1 << 20 } else { 1 << 22 }],
+        _ => vec![if quick { 768 } else { 2048 }],
     };
     sizes.into_iter().map(|size| format!("{kind} {size}")).collect()
 }
@@ -197,7 +185,7 @@ fn headline(record: &Record) -> String {
         let [ignorant, best] = [IGNORANT, BEST].map(|it| record.median(subject, it, most, MS));
         Some(format!("{kind} {:.2}", ignorant? / best?))
     };
-    let gains: Vec<String> = KINDS[..3].iter().filter_map(gain).collect();
+    let gains: Vec<String> = KINDS[..2].iter().filter_map(gain).collect();
     match gains.join(", ") {
         none if none.is_empty() => "The gain of keeping work where its data is".to_owned(),
         gains => format!("Time without a place over that with the best placement: {gains}"),

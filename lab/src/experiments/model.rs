@@ -83,9 +83,6 @@ pub struct Model {
     /// With these numbers of workers, and with 1 [default: 1 to 64; fewer beside cyclers]
     #[arg(long, value_name = "P,..", value_delimiter = ',', value_parser = workers)]
     workers: Vec<usize>,
-    /// How often each is measured, if the time suffices [default: 7, or 3 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
     /// How long a program computes beside a cycler, in seconds [default: 0.6, or 0.4 if quick]
     #[arg(long, value_name = "S", value_parser = seconds)]
     secs: Option<Duration>,
@@ -98,7 +95,7 @@ impl Experiment for Model {
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
-        let repeats = plan::repeats(self.repeats, if quick { 3 } else { 7 })?;
+        let repeats = course.repeats(if quick { 3 } else { 7 })?;
         let kinds = plan::chosen("kind", &self.kinds, &KINDS, &KINDS)?;
         let processors = Machine::here().processors;
         let mut plan = Plan::of(course, if quick { 50.0 } else { 900.0 }, 60.0);

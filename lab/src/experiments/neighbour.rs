@@ -2,10 +2,10 @@
 //! leaves open ("The Performance of Work Stealing in Multiprogrammed Environments", 1998,
 //! section 7).
 //!
-//! A process that mostly sleeps measures how late it wakes (`locksley sleeper`), alone and beside
+//! A process that mostly sleeps measures how late it wakes (`locksley once neighbour`), alone and beside
 //! `locksley rounds` on each runtime. Each is a process of its own.
 
-pub mod sleeper;
+mod sleeper;
 
 use std::process::Command;
 use std::thread;
@@ -16,7 +16,7 @@ use locksley_profile::GrantMeter;
 use serde::Deserialize;
 
 use crate::experiment::child::{finds, this_program};
-use crate::experiment::estimate::Estimate;
+use crate::experiment::record::OTHERS;
 use crate::experiment::text::number;
 use crate::experiment::{
     Cell, Chart, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table,
@@ -27,7 +27,7 @@ use crate::machine::{MOST_WORKERS, Machine};
 use crate::random::mix;
 use crate::rounds::Round;
 use crate::runtimes;
-use sleeper::{Naps, Notes};
+use sleeper::{Naps, Notes, sleep_and_wake};
 
 const RUNTIMES: [&str; 4] = ["locksley", "rayon", "locksley-awake", "static"];
 
@@ -44,13 +44,9 @@ const OVERTIME: Duration = Duration::from_millis(300);
 
 /// The times beyond a percentile should be more than one.
 const ENOUGH_FOR_P999: usize = 2000;
-/// Other programs are worth a warning from this many processors on; the sleeper uses 0.02.
-const DISTURBANCE: f64 = 0.1;
-
 const P99: &str = "late p99 us";
 const P999: &str = "late p99.9 us";
 const RATE: &str = "rounds per second";
-const OTHERS: &str = "processors of others";
 
 /// What is shown: the head of a column, the metric, and of which percentile in a hundred; 100 is
 /// the longest time.
@@ -117,11 +113,7 @@ impl Experiment for Neighbour {
         };
         // All measurements of a rotation have the same deadlines.
         let (secs, seed) = (time.as_secs_f64(), mix(plan.seed.wrapping_add(repeat as u64)));
-        let Naps { period, jitter, steps } = NAPS;
-        let mut sleeper = command(format!(
-            "sleeper --secs={secs} --period={period} --jitter={jitter} --steps={steps} \
-             --seed={seed}"
-        ));
+        let mut sleeper = command(format!("once {} {secs} {ALONE} 1 {seed}", Self::NAME));
         let mut sleep = || -> Result<Readings, String> {
             let meter = GrantMeter::start();
             let mut readings: Readings = finds(&mut sleeper, limit)?;
@@ -158,32 +150,25 @@ impl Experiment for Neighbour {
         }))
     }
 
+    /// The subject is the number of seconds.
+    fn once(cell: &Cell, seed: u64) -> Outcome<Readings> {
+        let time = seconds(&cell.subject).map_err(Fault::Input)?;
+        Ok(readings(sleep_and_wake(NAPS, seed, time)))
+    }
+
     fn report(record: &Record) -> Report {
-        let others = Estimate::of_median(record.values(ALONE, ALONE, 1, OTHERS));
-        let disturbance = others.map(|it| it.figure).filter(|&others| others > DISTURBANCE);
-        let disturbance = disturbance.map(|others| {
-            format!("Other programs used {others:.2} processors while it was alone.")
-        });
-        Report {
-            title: "interactive neighbours".to_owned(),
-            headline: headline(record),
-            notes: disturbance.into_iter().collect(),
-            sections: vec![lateness(record)],
-            method: [
-                "The sleeper and the other program are processes of the same, normal priority.",
-                "The sleeper sleeps until a deadline, every 5 ms, up to 1 ms earlier or later. \
-                 Deadlines are fixed at the start: one that passes while the sleeper is busy \
-                 counts as missed by so much. After each wake-up it computes 70,000 steps of \
-                 xorshift64.",
-                "A percentile is the median over the measurements, with the latest \
-                 wake-up is that of all. 99.9 % is given where a measurement has 2000 wake-ups.",
-                "With plenty parallelism there is work for all workers nearly all the time; with \
-                 little, for one only half of the time; with none, for one only.",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            ..Report::default()
-        }
+        let method = [
+            "The sleeper and the other program are processes of the same, normal priority.",
+            "The sleeper sleeps until a deadline, every 5 ms, up to 1 ms earlier or later. \
+             Deadlines are fixed at the start: one that passes while the sleeper is busy counts as \
+             missed by so much. After each wake-up it computes 70,000 steps of xorshift64.",
+            "A percentile is the median over the measurements; the latest wake-up is that of all. \
+             99.9 % is given where a measurement has 2000 wake-ups.",
+            "With plenty parallelism there is work for all workers nearly all the time; with \
+             little, for one only half of the time; with none, for one only.",
+        ];
+        let sections = vec![lateness(record)];
+        Report::new("interactive neighbours", headline(record), sections, &method)
     }
 }
 
@@ -213,7 +198,7 @@ fn round(shape: &str) -> Outcome<Round> {
 }
 
 /// The figures of what a sleeper noted.
-pub fn readings(mut notes: Notes) -> Readings {
+fn readings(mut notes: Notes) -> Readings {
     notes.late.sort_unstable();
     notes.work.sort_unstable();
     let number = notes.late.len();

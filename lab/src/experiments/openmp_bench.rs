@@ -95,9 +95,6 @@ pub struct OpenmpBench {
     /// Only these constructs [default: all]
     #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
     constructs: Vec<String>,
-    /// How often each is measured, if the time suffices [default: 9, or 3 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
     /// The C compiler
     #[arg(long, value_name = "PROGRAM", default_value = "cc")]
     cc: PathBuf,
@@ -115,7 +112,7 @@ impl Experiment for OpenmpBench {
         let quick = course.quick;
         let default = &CONSTRUCTS[..if quick { QUICK } else { CONSTRUCTS.len() }];
         let constructs = plan::chosen("construct", &self.constructs, &CONSTRUCTS, default)?;
-        let repeats = plan::repeats(self.repeats, if quick { 3 } else { 9 })?;
+        let repeats = course.repeats(if quick { 3 } else { 9 })?;
         let folder = compile(&self.cc)?;
         let _ = self.program.set(folder);
         let mut plan = Plan::of(course, if quick { 50.0 } else { 900.0 }, 30.0);
@@ -174,30 +171,22 @@ impl Experiment for OpenmpBench {
             }
             _ => "What OpenMP's constructs cost".to_owned(),
         };
-        Report {
-            title: "OpenMP".to_owned(),
-            headline,
-            sections: vec![
-                section("Alone", "A thread for each processor.", &|subject, threads| {
-                    threads == fewest && !is_beside(subject)
-                }),
-                section("Oversubscribed", "Eight threads for each processor.", &|_, threads| {
-                    threads != fewest
-                }),
-                section(
-                    "Beside two busy threads",
-                    "They belong to another process.",
-                    &|subject, _| is_beside(subject),
-                ),
-            ],
-            method: vec![
-                "The constructs are nearly empty. Schedules are of loops with 128 iterations for \
-                 each thread; tasks, critical sections, locks and atomics are counted one by one."
-                    .to_owned(),
-                "The metric 'threads' is the size of a team after the measurement.".to_owned(),
-            ],
-            ..Report::default()
-        }
+        let about = "Eight threads for each processor.";
+        let sections = vec![
+            section("Alone", "A thread for each processor.", &|subject, threads| {
+                threads == fewest && !is_beside(subject)
+            }),
+            section("Oversubscribed", about, &|_, threads| threads != fewest),
+            section("Beside two busy threads", "They belong to another process.", &|subject, _| {
+                is_beside(subject)
+            }),
+        ];
+        let method = [
+            "The constructs are nearly empty. Schedules are of loops with 128 iterations for each \
+             thread; tasks, critical sections, locks and atomics are counted one by one.",
+            "The metric 'threads' is the size of a team after the measurement.",
+        ];
+        Report::new("OpenMP", headline, sections, &method)
     }
 }
 

@@ -14,8 +14,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::corun::measure::Extent;
-use super::corun::metrics::mean;
-use crate::experiment::estimate::median;
+use crate::experiment::estimate::{mean, median};
 use crate::experiment::report::Metric;
 
 use crate::experiment::{
@@ -24,7 +23,7 @@ use crate::experiment::{
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine};
 use crate::rounds::busy::LOOP;
-use program::{MS, OTHERS, Workload};
+use program::{MS, Workload};
 
 const UPSTREAM: &str = "rayon";
 const OURS: &str = "locksley";
@@ -40,10 +39,6 @@ const SETTINGS: [&str; 3] = [ALONE, OVERSUBSCRIBED, BESIDE];
 /// The workloads of a quick run: uneven joins, even pieces, short loops, and an irregular tree.
 const QUICK: [&str; 4] = ["quicksort", "matmul", "life", "tsp"];
 
-/// What is wanted of the geometric mean of the ratios, and of each ratio if the program is alone.
-const MOST_MEAN: f64 = 1.0;
-const MOST_EACH: f64 = 1.05;
-
 /// `locksley rayon`
 #[derive(Debug, Default, Args)]
 pub struct Rayon {
@@ -56,9 +51,6 @@ pub struct Rayon {
     /// Only on these: rayon, which is its own core; locksley [default: both]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
-    /// How often each is measured, if the time suffices [default: 9, or 3 if quick]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
     /// For how long each program computes, in seconds [default: 0.7 alone, 2 beside busy threads;
     /// 0.3 and 1 if quick]
     #[arg(long, value_name = "S", value_parser = crate::experiment::seconds)]
@@ -79,7 +71,7 @@ impl Experiment for Rayon {
         let quick = course.quick;
         let runtimes = plan::chosen("runtime", &self.runtimes, &RUNTIMES, &RUNTIMES)?;
         let settings = plan::chosen("setting", &self.settings, &SETTINGS, &SETTINGS)?;
-        let repeats = plan::repeats(self.repeats, if quick { 3 } else { 9 })?;
+        let repeats = course.repeats(if quick { 3 } else { 9 })?;
         if self.programs.is_none() {
             program::build()?;
         }
@@ -143,7 +135,6 @@ impl Experiment for Rayon {
     }
 
     fn report(record: &Record) -> Report {
-        let mut targets = Table::new("targets", &["", "", "wanted at most", ""]);
         let (mut sections, mut means) = (Vec::new(), Vec::new());
         for setting in SETTINGS {
             let subjects = subjects(record, setting);
@@ -152,18 +143,11 @@ impl Experiment for Rayon {
                 BESIDE => format!("beside {LOOP}, {workers} workers"),
                 _ => format!("{setting}, {workers} workers"),
             };
-            let (ratios, medians) = ratios(record, &subjects);
+            let (mut ratios, medians) = ratios(record, &subjects);
             let logarithms: Vec<f64> = medians.iter().map(|ratio| ratio.ln()).collect();
             if let Some(mean) = mean(&logarithms).map(f64::exp) {
                 means.push(format!("{mean:.2} {title}"));
-                let is_reached =
-                    mean <= MOST_MEAN && !medians.iter().any(|&ratio| is_missed(setting, ratio));
-                let wanted = match setting {
-                    ALONE => format!("{MOST_MEAN:.2}, each {MOST_EACH:.2}"),
-                    _ => format!("{MOST_MEAN:.2}"),
-                };
-                let about = format!("geometric mean of ratios, {title}");
-                targets.row([about, format!("{mean:.3}"), wanted, verdict(is_reached)]);
+                ratios.row(["geometric mean".to_owned(), format!("{mean:.3}")]);
             }
             let metric = Metric { name: MS, unit: "ms of a computation", base: None };
             let mut section = Section::of_metric(record, &title, "", metric, |subject, _| {
@@ -172,26 +156,12 @@ impl Experiment for Rayon {
             section.tables.insert(0, ratios);
             sections.push(section);
         }
-        if let Some(first) = sections.first_mut() {
-            first.tables.insert(0, targets);
-        }
-        let others = record.samples.iter().filter(|sample| sample.metric == OTHERS);
-        let others = mean(&others.map(|sample| sample.value).collect::<Vec<_>>());
-        let others = others.filter(|&others| others > 0.1).map(|others| {
-            format!("Other programs used {others:.2} processors: all figures suffer from that")
-        });
         let finding = match means.is_empty() {
             true => String::new(),
             false => format!(" take this part of their time on Locksley: {}", means.join("; ")),
         };
-        Report {
-            title: "in the place of rayon-core".to_owned(),
-            headline: format!("Programs written for rayon{finding}"),
-            notes: others.into_iter().collect(),
-            sections,
-            method: METHOD.map(str::to_owned).to_vec(),
-            ..Report::default()
-        }
+        let headline = format!("Programs written for rayon{finding}");
+        Report::new("in the place of rayon-core", headline, sections, &METHOD)
     }
 }
 
@@ -238,28 +208,18 @@ fn parts(subject: &str) -> (&str, &str) {
     subject.split_once(", ").unwrap_or((subject, BESIDE))
 }
 
-/// Whether a ratio is above what is wanted of each.
-fn is_missed(setting: &str, ratio: f64) -> bool {
-    setting == ALONE && ratio > MOST_EACH
-}
-
-fn verdict(is_reached: bool) -> String {
-    if is_reached { "reached" } else { "missed" }.to_owned()
-}
-
 /// The times on Locksley over those on rayon, as a table, and their medians.
 fn ratios(record: &Record, subjects: &[(&str, usize)]) -> (Table, Vec<f64>) {
     let title = "time on Locksley over that on rayon";
-    let mut table = Table::new(title, &["", "median", "least", "most", ""]);
+    let mut table = Table::new(title, &["", "median", "least", "most"]);
     let mut medians = Vec::new();
     for &(subject, workers) in subjects {
         let mut ratios = record.ratios(subject, [OURS, UPSTREAM], workers, MS);
         let Some(ratio) = median(&mut ratios) else { continue };
         ratios.sort_by(f64::total_cmp);
-        let missed = if is_missed(parts(subject).1, ratio) { "missed" } else { "" };
         let figures = [ratio, ratios[0], ratios[ratios.len() - 1]].map(|it| format!("{it:.3}"));
         let name = parts(subject).0.to_owned();
-        table.row([name].into_iter().chain(figures).chain([missed.to_owned()]));
+        table.row([name].into_iter().chain(figures));
         medians.push(ratio);
     }
     (table, medians)

@@ -35,13 +35,6 @@ const PARTS: [Part; 5] = [
 ];
 type Part = (&'static str, &'static str, &'static str);
 
-/// The utilization that is wanted of WS-LAST at the least, by the work of a message in ns.
-const WANTED: [(u64, f64); 2] = [(100_000, 0.97), (10_000, 0.90)];
-/// The time under WS-LAST over that under WS-CUR, at the most.
-const MOST_BEHIND: f64 = 1.02;
-/// From this work division on, WS-LAST is clearly ahead in the study: here by this ratio.
-const AHEAD: (u64, f64) = (10_000, 0.98);
-
 /// `locksley scatter`
 #[derive(Debug, Args)]
 pub struct Scatter {
@@ -51,9 +44,6 @@ pub struct Scatter {
     /// The study's rounds are divided by this [default: 125, or 1250 if quick]
     #[arg(long, value_name = "N")]
     divisor: Option<u64>,
-    /// How often each is measured, if the time suffices [default: 9]
-    #[arg(long, value_name = "K")]
-    repeats: Option<usize>,
 }
 
 impl Experiment for Scatter {
@@ -61,7 +51,7 @@ impl Experiment for Scatter {
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
-        let repeats = plan::repeats(self.repeats, 9)?;
+        let repeats = course.repeats(9)?;
         let divisor = self.divisor.unwrap_or(if quick { 1250 } else { 125 });
         if divisor == 0 {
             return Err(Fault::input("rounds cannot be divided by 0"));
@@ -105,8 +95,7 @@ impl Experiment for Scatter {
     fn report(record: &Record) -> Report {
         let workers = record.plan.cells.iter().map(|cell| cell.workers).max().unwrap_or(1);
         let figures = Figures { record, workers };
-        let mut sections = vec![figures.targets()];
-        sections.extend(PARTS.map(|part| figures.section(part)));
+        let sections = PARTS.map(|part| figures.section(part)).to_vec();
         let method = [
             "A central process sends each of n others a message, on which they divide 64-bit \
              integers for w, and waits for all answers: a round. There are m rounds, after one \
@@ -118,13 +107,7 @@ impl Experiment for Scatter {
             "The placements take turns; figures are medians. Steal attempts are the successful and \
              failed ones of all workers. Idle thieves sleep; in the study they poll.",
         ];
-        Report {
-            title: "scatter and gather".to_owned(),
-            headline: figures.headline(),
-            sections,
-            method: method.map(str::to_owned).to_vec(),
-            ..Report::default()
-        }
+        Report::new("scatter and gather", figures.headline(), sections, &method)
     }
 }
 
@@ -199,11 +182,6 @@ impl Figures<'_> {
         Some(last? / current?)
     }
 
-    /// The networks of an experiment with the ratio, in which they have one.
-    fn ratios(&self, part: &str) -> impl Iterator<Item = (Network, f64)> {
-        self.networks(part).into_iter().filter_map(|it| Some((it, self.ratio(&it)?)))
-    }
-
     /// The networks of the utilization with that under WS-LAST.
     fn utilizations(&self) -> impl Iterator<Item = (Network, f64)> {
         let share = |network: &Network| self.speedup(UTILIZATION, network, LAST);
@@ -218,32 +196,6 @@ impl Figures<'_> {
             none if none.is_empty() => "Scatter and gather with both placements".to_owned(),
             shares => format!("Share of the processors' time spent in the work:{shares}"),
         }
-    }
-
-    fn targets(&self) -> Section {
-        let mut table = Table::new("targets", &["", "median", "wanted", ""]);
-        let mut row = |about: String, is: f64, wanted: String, is_met: bool| {
-            let verdict = if is_met { "met" } else { "missed" };
-            table.row([about, format!("{is:.3}"), wanted, verdict.to_owned()]);
-        };
-        for (network, is) in self.utilizations() {
-            if let Some((_, least)) = WANTED.iter().find(|wanted| wanted.0 == network.nanos) {
-                let about = format!("utilization of {}", network.about());
-                row(about, is, format!("at least {least:.2}"), is >= *least);
-            }
-        }
-        let study = ["1", "2", "3", "4"].into_iter().flat_map(|part| self.ratios(part));
-        if let Some((network, is)) = study.max_by(|a, b| a.1.total_cmp(&b.1)) {
-            let about = format!("LAST/CUR, the worst: {}", network.about());
-            row(about, is, format!("at most {MOST_BEHIND:.2}"), is <= MOST_BEHIND);
-        }
-        let (from, most) = AHEAD;
-        let fine = self.ratios(DIVISION).filter(|it| it.0.division() >= from);
-        if let Some(is) = median(&mut fine.map(|it| it.1).collect::<Vec<_>>()) {
-            let about = format!("LAST/CUR in experiment 1 from d = {from} on, the median");
-            row(about, is, format!("at most {most:.2}"), is <= most);
-        }
-        Section::new("Targets", "", Vec::new(), vec![table])
     }
 
     fn section(&self, (part, about, across): Part) -> Section {

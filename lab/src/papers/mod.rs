@@ -145,12 +145,8 @@ pub fn report(papers: &[Paper]) -> Report {
         let tables = paper.items.iter().map(table).collect();
         Section::new(&paper.name, &paper.title, Vec::new(), tables)
     }));
-    Report {
-        title: "the papers".to_owned(),
-        headline: format!("{agree} of {} items of five papers agree", items.len()),
-        sections,
-        ..Report::default()
-    }
+    let headline = format!("{agree} of {} items of five papers agree", items.len());
+    Report::new("the papers", headline, sections, &[])
 }
 
 fn table(item: &Item) -> Table {

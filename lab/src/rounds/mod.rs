@@ -84,18 +84,13 @@ impl Round {
         self.checked(sum, rate)
     }
 
-    /// One round that begins on this worker, and the sum of its leaves: see [`sum`](Self::sum).
-    pub(crate) fn once_on(self, worker: &::locksley::Worker) -> u64 {
-        fork_join::once(worker, self)
-    }
-
     /// So many leaves in a row, and the sum of what they return.
     fn in_a_row(self, number: u64) -> u64 {
         (0..number).fold(0, |sum, _| sum.wrapping_add(leaf::run(self.leaf)))
     }
 
     /// What the leaves of so many rounds add up to.
-    pub(crate) fn sum(self, rounds: u64) -> u64 {
+    fn sum(self, rounds: u64) -> u64 {
         let leaves = u128::from(rounds) * (u128::from(self.chunks) + u128::from(self.serial));
         leaf::run(self.leaf).wrapping_mul(leaves as u64)
     }

@@ -14,6 +14,7 @@ use ::locksley::PoolBuilder;
 use ::locksley::alternatives::DequeKind;
 use ::locksley::idle::{Abp, Bws};
 use ::locksley::os::Assists;
+use locksley_profile::Profiler;
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
@@ -63,6 +64,7 @@ pub enum Model {
 /// Every runtime. Another idle policy of Locksley's is one entry here.
 pub static ALL: &[Runtime] = &[
     fork_join("locksley", "work stealing, Locksley with its default idle policy", |b| b),
+    fork_join("locksley-profiled", "the same with a profiler", |b| b.observer(Profiler::new())),
     fork_join(
         "locksley-abp",
         "work stealing, Locksley with Hood's policy: thieves yield after 64 attempts, later at \

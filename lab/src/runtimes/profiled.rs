@@ -1,6 +1,6 @@
 //! A pool with a profiler.
 
-use ::locksley::{Pool, PoolBuilder, Worker};
+use ::locksley::{Pool, PoolBuilder};
 use locksley_profile::{Profiler, Report};
 
 use super::locksley;
@@ -27,17 +27,6 @@ impl Profiled {
     /// Resets `instance`, computes its answer and reports work and span.
     pub fn compute(&self, instance: &mut dyn Instance) -> Report {
         instance.reset();
-        let ((), report) = self.measure(|_| instance.locksley(&self.pool));
-        report
-    }
-
-    /// What `task` returns on a worker, with its report.
-    pub fn measure<R: Send>(&self, task: impl FnOnce(&Worker) -> R + Send) -> (R, Report) {
-        self.profiler.measure(&self.pool, task)
-    }
-
-    /// The pool.
-    pub fn pool(&self) -> &Pool {
-        &self.pool
+        self.profiler.measure(&self.pool, |_| instance.locksley(&self.pool)).1
     }
 }

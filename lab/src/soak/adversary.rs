@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::experiments::turnkey::Ground;
+use crate::control_group::Group;
 use crate::random::Random;
 
 const KINDS: [&str; 4] = ["stop", "squeeze", "quota", "freeze"];
@@ -29,10 +28,10 @@ pub(super) struct Adversary {
 
 impl Adversary {
     pub(super) fn new(seed: u64) -> Adversary {
-        let quota = Group::make("cpu");
+        let quota = Group::of_controller("cpu", "soak");
         // In version 2, a process is in one group for all controllers.
         let is_one = quota.as_ref().is_ok_and(|it| it.version == 2);
-        let freezer = if is_one { quota.clone() } else { Group::make("freezer") };
+        let freezer = if is_one { quota.clone() } else { Group::of_controller("freezer", "soak") };
         Adversary {
             random: Random::new(seed),
             strikes: 0,
@@ -46,7 +45,7 @@ impl Adversary {
     /// Moves the process into the control groups.
     pub(super) fn admit(&mut self, process: Pid) {
         for group in [&mut self.quota, &mut self.freezer] {
-            let admitted = |it: &Group| it.write("cgroup.procs", process.as_raw_nonzero().get());
+            let admitted = |it: &Group| it.admit(process.as_raw_nonzero().get().cast_unsigned());
             if let Some(Err(why)) = group.as_ref().ok().map(admitted) {
                 *group = Err(why);
             }
@@ -61,10 +60,17 @@ impl Adversary {
         let done = match kind {
             "stop" => stop(process, moment),
             "squeeze" => squeeze(process, moment),
-            "quota" => {
-                self.quota.as_ref().map_err(String::clone).and_then(|it| it.throttle(moment))
-            }
-            _ => self.freezer.as_ref().map_err(String::clone).and_then(|it| it.freeze(moment)),
+            "quota" => self.quota.as_ref().map_err(String::clone).and_then(|group| {
+                group.set_quota(Some(QUOTA))?;
+                // A quota counts in periods of 100 ms.
+                sleep(3 * moment);
+                group.set_quota(None)
+            }),
+            _ => self.freezer.as_ref().map_err(String::clone).and_then(|group| {
+                group.freeze(true)?;
+                sleep(moment);
+                group.freeze(false)
+            }),
         };
         match done {
             Ok(()) => *self.struck.entry(kind).or_default() += 1,
@@ -114,54 +120,5 @@ fn bind(process: Pid, processors: &CpuSet) {
             // A thread may have ended.
             let _ = sched_setaffinity(Pid::from_raw(id), processors);
         }
-    }
-}
-
-/// A control group of the subject. Dropping it removes it.
-#[derive(Clone)]
-struct Group {
-    version: u8,
-    folder: PathBuf,
-}
-
-impl Group {
-    fn make(controller: &str) -> Result<Group, String> {
-        let ground = Ground::of_controller(controller)?;
-        let folder =
-            ground.folder.join(format!("locksley-soak-{controller}-{}", std::process::id()));
-        fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Group { version: ground.version, folder })
-    }
-
-    fn write(&self, file: &str, value: impl ToString) -> Result<(), String> {
-        let path = self.folder.join(file);
-        fs::write(&path, value.to_string()).map_err(|error| format!("{}: {error}", path.display()))
-    }
-
-    fn throttle(&self, moment: Duration) -> Result<(), String> {
-        let (file, few, all) = match self.version {
-            1 => ("cpu.cfs_quota_us", (QUOTA * 1000).to_string(), "-1"),
-            _ => ("cpu.max", (QUOTA * 1000).to_string(), "max"),
-        };
-        self.write(file, few)?;
-        // A quota counts in periods of 100 ms.
-        sleep(3 * moment);
-        self.write(file, all)
-    }
-
-    fn freeze(&self, moment: Duration) -> Result<(), String> {
-        let (file, frozen, thawed) = match self.version {
-            1 => ("freezer.state", "FROZEN", "THAWED"),
-            _ => ("cgroup.freeze", "1", "0"),
-        };
-        self.write(file, frozen)?;
-        sleep(moment);
-        self.write(file, thawed)
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.folder);
     }
 }

@@ -227,7 +227,7 @@ fn a_full_disk_is_a_fault_of_the_run() {
 
 #[test]
 fn a_sleeper_prints_what_it_noted() {
-    let text = stdout_of(&["sleeper", "--secs", "0.05", "--period", "1000", "--jitter", "100"]);
+    let text = stdout_of(&["once", "neighbour", "0.08", "alone", "1", "7"]);
     assert_eq!(text.lines().count(), 1);
     let line: Value = serde_json::from_str(&text).unwrap();
     let figure = |name: &str| line[name].as_f64().unwrap();

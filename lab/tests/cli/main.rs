@@ -5,7 +5,6 @@ mod corun;
 mod cycler;
 mod intervals;
 mod locality;
-mod meter;
 mod model;
 mod networks;
 #[cfg(target_os = "linux")]

@@ -51,7 +51,7 @@ fn channels_makes_a_record_and_a_page_that_can_be_made_again() {
     // It is also called wait.
     for name in ["channels", "wait"] {
         let (said, record) = measured(name, &chosen);
-        for word in ["ring 1000x1, P = 1", "fan-in 2", "targets", "ns a hop"] {
+        for word in ["ring 1000x1, P = 1", "fan-in 2", "ns a hop"] {
             assert!(said.contains(word), "{said}");
         }
         assert_eq!(record["experiment"], "channels");
@@ -84,7 +84,7 @@ fn scatter_makes_a_record_and_a_page_that_can_be_made_again() {
         "scatter",
         &["--experiments", "2,utilization", "--divisor", "100000", "--repeats", "1"],
     );
-    for word in ["experiment 2: speedup of", "utilization of", "LAST/CUR", "at least 0.97"] {
+    for word in ["experiment 2: speedup of", "utilization of", "LAST/CUR"] {
         assert!(said.contains(word), "{said}");
     }
     assert_eq!(record["format"], "locksley-record/1");

@@ -2,41 +2,29 @@
 
 use serde_json::Value;
 
-use crate::support::{locksley, stdout_of};
-
-fn readings(subject: &str, contestants: &str) -> Value {
-    let subject = format!("{subject} for 0.02 s");
-    let text = stdout_of(&["once", "turnkey", &subject, contestants, "1", "7"]);
-    assert_eq!(text.lines().count(), 1, "{text}");
-    serde_json::from_str(&text).unwrap()
-}
+use crate::support::{assert_refused, locksley, stdout_of};
 
 #[test]
 fn turnkey_once_prints_its_one_line() {
-    for workers in ["0", "1", "3"] {
-        let of = format!("locksley:{workers}");
+    for (runtime, workers) in [("turnkey", "1"), ("locksley", "3")] {
         for subject in ["msort 5K", "msort 5K beside cycler"] {
-            let all = [&of, "locksley:2", "rayon:3"];
-            let found = readings(subject, &all.join(","));
-            for one in all {
-                let figure = |name: &str| found[format!("{one} {name}")].as_f64().unwrap();
-                assert!(figure("seconds") > 0.0 && figure("computations") >= 1.0, "{found}");
-            }
+            let text = stdout_of(&["once", "turnkey", subject, runtime, workers, "7"]);
+            assert_eq!(text.lines().count(), 1, "{text}");
+            let found: Value = serde_json::from_str(&text).unwrap();
+            let figure = |name: &str| found[name].as_f64().unwrap();
+            assert!(figure("seconds") > 0.0 && figure("computations") >= 1.0, "{found}");
         }
     }
 }
 
 #[test]
 fn turnkey_once_refuses_what_it_does_not_know() {
-    let refused = |subject: &str, contestants: &str, why: &str| {
-        let output = locksley(&["once", "turnkey", subject, contestants, "1", "7"]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(why) && said.trim().lines().count() == 1, "{said}");
+    let refused = |subject: &str, runtime: &str, why: &str| {
+        assert_refused(&locksley(&["once", "turnkey", subject, runtime, "1", "7"]), why);
     };
-    refused("msort 5K", "locksley:0", "SECONDS");
-    refused("nothing 1 for 0.02 s", "locksley:0", "nothing");
-    refused("msort 5K for 0.02 s", "other:2", "RUNTIME:P");
+    refused("msort 5K under 1", "turnkey", "quota");
+    refused("nothing 1", "turnkey", "nothing");
+    refused("msort 5K", "other", "other");
 }
 
 #[test]

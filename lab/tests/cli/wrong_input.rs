@@ -222,9 +222,7 @@ fn a_record_where_the_page_goes() {
 fn neighbours() {
     refused(&["neighbour", "--quick", "--runtimes", "tbb"]);
     refused(&["neighbour", "--quick", "--secs", "0"]);
-    refused(&["sleeper", "--period", "0"]);
-    refused(&["sleeper", "--period", "100", "--jitter", "60"]);
-    refused(&["sleeper", "--steps", "-1"]);
+    refused(&["once", "neighbour", "soon", "alone", "1", "0"]);
 }
 
 #[test]
@@ -354,33 +352,15 @@ fn scatter() {
 }
 
 #[test]
-fn meters() {
-    assert!(refused(&["meter", "--kinds", "forks"]).contains("fork, leaves, apps, regions"));
-    for (option, value) in
-        [("--repeats", "0"), ("--secs", "0"), ("--kinds", ""), ("--seed", "-1"), ("--pairs", "2")]
-    {
-        refused(&["meter", "--quick", option, value]);
-    }
-    let once = |subject: &str, workers: &str| {
-        refused(&["once", "meter", subject, "locksley", workers, "0"])
-    };
-    assert!(once("nothing 1 1", "1").contains("knary"));
-    once("fork 9 1", "0");
-    for wrong in ["fork 1 1", "fork 9", "fork 9 0", "leaves 8 1", "regions 0 1", "msort many 1"] {
-        once(wrong, "1");
-    }
-}
-
-#[test]
 fn places() {
     let once = |arguments: &[&str]| refused(&[&["once", "locality"][..], arguments].concat());
-    assert!(once(&["sort 1", "good", "1", "0"]).contains("ignorant"));
+    assert!(once(&["stress 4", "good", "1", "0"]).contains("ignorant"));
     assert!(once(&["wait 1", "best", "1", "0"]).contains("stress"));
-    once(&["sort 0", "best", "1", "0"]);
-    once(&["sort 1", "best", "0", "0"]);
-    once(&["sort 1"]);
+    once(&["stress 0", "best", "1", "0"]);
+    once(&["stress 4", "best", "0", "0"]);
+    once(&["stress 4"]);
     refused(&["locality", "--quick", "--kinds", "wait"]);
     refused(&["locality", "--quick", "--placements", "good"]);
-    once(&["sort 1 l7", "best", "1", "0"]);
+    once(&["stress 4 l7", "best", "1", "0"]);
     refused(&["locality", "--quick", "--repeats", "0"]);
 }

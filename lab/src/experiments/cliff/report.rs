@@ -230,22 +230,16 @@ pub(super) fn of(record: &Record) -> Report {
         vec![found.times()],
     );
     let shares = Section::new("More workers than processors", "", Vec::new(), vec![found.shares()]);
-    Report {
-        title: "the performance cliff".to_owned(),
-        headline: found.headline(),
-        pictures: found.pictures(),
-        notes,
-        sections: vec![shares, speedups, utilizations, times, breakdown],
-        method: [
-            "All P workers have started before a time begins. Every answer is checked. Runtimes \
-             take turns; figures are medians, those of the breakdown means.",
-            "The static versions give each of P threads an equal share, with a barrier after each \
-             phase. The kernel's time slices even out long phases.",
-            "For the ceiling, PA serial copies run side by side; their best time is compared with \
-             the best of one alone. No scheduler can win back what they lose.",
-            &metered,
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-    }
+    let sections = vec![shares, speedups, utilizations, times, breakdown];
+    let method = [
+        "All P workers have started before a time begins. Every answer is checked. Runtimes take \
+         turns; figures are medians, those of the breakdown means.",
+        "The static versions give each of P threads an equal share, with a barrier after each \
+         phase. The kernel's time slices even out long phases.",
+        "For the ceiling, PA serial copies run side by side; their best time is compared with the \
+         best of one alone. No scheduler can win back what they lose.",
+        &metered,
+    ];
+    let report = Report::new("the performance cliff", found.headline(), sections, &method);
+    Report { pictures: found.pictures(), notes, ..report }
 }

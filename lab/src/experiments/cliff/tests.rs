@@ -134,7 +134,6 @@ fn cliff(apps: &[&str]) -> Cliff {
         runtimes: Vec::new(),
         workers: Vec::new(),
         alternatives: false,
-        repeats: None,
         trace: TraceFolder::default(),
         latest: Latest::default(),
         meter: None,

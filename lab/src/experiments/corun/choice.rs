@@ -6,7 +6,7 @@ use super::figures::{ABP, BWS, EXACT_ABP, EXACT_BWS};
 use super::pairs::{self, Pair, Part};
 use super::{Corun, program_of};
 use crate::experiment::child::Peer;
-use crate::experiment::{Plan, plan as planning};
+use crate::experiment::{Course, Plan, plan as planning};
 use crate::fault::{Fault, Outcome};
 use crate::runtimes;
 
@@ -54,20 +54,19 @@ pub(super) struct Run<'a> {
     pub(super) is_later: bool,
 }
 
-impl Corun {
-    /// How often a pair is measured: it may flip between two states, so the targets are for eight
-    /// runs.
-    pub(super) fn repeats(&self, part: Part, quick: bool) -> usize {
-        self.repeats.unwrap_or(match part {
-            _ if quick => 2,
-            Part::Targets => 8,
-            Part::Solo => 4,
-            Part::Others => 3,
-            Part::Assists => 2,
-            Part::Applications => 1,
-        })
+/// How often a pair is measured by default: it may flip between two states.
+pub(super) fn repeats(part: Part, quick: bool) -> usize {
+    match part {
+        _ if quick => 2,
+        Part::Targets => 8,
+        Part::Solo => 4,
+        Part::Others => 3,
+        Part::Assists => 2,
+        Part::Applications => 1,
     }
+}
 
+impl Corun {
     /// The pairs that were asked for.
     pub(super) fn chosen(&self, all: &[Pair], quick: bool) -> Outcome<Vec<Pair>> {
         let mut known: Vec<&str> = Part::ALL.map(Part::name).to_vec();
@@ -85,12 +84,17 @@ impl Corun {
     }
 
     /// The pairs on the runtimes that are there. The plan names those, and the peers that are not.
-    pub(super) fn runs<'a>(&self, pairs: &'a [Pair], plan: &mut Plan) -> Outcome<Vec<Run<'a>>> {
-        let peer = |name: &'static str| (name, Peer::find(&self.peers, &program_of(name)));
+    pub(super) fn runs<'a>(
+        &self,
+        pairs: &'a [Pair],
+        course: &Course,
+        plan: &mut Plan,
+    ) -> Outcome<Vec<Run<'a>>> {
+        let peer = |name: &'static str| (name, Peer::find(&self.peers.join(program_of(name))));
         let peers: BTreeMap<&str, _> = PEERS.map(peer).into();
         let mut runs: Vec<Run<'_>> = Vec::new();
         for pair in pairs {
-            let (names, later) = self.runtimes(pair, plan.quick);
+            let (names, later) = self.runtimes(pair, course);
             for (place, runtime) in names.iter().enumerate() {
                 let (version, about) = match peers.get(runtime.as_str()) {
                     // A peer's program has rounds only.
@@ -128,7 +132,8 @@ impl Corun {
     }
 
     /// The runtimes that are compared on a pair, and how many of them, at the end, come later.
-    fn runtimes(&self, pair: &Pair, quick: bool) -> (Vec<String>, usize) {
+    fn runtimes(&self, pair: &Pair, course: &Course) -> (Vec<String>, usize) {
+        let quick = course.quick;
         if !self.runtimes.is_empty() {
             return (self.runtimes.clone(), 0);
         }
@@ -152,7 +157,7 @@ impl Corun {
         if is_stated && !quick {
             names.extend(THRESHOLDS.map(|threshold| format!("{BWS}-{threshold}")));
         }
-        let later = if self.repeats.is_some() { 0 } else { names.len() - first };
+        let later = if course.repeats.is_some() { 0 } else { names.len() - first };
         (names, later)
     }
 }

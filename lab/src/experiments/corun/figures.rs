@@ -23,8 +23,6 @@ pub const TO_THIEVES: &str = "switches to thieves";
 pub const EXTERNAL: &str = "external switches";
 /// The part of the time that all programs share.
 pub const OVERLAP: &str = "overlap";
-/// The processors that other programs used.
-pub const OTHERS: &str = "processors of others";
 
 /// Hood's thieves.
 pub const ABP: &str = "locksley-abp";

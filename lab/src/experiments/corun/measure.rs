@@ -7,7 +7,7 @@ use locksley_profile::GrantMeter;
 use serde::Deserialize;
 
 use super::figures::{
-    COMPUTATIONS, DEVIATION, EXTERNAL, INVOLUNTARY, OTHERS, OVERLAP, PROCESSORS, RATE, TO_THIEVES,
+    COMPUTATIONS, DEVIATION, EXTERNAL, INVOLUNTARY, OVERLAP, PROCESSORS, RATE, TO_THIEVES,
     VOLUNTARY, numbered,
 };
 use super::metrics::{deviation, mean, overlap, overlapped};
@@ -15,6 +15,7 @@ use super::process::Company;
 use crate::corunner::repetition::{Line, Repetition};
 use crate::corunner::{RoundsLine, Stretch};
 use crate::experiment::Readings;
+use crate::experiment::record::OTHERS;
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
 

@@ -18,15 +18,12 @@ pub struct Pair {
     pub shows: &'static str,
     /// The programs.
     pub programs: Vec<Program>,
-    /// What is wanted of Locksley: the mean and the worst unfairness, at most, in percentage
-    /// points, and the useful share of the machine, at least.
-    pub target: Option<[f64; 3]>,
 }
 
 /// What a pair is measured for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Rounds for which there is a target.
+    /// Rounds for which Locksley was tuned.
     Targets,
     /// Applications alone: section 5.5 of the paper.
     Solo,
@@ -171,27 +168,27 @@ fn rounds(name: &str, processors: usize) -> Program {
     Program { name, job, workers, workers_beside: workers, runtime: None }
 }
 
-/// The pairs of rounds: what each shows, and what is wanted of those of the target table.
-const ROUNDS: [(&str, &str, Option<[f64; 3]>); 19] = [
-    ("par+loop", "work for all workers", Some([8.0, 20.0, 0.98])),
-    ("half+loop", "a serial part in each round", Some([20.0, 40.0, 0.98])),
-    ("few+loop", "one chunk more than workers", Some([40.0, 60.0, 0.97])),
-    ("p8+loop", "four workers for each processor", Some([10.0, 25.0, 0.98])),
-    ("half+half", "two of a kind", Some([3.0, 8.0, 0.98])),
-    ("few+few", "two of a kind", Some([3.0, 8.0, 0.98])),
-    ("p8+p8", "two of a kind", Some([3.0, 8.0, 0.98])),
-    ("par+onetbb", "beside oneTBB's par", Some([15.0, 40.0, 0.98])),
-    ("par+rayon", "beside rayon's par", Some([15.0, 40.0, 0.98])),
-    ("par+one", "beside one busy thread", None),
-    ("half+one", "a serial part beside one busy thread", None),
-    ("fine+loop", "leaves of a tenth", None),
-    ("coarse+loop", "leaves of twenty times", None),
-    ("odd+loop", "odd numbers of everything", None),
-    ("wide+loop", "many leaves, two workers for each processor", None),
-    ("half+few", "two different programs", None),
-    ("par+half+loop", "three programs", None),
-    ("par+odd+loop", "three programs, odd numbers", None),
-    ("par+par+par", "three of a kind", None),
+/// The pairs of rounds: what each shows, and what it is measured for.
+const ROUNDS: [(&str, &str, Part); 19] = [
+    ("par+loop", "work for all workers", Part::Targets),
+    ("half+loop", "a serial part in each round", Part::Targets),
+    ("few+loop", "one chunk more than workers", Part::Targets),
+    ("p8+loop", "four workers for each processor", Part::Targets),
+    ("half+half", "two of a kind", Part::Targets),
+    ("few+few", "two of a kind", Part::Targets),
+    ("p8+p8", "two of a kind", Part::Targets),
+    ("par+onetbb", "beside oneTBB's par", Part::Targets),
+    ("par+rayon", "beside rayon's par", Part::Targets),
+    ("par+one", "beside one busy thread", Part::Others),
+    ("half+one", "a serial part beside one busy thread", Part::Others),
+    ("fine+loop", "leaves of a tenth", Part::Others),
+    ("coarse+loop", "leaves of twenty times", Part::Others),
+    ("odd+loop", "odd numbers of everything", Part::Others),
+    ("wide+loop", "many leaves, two workers for each processor", Part::Others),
+    ("half+few", "two different programs", Part::Others),
+    ("par+half+loop", "three programs", Part::Others),
+    ("par+odd+loop", "three programs, odd numbers", Part::Others),
+    ("par+par+par", "three of a kind", Part::Others),
 ];
 
 /// The applications of the paper and their sizes in a full run: some tenths of a second on two
@@ -237,7 +234,7 @@ pub fn execution_type(app: &str, other: &str) -> usize {
 /// All pairs for a machine with so many processors, but for those of [`Part::Assists`].
 pub fn all(processors: usize, size: Size) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
-    for (name, shows, target) in ROUNDS {
+    for (name, shows, part) in ROUNDS {
         let program = |name: &str| match name {
             "loop" => busy(5000, processors),
             "one" => busy(5000, 1),
@@ -245,9 +242,8 @@ pub fn all(processors: usize, size: Size) -> Vec<Pair> {
             "onetbb" => Program { runtime: Some("onetbb"), ..rounds("par", processors) },
             name => rounds(name, processors),
         };
-        let part = if target.is_some() { Part::Targets } else { Part::Others };
         let (name, programs) = (name.to_owned(), name.split('+').map(program).collect());
-        pairs.push(Pair { name, part, shows, programs, target });
+        pairs.push(Pair { name, part, shows, programs });
     }
     let application = |(name, short): (&str, &'static str)| {
         let job = Job::App(match size {
@@ -262,7 +258,7 @@ pub fn all(processors: usize, size: Size) -> Vec<Pair> {
     };
     for app in APPS {
         let (name, programs) = (app.0.to_owned(), vec![application(app)]);
-        pairs.push(Pair { name, part: Part::Solo, shows: "alone", programs, target: None });
+        pairs.push(Pair { name, part: Part::Solo, shows: "alone", programs });
     }
     for (place, first) in APPS.into_iter().enumerate() {
         for second in &APPS[place + 1..] {
@@ -270,7 +266,7 @@ pub fn all(processors: usize, size: Size) -> Vec<Pair> {
             let shows = [GROUPS[0], GROUPS[2], GROUPS[1]][number];
             let programs = vec![application(first), application(*second)];
             let (name, part) = (format!("{}+{}", first.0, second.0), Part::Applications);
-            pairs.push(Pair { name, part, shows, programs, target: None });
+            pairs.push(Pair { name, part, shows, programs });
         }
     }
     let half = pairs.iter().find(|pair| pair.name == "cg+mm").cloned().map(|mut pair| {

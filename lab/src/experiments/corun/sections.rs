@@ -93,9 +93,6 @@ fn table(found: &[Found]) -> Table {
                 let all = it.programs.iter().map(|share| figure(share).unwrap_or("-".to_owned()));
                 all.collect::<Vec<_>>().join(" / ")
             };
-            if let Some(target) = pair.target.filter(|_| runtime == "locksley") {
-                remark += &format!("; {}", verdict(it, target));
-            }
             if let Some(overlap) = it.overlap.filter(|&overlap| overlap < 0.95) {
                 remark += &format!("; overlap only {overlap:.2}");
             }
@@ -111,15 +108,6 @@ fn table(found: &[Found]) -> Table {
         }
     }
     table
-}
-
-/// What is wanted of a pair, and whether that was measured.
-fn verdict(it: &Balance, [mean, worst, useful]: [f64; 3]) -> String {
-    let is_met = 100.0 * it.unfairness <= mean
-        && 100.0 * it.worst <= worst
-        && it.useful.is_some_and(|measured| measured >= useful);
-    let word = if is_met { "met" } else { "missed" };
-    format!("wanted: {mean:.0}, worst {worst:.0}, useful {useful:.2}: {word}")
 }
 
 /// Figures 2 to 6 of the paper beyond the table of pairs.

@@ -9,14 +9,14 @@ use super::figures::{
 };
 use super::*;
 use crate::experiment::html;
-use crate::experiment::record::Sample;
+use crate::experiment::record::{OTHERS, Sample};
 
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-9
 }
 
 fn course(quick: bool) -> Course {
-    Course { quick, json: None, out: None, seed: 5, fresh: false }
+    Course { quick, seed: 5, ..Course::default() }
 }
 
 fn corun(pairs: &[&str], runtimes: &[&str]) -> Corun {
@@ -220,13 +220,12 @@ fn idle_policies_cost_what_applications_take_alone() {
 }
 
 #[test]
-fn the_report_has_verdicts_and_names_what_disturbs() {
+fn the_report_names_what_disturbs() {
     let mut made = Made(record());
     made.add("par+loop", "rayon", 2, &[("overlap", 0.5), (OTHERS, 0.25)]);
     let report = Corun::report(&made.0);
     let page = html::page(&made.0, &report);
     for part in [
-        "wanted: 8, worst 20, useful 0.98: missed",
         "overlap only 0.50",
         "used 0.25 processors",
         "differ by 138 points with Locksley, by 0 with rayon (mean of 1 pairs)",
@@ -237,7 +236,7 @@ fn the_report_has_verdicts_and_names_what_disturbs() {
 }
 
 #[test]
-fn with_two_processors_the_rounds_are_those_of_the_target_table() {
+fn with_two_processors_the_rounds_are_those_that_were_tuned_for() {
     let all = pairs::all(2, Size::Short);
     let shape = |name: &str| {
         let program = pairs::programs(&all, name, 2).unwrap().remove(0);
@@ -358,6 +357,6 @@ fn plans_keep_to_what_is_asked_for_and_known() {
         let Err(Fault::Input(why)) = corun.plan(&course(false)) else { panic!("{wrong}") };
         assert!(why.lines().count() == 1, "{why}");
     }
-    let none = Corun { repeats: Some(0), ..Corun::default() };
-    assert!(matches!(none.plan(&course(false)), Err(Fault::Input(_))));
+    let none = Course { repeats: Some(0), ..course(false) };
+    assert!(matches!(Corun::default().plan(&none), Err(Fault::Input(_))));
 }

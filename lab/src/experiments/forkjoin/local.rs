@@ -217,7 +217,7 @@ macro_rules! recursions {
             use super::*;
 
             $(#[$inline])?
-            pub(super) fn fib($($c: $context,)? n: u64) -> u64 {
+            fn fib($($c: $context,)? n: u64) -> u64 {
                 if n < 2 {
                     return n;
                 }
@@ -254,11 +254,6 @@ recursions!(on_worker, |c: &Worker| Worker::join);
 recursions!(on_join, locksley::join);
 recursions!(on_rayon, rayon::join);
 recursions!(on_chili, |c: &mut chili::Scope<'_>| chili_join);
-
-/// The n-th Fibonacci number by [`Worker::join`].
-pub fn fib(worker: &Worker, n: u64) -> u64 {
-    on_worker::fib(worker, n)
-}
 
 /// The recursions without forks in mind; the compiler may turn one of the two calls into a loop.
 fn plain(work: &Work) -> u64 {

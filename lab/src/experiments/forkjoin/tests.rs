@@ -7,11 +7,11 @@ use crate::random::DEFAULT_SEED;
 
 fn forkjoin() -> Forkjoin {
     let (runtimes, peers) = (Vec::new(), PathBuf::from("no such folder"));
-    Forkjoin { runtimes, peers, fib: None, tree: None, repeats: None, instructions: false }
+    Forkjoin { runtimes, peers, fib: None, tree: None, instructions: false }
 }
 
 fn course(quick: bool) -> Course {
-    Course { quick, json: None, out: None, seed: DEFAULT_SEED, fresh: false }
+    Course { quick, seed: DEFAULT_SEED, ..Course::default() }
 }
 
 fn cell(subject: &str, runtime: &str, workers: usize) -> Cell {
@@ -43,7 +43,6 @@ fn record() -> Record {
     read("fib 5", SERIAL, 1, SECONDS, &[135e-9]);
     read("fib 5", "locksley", 1, SECONDS, &[800e-9, 170e-9, 160e-9]);
     read("fib 5", "locksley", 2, SECONDS, &[85e-9]);
-    read("stuck spine", "locksley", 2, "all ms", &[8.0, 7.0, 9.0]);
     // The serial code takes 10 instructions a fork, Locksley 40.
     let forks = (Subject::Fib(27).forks() - Subject::Fib(22).forks()) as f64;
     for (runtime, each) in [(SERIAL, 10.0), ("locksley", 40.0)] {
@@ -56,7 +55,7 @@ fn record() -> Record {
 #[test]
 fn a_fork_costs_what_it_takes_beyond_the_serial_code() {
     let report = Forkjoin::report(&record());
-    let [costs, scales, stuck] = &report.sections[..] else { panic!("{report:?}") };
+    let [costs, scales] = &report.sections[..] else { panic!("{report:?}") };
     assert_eq!(report.headline, "A fork that is not stolen, in nanoseconds: locksley 10.0");
     let [table] = &costs.tables[..] else { panic!("{costs:?}") };
     let start = "fib 5: 7 forks; Ts = 1.00e-7 s (longest over shortest: 7.78)";
@@ -70,7 +69,6 @@ fn a_fork_costs_what_it_takes_beyond_the_serial_code() {
     // T1/T2.
     let of_work = &scales.tables[0].rows;
     assert!(of_work.iter().any(|row| row[1] == "locksley" && row[3] == "2.00"), "{of_work:?}");
-    assert_eq!(stuck.tables[0].rows[0][..3], ["stuck spine, P = 2", "locksley", "8.00"]);
 }
 
 #[test]
@@ -84,7 +82,6 @@ fn plans_keep_to_sizes_that_can_be_computed() {
     for wrong in [
         Forkjoin { fib: Some(61), ..forkjoin() },
         Forkjoin { tree: Some(1), ..forkjoin() },
-        Forkjoin { repeats: Some(0), ..forkjoin() },
         Forkjoin { runtimes: vec!["cilk".to_owned()], ..forkjoin() },
     ] {
         assert!(matches!(wrong.plan(&course(true)), Err(Fault::Input(_))), "{wrong:?}");

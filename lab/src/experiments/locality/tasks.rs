@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use locksley::{Pool, Scope, Spawn, Worker};
+use locksley::{Pool, Spawn, Worker};
 
 use super::{MS, OUT_OF_PLACE, TASKS};
 use crate::experiment::{Readings, named};
@@ -44,11 +44,6 @@ pub(super) struct Placed<'t> {
     pub(super) task: Task<'t>,
 }
 
-/// True if the placement can have tasks of this kind: those of the sort wait for others.
-pub(super) fn suits(placement: &str, kind: &str) -> bool {
-    kind != "sort" || placement != SHARED_DEQUES
-}
-
 /// How a computation places its tasks.
 pub(super) struct Case<'p> {
     pub(super) pool: &'p Pool,
@@ -70,20 +65,19 @@ impl<'p> Case<'p> {
         Case { pool, placement, places, seed, tasks, elsewhere }
     }
 
-    /// What `compute` returns; with its time, its tasks, and those of them that were taken out of a
-    /// place.
-    pub(super) fn time<R>(&self, compute: impl FnOnce() -> R) -> (R, Readings) {
+    /// The time of `compute`, its tasks, and those of them that were taken out of a place.
+    fn time(&self, compute: impl FnOnce()) -> Readings {
         let now = || {
             let by_pool = self.pool.stats().total().out_of_place;
             let out_of_place = by_pool + self.elsewhere.load(Ordering::Relaxed);
             [self.tasks.load(Ordering::Relaxed), out_of_place]
         };
         let ([tasks, out], start) = (now(), Instant::now());
-        let result = compute();
+        compute();
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let [all_tasks, all_out] = now();
         let (tasks, out) = ((all_tasks - tasks) as f64, (all_out - out) as f64);
-        (result, named([(MS, ms), (TASKS, tasks), (OUT_OF_PLACE, out)]))
+        named([(MS, ms), (TASKS, tasks), (OUT_OF_PLACE, out)])
     }
 
     /// The place that is named for a task, if any is.
@@ -97,20 +91,6 @@ impl<'p> Case<'p> {
         }
     }
 
-    /// Spawns a task.
-    pub(super) fn spawn<'scope>(
-        &'scope self,
-        scope: &Scope<'scope>,
-        place: Where,
-        task: impl FnOnce() + Send + 'scope,
-    ) {
-        self.tasks.fetch_add(1, Ordering::Relaxed);
-        match self.place(place) {
-            Some(place) => scope.spawn_with(Spawn::Near(place), |_, _| task()),
-            None => scope.spawn(|_| task()),
-        }
-    }
-
     /// Runs tasks that wait for no other, in the placement's order, and times that.
     pub(super) fn run(&self, mut tasks: Vec<Placed<'_>>) -> Readings {
         if let IGNORANT | UNDIVIDED = self.placement {
@@ -119,12 +99,16 @@ impl<'p> Case<'p> {
         let compute = || match self.placement {
             SHARED_DEQUES => self.share(tasks),
             _ => locksley::in_place_scope(|scope| {
-                for Placed { place, task, .. } in tasks {
-                    self.spawn(scope, place, task);
+                self.tasks.fetch_add(tasks.len() as u64, Ordering::Relaxed);
+                for Placed { place, task } in tasks {
+                    match self.place(place) {
+                        Some(place) => scope.spawn_with(Spawn::Near(place), |_, _| task()),
+                        None => scope.spawn(|_| task()),
+                    }
                 }
             }),
         };
-        self.time(compute).1
+        self.time(compute)
     }
 
     /// LASSI's scheduler ("Work-Stealing Places"): one deque for each place, which its workers

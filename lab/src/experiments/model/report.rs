@@ -45,14 +45,8 @@ pub(super) fn report(record: &Record) -> Report {
         vec![inputs(record), constants(&points)],
     ));
     sections.push(comparison(record, rate));
-    Report {
-        title: "Hood's model".to_owned(),
-        headline,
-        notes: envelope_in_words(&points).into_iter().chain(taken(record)).collect(),
-        sections,
-        method: METHOD.map(str::to_owned).to_vec(),
-        ..Report::default()
-    }
+    let notes = envelope_in_words(&points).into_iter().chain(taken(record)).collect();
+    Report { notes, ..Report::new("Hood's model", headline, sections, &METHOD) }
 }
 
 fn section(record: &Record, name: &str, points: &[&Point], fit: Option<&Fit>) -> Section {

@@ -11,23 +11,23 @@ use crate::random::Random;
 
 /// How it sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Naps {
+pub(super) struct Naps {
     /// From one deadline to the next, on average, in microseconds.
-    pub period: u64,
+    pub(super) period: u64,
     /// A deadline comes up to so much earlier or later, in microseconds: less than half of the
     /// period.
-    pub jitter: u64,
+    pub(super) jitter: u64,
     /// What is done after waking: steps of xorshift64.
-    pub steps: u64,
+    pub(super) steps: u64,
 }
 
 /// What it measured, in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Notes {
+pub(super) struct Notes {
     /// How late it woke, each time.
-    pub late: Vec<u64>,
+    pub(super) late: Vec<u64>,
     /// How long the work took then.
-    pub work: Vec<u64>,
+    pub(super) work: Vec<u64>,
 }
 
 /// Wake-ups before the first one that is measured: the process's pages come in.
@@ -37,7 +37,7 @@ const WARM_UP: usize = 10;
 ///
 /// All deadlines are fixed at the start. A sleeper that is so late that the next one has passed
 /// does not sleep and is late again, like a program for which events queue up.
-pub fn sleep_and_wake(naps: Naps, seed: u64, time: Duration) -> Notes {
+pub(super) fn sleep_and_wake(naps: Naps, seed: u64, time: Duration) -> Notes {
     let mut random = Random::new(seed);
     let mut notes = Notes::default();
     let start = clock::now();

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::experiment::Readings;
 use crate::experiment::child::{self, Ended};
+use crate::experiment::record::OTHERS;
 use crate::experiments::corun::measure::{Extent, side_by_side};
 use crate::fault::{Fault, Outcome};
 use crate::files;
@@ -17,9 +18,8 @@ use crate::output::note;
 const BUILD: &str = "crates/rayon-core/workloads/build";
 pub(super) const BUILT: &str = "crates/rayon-core/workloads/bin";
 
-/// The metrics. The first one is the time of a computation in milliseconds.
+/// The metric: the time of a computation in milliseconds.
 pub(super) const MS: &str = "ms";
-pub(super) const OTHERS: &str = "processors of others";
 
 const BUILD_TIME: Duration = Duration::from_secs(1800);
 /// Until a program has printed what it is.

@@ -68,13 +68,6 @@ fn record() -> Record {
     record
 }
 
-fn set(record: &mut Record, subject: &str, seconds: f64) {
-    let is_it = |it: &&mut Sample| {
-        it.subject == subject && it.runtime == LAST && it.workers == 2 && it.metric == SECONDS
-    };
-    record.samples.iter_mut().filter(is_it).for_each(|sample| sample.value = seconds);
-}
-
 /// The rows of the table with this title.
 fn rows(record: &Record, section: &str) -> Vec<Vec<String>> {
     let report = Scatter::report(record);
@@ -124,32 +117,6 @@ fn the_error_of_a_process_about_its_work_is_taken_out() {
     assert_eq!((record.samples[0].value, record.samples[1].value), (1.0, 100.0));
     (record.samples[0].value, record.samples[1].value) = (0.5, 50.0);
     assert_eq!(rows(&record, "experiment 1")[0][1], "1.000");
-}
-
-#[test]
-fn targets_are_met_or_missed() {
-    let mut record = record();
-    let targets = |record: &Record| -> Vec<(String, String)> {
-        let rows = rows(record, "Targets").into_iter();
-        rows.map(|row| (row[1..3].join(" "), row[3].clone())).collect()
-    };
-    let of = |is: &str, verdict: &str| (is.to_owned(), verdict.to_owned());
-    let expected = [
-        of("0.980 at least 0.97", "met"),
-        of("0.800 at least 0.90", "missed"),
-        of("1.050 at most 1.02", "missed"),
-        of("0.900 at most 0.98", "met"),
-    ];
-    assert_eq!(targets(&record), expected);
-    assert!(rows(&record, "Targets")[2][0].ends_with("n = 8, w = 100 µs"));
-    set(&mut record, "250x4x100000", 0.06);
-    set(&mut record, "250x40x10000", 0.055);
-    set(&mut record, "8x5x100000", 0.002);
-    set(&mut record, "50x100x10000", 0.8);
-    let verdicts: Vec<String> = targets(&record).into_iter().map(|it| it.1).collect();
-    assert_eq!(verdicts, ["missed", "met", "met", "missed"]);
-    record.samples.clear();
-    assert!(targets(&record).is_empty());
 }
 
 #[test]

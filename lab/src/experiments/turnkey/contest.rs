@@ -13,7 +13,7 @@
 //! interval holds a little less often than it says (simulated, of four equals in 20 rotations:
 //! 94.5 % of 2500 times, where that over a given number did in 96.2 %).
 
-use super::subject::{Contestant, TURNKEY};
+use super::{CHOSEN, LOCKSLEY};
 use crate::experiment::Record;
 use crate::experiment::estimate::{Estimate, median};
 use crate::experiment::scaling::SECONDS;
@@ -30,19 +30,14 @@ pub(super) struct Best {
     pub(super) ratios: Ratios,
 }
 
-/// What a contestant takes for a computation, in each rotation.
-pub(super) fn times(record: &Record, subject: &str, of: Contestant<'_>) -> Ratios {
-    record.by_repetition(subject, of.runtime, of.workers, SECONDS).collect()
-}
-
-/// What turnkey takes for a subject over `rival`, in each rotation that has both.
-pub(super) fn over(record: &Record, subject: &str, rival: Contestant<'_>) -> Ratios {
-    let theirs = times(record, subject, rival);
+/// What turnkey takes for a subject over a number of workers, in each rotation that has both.
+pub(super) fn over(record: &Record, subject: &str, workers: usize) -> Ratios {
+    let times = |workers| record.by_repetition(subject, LOCKSLEY, workers, SECONDS);
     let ratio = |(rotation, seconds): (usize, f64)| {
-        let (_, of_rival) = theirs.iter().find(|(its, _)| *its == rotation)?;
-        Some((rotation, seconds / of_rival))
+        let (_, fixed) = times(workers).find(|(its, _)| *its == rotation)?;
+        Some((rotation, seconds / fixed))
     };
-    times(record, subject, TURNKEY).into_iter().filter_map(ratio).collect()
+    times(CHOSEN).filter_map(ratio).collect()
 }
 
 /// The median of ratios, with its interval.
