@@ -1,9 +1,14 @@
-//! Fork-join as Locksley and rayon both have it, so that a version is written once for the two.
+//! Fork-join as Locksley and rayon both have it, so that a version is written once for the two, and
+//! for the serial program.
 
 use locksley::Worker;
 
 /// What can compute two things in parallel.
 pub(crate) trait Fork {
+    /// False if the two are computed one after the other: then nothing is divided only to be
+    /// computed in parallel.
+    const IS_PARALLEL: bool = true;
+
     /// Computes both and returns what they return.
     fn join<A: Send, B: Send>(
         &self,
@@ -20,6 +25,22 @@ impl Fork for Worker {
         other: impl FnOnce(&Self) -> B + Send,
     ) -> (A, B) {
         Worker::join(self, one, other)
+    }
+}
+
+/// One after the other.
+pub(crate) struct Serial;
+
+impl Fork for Serial {
+    const IS_PARALLEL: bool = false;
+
+    #[inline(always)]
+    fn join<A: Send, B: Send>(
+        &self,
+        one: impl FnOnce(&Self) -> A + Send,
+        other: impl FnOnce(&Self) -> B + Send,
+    ) -> (A, B) {
+        (one(self), other(self))
     }
 }
 
@@ -76,17 +97,17 @@ impl<A: Divisible, B: Divisible> Divisible for (A, B) {
     }
 }
 
-/// Halves `work` down to leaves of at most so many elements, and combines what `does` makes of
+/// Halves `work` down to leaves of at most so many elements, unless it is serial, and combines what `does` makes of
 /// these, in an order that depends on the length alone.
-pub(crate) fn reduce<W: Divisible, R: Send>(
-    fork: &impl Fork,
+pub(crate) fn reduce<F: Fork, W: Divisible, R: Send>(
+    fork: &F,
     work: W,
     leaf: usize,
     does: impl Fn(W) -> R + Copy + Send,
     both: fn(R, R) -> R,
 ) -> R {
     let length = work.length();
-    if length <= leaf {
+    if !F::IS_PARALLEL || length <= leaf {
         return does(work);
     }
     let (one, other) = work.divide(length / 2);

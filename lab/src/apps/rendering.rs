@@ -101,10 +101,6 @@ impl Instance for Rendering {
         self.pixels.fill([0.0; 3]);
     }
 
-    fn serial(&mut self) {
-        self.view.render(0, &mut self.pixels);
-    }
-
     fork_join!(self, fork => {
         let view = &*self.view;
         LEAF.halve(fork, &mut self.pixels, |first, pixels| view.render(first, pixels));

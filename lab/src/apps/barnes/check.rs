@@ -59,8 +59,9 @@ mod tests {
     use super::super::body::Bounds;
     use super::super::kernel::softening;
     use super::super::tree::{Node, Part, grow};
-    use super::super::{Cluster, plummer, serial};
+    use super::super::{Cluster, fork_join, plummer};
     use super::*;
+    use crate::fork::Serial;
     use crate::random::Random;
 
     /// How many bodies are summed over directly.
@@ -151,7 +152,7 @@ mod tests {
     fn simulated(number: usize, steps: usize) -> (Cluster, f64) {
         let mut cluster = Cluster::new(plummer::sphere(number, &mut Random::new(5)));
         let energy = cluster.energy();
-        serial::simulate(&mut cluster, steps);
+        fork_join::simulate(&Serial, &mut cluster, steps);
         (cluster, energy)
     }
 

@@ -1,4 +1,4 @@
-//! Fork-join of either library: each step grows the tree, computes the pulls and moves
+//! Fork-join of either library, or serial: each step grows the tree, computes the pulls and moves
 //! the bodies, each of these by divide and conquer.
 
 use super::Cluster;
@@ -21,8 +21,8 @@ pub(super) fn simulate(fork: &impl Fork, cluster: &mut Cluster, steps: usize) {
 }
 
 /// Grows the tree of a part.
-fn grow(fork: &impl Fork, part: Part<'_>) -> Node {
-    if part.bodies.len() <= GROW_LEAF || part.is_leaf() {
+fn grow<F: Fork>(fork: &F, part: Part<'_>) -> Node {
+    if !F::IS_PARALLEL || part.bodies.len() <= GROW_LEAF || part.is_leaf() {
         return tree::grow(part);
     }
     let (parts, side) = part.eighths();

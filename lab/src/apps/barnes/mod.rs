@@ -8,11 +8,11 @@ mod check;
 mod fork_join;
 mod kernel;
 mod plummer;
-mod serial;
 mod static_partition;
 mod tree;
 
 use super::{App, Instance, Problem, size};
+use crate::fork::Serial;
 use crate::random::Random;
 use crate::team::Team;
 use body::{Body, Bounds, Pull};
@@ -79,7 +79,7 @@ impl Simulating {
         let mut cluster = Cluster::new(input.clone());
         let energy = cluster.energy();
         cluster.bodies.copy_from_slice(&input);
-        serial::simulate(&mut cluster, steps);
+        fork_join::simulate(&Serial, &mut cluster, steps);
         let expected = std::mem::replace(&mut cluster.bodies, input.clone());
         let (input, expected) = (input.into(), expected.into());
         Simulating { steps, input, cluster, energy, expected }
@@ -90,10 +90,6 @@ impl Instance for Simulating {
     fn reset(&mut self) {
         self.cluster.bodies.copy_from_slice(&self.input);
         self.cluster.pulls.fill(Pull::NONE);
-    }
-
-    fn serial(&mut self) {
-        serial::simulate(&mut self.cluster, self.steps);
     }
 
     fork_join!(self, fork => fork_join::simulate(fork, &mut self.cluster, self.steps));

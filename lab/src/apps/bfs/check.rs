@@ -82,8 +82,9 @@ fn levels(root: Vertex, parents: &[Vertex]) -> Result<Vec<Option<u32>>, String> 
 mod tests {
     use super::super::graph::Graph;
     use super::super::kernel::Search;
-    use super::super::{kronecker, serial};
+    use super::super::{fork_join, kronecker};
     use super::*;
+    use crate::fork::Serial;
     use crate::random::Random;
 
     /// A square with a tail, an edge to itself, a double one, and a component of its own:
@@ -134,7 +135,7 @@ mod tests {
             let graph = Graph::new(&edges);
             let root = graph.random_root(&mut random);
             let search = Search::new(edges.vertices);
-            serial::search(&graph, &search, root);
+            fork_join::search(&Serial, &graph, &search, root);
             tree(&edges, root, &search.parents()).unwrap();
             // Bellman and Ford's method: shorten until nothing gets shorter.
             let mut distances = vec![u32::MAX; edges.vertices];

@@ -1,10 +1,10 @@
-//! Fork-join of either library: each level is halved down to a leaf, and so are the
+//! Fork-join of either library, or serial: each level is halved down to a leaf, and so are the
 //! neighbours of a vertex that has very many.
 
 use std::ops::Range;
 
 use super::graph::{Graph, Vertex};
-use super::kernel::{self, LEAF_EDGES, LEAF_VERTICES, Search};
+use super::kernel::{LEAF_EDGES, LEAF_VERTICES, Search};
 use crate::fork::Fork;
 
 /// Searches from `root` on.
@@ -13,11 +13,14 @@ pub(super) fn search(fork: &impl Fork, graph: &Graph, search: &Search, root: Ver
 }
 
 /// Visits all neighbours of the vertices at these places of the queue.
-fn expand(fork: &impl Fork, graph: &Graph, search: &Search, places: Range<usize>) {
+fn expand<F: Fork>(fork: &F, graph: &Graph, search: &Search, places: Range<usize>) {
+    if !F::IS_PARALLEL {
+        return search.expand::<F>(graph, places);
+    }
     if places.len() <= LEAF_VERTICES {
         let edges = |place| graph.neighbours(search.vertex(place)).len();
         if places.clone().map(edges).sum::<usize>() <= LEAF_EDGES {
-            return search.expand(graph, places, kernel::among_others);
+            return search.expand::<F>(graph, places);
         }
         if places.len() == 1 {
             let vertex = search.vertex(places.start);
@@ -33,9 +36,9 @@ fn expand(fork: &impl Fork, graph: &Graph, search: &Search, places: Range<usize>
 }
 
 /// Visits neighbours of a vertex.
-fn visit(fork: &impl Fork, search: &Search, vertex: Vertex, neighbours: &[Vertex]) {
+fn visit<F: Fork>(fork: &F, search: &Search, vertex: Vertex, neighbours: &[Vertex]) {
     if neighbours.len() <= LEAF_EDGES {
-        return search.visit(vertex, neighbours, kernel::among_others);
+        return search.visit::<F>(vertex, neighbours);
     }
     let (some, others) = neighbours.split_at(neighbours.len() / 2);
     fork.join(|fork| visit(fork, search, vertex, some), |fork| visit(fork, search, vertex, others));

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::graph::{Graph, Vertex};
+use crate::fork::Fork;
 
 /// Vertices of a leaf of the parallel versions, at most.
 pub(super) const LEAF_VERTICES: usize = 64;
@@ -71,20 +72,20 @@ impl Search {
     /// Visits all neighbours of the vertices at these places. Never inlined, so that all versions
     /// execute the same code, but for how they claim.
     #[inline(never)]
-    pub(super) fn expand(&self, graph: &Graph, places: Range<usize>, claim: impl Claim) {
+    pub(super) fn expand<F: Fork>(&self, graph: &Graph, places: Range<usize>) {
         let mut reached = Reached::new(self);
         for place in places {
             let vertex = self.vertex(place);
-            reached.visit(vertex, graph.neighbours(vertex), claim);
+            reached.visit::<F>(vertex, graph.neighbours(vertex));
         }
         reached.put();
     }
 
     /// Visits some neighbours of a vertex that has too many for one leaf.
     #[inline(never)]
-    pub(super) fn visit(&self, vertex: Vertex, neighbours: &[Vertex], claim: impl Claim) {
+    pub(super) fn visit<F: Fork>(&self, vertex: Vertex, neighbours: &[Vertex]) {
         let mut reached = Reached::new(self);
-        reached.visit(vertex, neighbours, claim);
+        reached.visit::<F>(vertex, neighbours);
         reached.put();
     }
 
@@ -97,26 +98,17 @@ impl Search {
     }
 }
 
-/// How a vertex is made the parent of one that had none: whether it became it.
-pub(super) trait Claim: Fn(&AtomicU32, Vertex) -> bool + Copy {}
-
-impl<F: Fn(&AtomicU32, Vertex) -> bool + Copy> Claim for F {}
-
-/// Claims where no other task does.
+/// Makes a vertex the parent of one, if that had none: whether it became it.
 #[inline]
-pub(super) fn alone(parent: &AtomicU32, vertex: Vertex) -> bool {
-    let is_free = parent.load(Ordering::Relaxed) == NONE;
-    if is_free {
-        parent.store(vertex, Ordering::Relaxed);
+fn claim<F: Fork>(parent: &AtomicU32, vertex: Vertex) -> bool {
+    if parent.load(Ordering::Relaxed) != NONE {
+        return false;
     }
-    is_free
-}
-
-/// Claims where others may do so at the same time.
-#[inline]
-pub(super) fn among_others(parent: &AtomicU32, vertex: Vertex) -> bool {
-    parent.load(Ordering::Relaxed) == NONE
-        && parent.compare_exchange(NONE, vertex, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    if F::IS_PARALLEL {
+        return parent.compare_exchange(NONE, vertex, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    }
+    parent.store(vertex, Ordering::Relaxed);
+    true
 }
 
 /// Vertices that a leaf has reached and not yet put into the queue.
@@ -132,9 +124,9 @@ impl<'a> Reached<'a> {
     }
 
     #[inline]
-    fn visit(&mut self, vertex: Vertex, neighbours: &[Vertex], claim: impl Claim) {
+    fn visit<F: Fork>(&mut self, vertex: Vertex, neighbours: &[Vertex]) {
         for &neighbour in neighbours {
-            if claim(&self.search.parents[neighbour as usize], vertex) {
+            if claim::<F>(&self.search.parents[neighbour as usize], vertex) {
                 if self.number == COLLECTED {
                     self.put();
                 }

@@ -8,7 +8,6 @@ mod fork_join;
 mod graph;
 mod kernel;
 mod kronecker;
-mod serial;
 
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
@@ -74,10 +73,6 @@ impl Clone for Searching {
 impl Instance for Searching {
     fn reset(&mut self) {
         self.search.reset();
-    }
-
-    fn serial(&mut self) {
-        serial::search(&self.graph, &self.search, self.root);
     }
 
     fork_join!(self, fork => fork_join::search(fork, &self.graph, &self.search, self.root));

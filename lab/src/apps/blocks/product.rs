@@ -2,7 +2,7 @@
 
 use super::layout::{quarters, quarters_mut};
 use super::{Block, SIDE};
-use crate::fork::Fork;
+use crate::fork::{Fork, Serial};
 
 /// Blocks of a leaf of the parallel recursions: 64 by 64 numbers, some tens of microseconds.
 pub(in crate::apps) const LEAF_BLOCKS: usize = 16;
@@ -13,13 +13,13 @@ const TILE: usize = 4;
 /// c += a·b. Never inlined, so that all versions execute the same code.
 #[inline(never)]
 pub(in crate::apps) fn multiply_add(c: &mut Block, a: &Block, b: &Block) {
-    combine(c, a, b, |c, product| c + product);
+    with_product(c, a, b, |c, product| c + product);
 }
 
 /// c −= a·b. Never inlined, so that all versions execute the same code.
 #[inline(never)]
 pub(in crate::apps) fn multiply_subtract(c: &mut Block, a: &Block, b: &Block) {
-    combine(c, a, b, |c, product| c - product);
+    with_product(c, a, b, |c, product| c - product);
 }
 
 /// How many blocks of a product are used, in rows of C, columns of C, and columns of A. The others
@@ -54,32 +54,9 @@ const QUARTERS: [(usize, usize, [usize; 2]); 4] =
     [(0, 0, [0, 1]), (0, 1, [1, 0]), (1, 1, [0, 1]), (1, 0, [1, 0])];
 
 /// Does to c, a and b what `leaf` does to one block of each: divide and conquer down to one block,
-/// so that every level of cache has its size of it.
-pub(in crate::apps) fn in_series(
-    c: &mut [Block],
-    a: &[Block],
-    b: &[Block],
-    extent: Extent,
-    leaf: impl Fn(&mut Block, &Block, &Block) + Copy,
-) {
-    if extent.is_empty() {
-        return;
-    }
-    if let ([c], [a], [b]) = (&mut *c, a, b) {
-        return leaf(c, a, b);
-    }
-    let all = c.len();
-    let (c, a, b) = (quarters_mut(c), quarters(a), quarters(b));
-    for (row, column, inner) in QUARTERS {
-        for k in inner {
-            let extent = extent.part(all, [row, column, k]);
-            in_series(c[2 * row + column], a[2 * row + k], b[2 * k + column], extent, leaf);
-        }
-    }
-}
-
-/// The same with the quarters of c in parallel, and the two products of each in series.
-pub(in crate::apps) fn in_parallel<F: Fork>(
+/// so that every level of cache has its size of it. The quarters of c are computed in parallel, and
+/// the two products of each in series.
+pub(in crate::apps) fn combine<F: Fork>(
     fork: &F,
     c: &mut [Block],
     a: &[Block],
@@ -87,8 +64,14 @@ pub(in crate::apps) fn in_parallel<F: Fork>(
     extent: Extent,
     leaf: impl Fn(&mut Block, &Block, &Block) + Copy + Send + Sync,
 ) {
-    if c.len() <= LEAF_BLOCKS || extent.is_empty() {
-        return in_series(c, a, b, extent, leaf);
+    if extent.is_empty() {
+        return;
+    }
+    if let ([c], [a], [b]) = (&mut *c, a, b) {
+        return leaf(c, a, b);
+    }
+    if F::IS_PARALLEL && c.len() <= LEAF_BLOCKS {
+        return combine(&Serial, c, a, b, extent, leaf);
     }
     let all = c.len();
     let [c00, c01, c10, c11] = quarters_mut(c);
@@ -97,7 +80,7 @@ pub(in crate::apps) fn in_parallel<F: Fork>(
         let (row, column, inner) = QUARTERS[number];
         for k in inner {
             let extent = extent.part(all, [row, column, k]);
-            in_parallel(fork, c, a[2 * row + k], b[2 * k + column], extent, leaf);
+            combine(fork, c, a[2 * row + k], b[2 * k + column], extent, leaf);
         }
     };
     fork.join(
@@ -108,7 +91,7 @@ pub(in crate::apps) fn in_parallel<F: Fork>(
 
 /// Replaces each number of c by what `with` makes of it and of that number of a·b.
 #[inline(always)]
-fn combine(c: &mut Block, a: &Block, b: &Block, with: impl Fn(f64, f64) -> f64) {
+fn with_product(c: &mut Block, a: &Block, b: &Block, with: impl Fn(f64, f64) -> f64) {
     for top in (0..SIDE).step_by(TILE) {
         for left in (0..SIDE).step_by(TILE) {
             let mut tile = [[0.0; TILE]; TILE];

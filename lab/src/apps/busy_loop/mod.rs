@@ -4,7 +4,6 @@
 //! no phases, nothing to steal.
 
 mod check;
-mod serial;
 
 use std::time::Duration;
 
@@ -57,13 +56,9 @@ impl Instance for Looping {
         self.ends.fill(0);
     }
 
-    fn serial(&mut self) {
-        serial::run(self.steps, &mut self.ends);
-    }
-
     fork_join!(self, fork => {
         let steps = self.steps;
-        ONE.halve(fork, &mut self.ends, |_, ends| serial::run(steps, ends));
+        ONE.halve(fork, &mut self.ends, |_, ends| run(steps, ends));
     });
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
@@ -71,10 +66,15 @@ impl Instance for Looping {
         let mut rest = &mut self.ends[..];
         let share = |rank| rest.split_off_mut(..team.share(total, rank).len()).unwrap_or_default();
         let shares = (0..team.workers()).map(share).collect();
-        Some(team.run(shares, |_, ends, _| serial::run(steps, ends)))
+        Some(team.run(shares, |_, ends, _| run(steps, ends)))
     }
 
     fn check(&self) -> Result<(), String> {
         check::ends(self.expected, &self.ends)
     }
+}
+
+/// Runs a task for each place, one after the other.
+fn run(steps: u64, ends: &mut [u64]) {
+    ends.fill_with(|| leaf::run(steps));
 }

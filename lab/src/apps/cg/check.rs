@@ -46,19 +46,20 @@ pub(super) fn verify(found: &Estimate, class: &Class) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fork_join;
     use super::super::fork_join::Phases;
     use super::super::kernel::{self, Vectors};
     use super::super::matrix::Matrix;
-    use super::super::serial;
     use super::*;
     use crate::fork::Rayon;
+    use crate::fork::Serial;
 
     #[test]
     fn class_s_is_verified_and_wrong_answers_are_not() {
         let class = &CLASSES[0];
         let matrix = Matrix::generate(&class.shape);
         let mut vectors = Vectors::new(class.shape.side);
-        let found = kernel::iterate(&serial::Phases, &matrix, class, &mut vectors);
+        let found = kernel::iterate(&fork_join::Phases(&Serial), &matrix, class, &mut vectors);
         verify(&found, class).unwrap();
         assert!(verify(&found, &CLASSES[1]).is_err());
         for wrong in [2e-10, -1.0, f64::NAN] {

@@ -1,4 +1,4 @@
-//! Fork-join of either library: in each phase, the rows are halved down to a leaf.
+//! Fork-join of either library, or serial: in each phase, the rows are halved down to a leaf.
 //! Sums are therefore always added in the same order, on whatever thread.
 
 use super::kernel::{self, Directions, PRODUCT_LEAF, Solution, VECTOR_LEAF};

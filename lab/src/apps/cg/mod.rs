@@ -7,7 +7,6 @@ mod check;
 mod fork_join;
 mod kernel;
 mod matrix;
-mod serial;
 
 use super::{App, Instance, Problem, size};
 use check::{CLASSES, Class};
@@ -51,11 +50,6 @@ impl Instance for Iteration {
     fn reset(&mut self) {
         self.vectors.reset();
         self.estimate = Estimate::NONE;
-    }
-
-    fn serial(&mut self) {
-        self.estimate =
-            kernel::iterate(&serial::Phases, &self.matrix, self.class, &mut self.vectors);
     }
 
     fork_join!(self, fork => {

@@ -90,8 +90,9 @@ fn contains(polygon: &[Point], [x, y]: Point) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::serial;
+    use super::super::fork_join;
     use super::*;
+    use crate::fork::Serial;
     use crate::random::Random;
 
     fn pairs(number: usize, seed: u64) -> Vec<Pair> {
@@ -105,7 +106,7 @@ mod tests {
         let mut random = Random::new(5);
         for pair in pairs(6, 8) {
             let mut areas = [Areas::NONE];
-            serial::clip(std::slice::from_ref(&pair), &mut areas);
+            fork_join::clip(&Serial, std::slice::from_ref(&pair), &mut areas);
             one(&pair, &areas[0]).unwrap();
             // All points of both polygons are nearer to the origin than that, in each direction.
             const REACH: f64 = 2.5;
@@ -131,7 +132,7 @@ mod tests {
         let pairs = pairs(50, 1);
         let mut areas = vec![Areas::NONE; pairs.len()];
         assert!(all(&pairs, &areas).is_err());
-        serial::clip(&pairs, &mut areas);
+        fork_join::clip(&Serial, &pairs, &mut areas);
         all(&pairs, &areas).unwrap();
         assert!(areas.iter().any(|areas| areas.intersection > 0.0));
         assert!(areas.iter().any(|areas| areas.intersection == 0.0));

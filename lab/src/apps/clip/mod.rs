@@ -8,7 +8,6 @@ mod check;
 mod fork_join;
 mod kernel;
 mod polygon;
-mod serial;
 
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
@@ -51,10 +50,6 @@ struct Clipping {
 impl Instance for Clipping {
     fn reset(&mut self) {
         self.areas.fill(Areas::NONE);
-    }
-
-    fn serial(&mut self) {
-        serial::clip(&self.pairs, &mut self.areas);
     }
 
     fork_join!(self, fork => fork_join::clip(fork, &self.pairs, &mut self.areas));

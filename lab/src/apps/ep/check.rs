@@ -3,9 +3,10 @@
 //! program's, and in tests that one with the plainest program's: one sequence, generated in doubles
 //! as the report describes it, without blocks and without jumps.
 
+use super::fork_join;
 use super::kernel::{BLOCK_PAIRS, Tally};
-use super::serial;
 use crate::apps::check::is_below;
+use crate::fork::Serial;
 
 /// How much a sum may differ, relative to what it should be: as in the benchmark.
 const TOLERANCE: f64 = 1e-8;
@@ -41,7 +42,7 @@ const fn class(name: &'static str, log_pairs: u32, sums: [f64; 2], accepted: u64
 
 /// What the serial program computes.
 pub(super) fn serially(blocks: u64) -> Expected {
-    let Tally { sums, rings } = serial::count(0..blocks);
+    let Tally { sums, rings } = fork_join::count(&Serial, 0..blocks);
     Expected { sums, accepted: rings.iter().sum() }
 }
 
@@ -88,21 +89,21 @@ mod tests {
 
     #[test]
     fn the_serial_program_is_right() {
-        let (serial, expected) = (serial::count(0..3), textbook(3));
+        let (serial, expected) = (fork_join::count(&Serial, 0..3), textbook(3));
         verify(&serial, &expected).unwrap();
     }
 
     #[test]
     fn class_s_is_verified() {
         let class = &CLASSES[0];
-        verify(&serial::count(0..class.blocks), &class.expected).unwrap();
+        verify(&fork_join::count(&Serial, 0..class.blocks), &class.expected).unwrap();
     }
 
     /// The deviates in each ring are as many as the normal distribution says, within what chance
     /// explains.
     #[test]
     fn deviates_are_gaussian() {
-        let Tally { rings, .. } = serial::count(0..8);
+        let Tally { rings, .. } = fork_join::count(&Serial, 0..8);
         let total = rings.iter().sum::<u64>() as f64;
         // The probability that a normal deviate lies within n of zero, from a table.
         let within: [f64; 4] = [0.0, 0.682_689_492, 0.954_499_736, 0.997_300_204];
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn a_wrong_answer_is_rejected() {
         let expected = textbook(2);
-        let tally = serial::count(0..2);
+        let tally = fork_join::count(&Serial, 0..2);
         verify(&tally, &expected).unwrap();
         for axis in 0..2 {
             for wrong in [1e-4, -1.0, f64::NAN] {
@@ -128,7 +129,7 @@ mod tests {
         let mut fewer = tally;
         fewer.rings[1] -= 1;
         assert!(verify(&fewer, &expected).unwrap_err().contains("counted"));
-        assert!(verify(&serial::count(0..1), &expected).is_err());
+        assert!(verify(&fork_join::count(&Serial, 0..1), &expected).is_err());
         assert!(verify(&Tally::NONE, &expected).is_err());
     }
 }

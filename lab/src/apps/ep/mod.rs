@@ -6,7 +6,6 @@
 mod check;
 mod fork_join;
 mod kernel;
-mod serial;
 use super::{App, Instance, Problem, size};
 use kernel::Tally;
 
@@ -45,10 +44,6 @@ struct Counting {
 impl Instance for Counting {
     fn reset(&mut self) {
         self.tally = Tally::NONE;
-    }
-
-    fn serial(&mut self) {
-        self.tally = serial::count(0..self.blocks);
     }
 
     fork_join!(self, fork => self.tally = fork_join::count(fork, 0..self.blocks));

@@ -50,8 +50,9 @@ pub(super) fn closed_form(plate: &Plate, input: &[f64], found: &[f64]) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Grids, serial};
+    use super::super::{Grids, fork_join};
     use super::*;
+    use crate::fork::Serial;
     use crate::random::Random;
 
     #[test]
@@ -61,7 +62,7 @@ mod tests {
             let mut random = Random::new(steps as u64);
             let input: Vec<f64> = (0..rows * columns).map(|_| random.next_signed()).collect();
             let mut grids = Grids { now: input.clone(), next: input.clone() };
-            serial::spread(&mut grids, &plate);
+            fork_join::spread(&Serial, &mut grids, &plate);
             closed_form(&plate, &input, &grids.now).unwrap();
             for wrong in [1e-6, -1.0, f64::NAN] {
                 let mut found = grids.now.clone();

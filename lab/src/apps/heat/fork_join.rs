@@ -1,4 +1,4 @@
-//! Fork-join of either library: the rows of each step are halved down to a leaf.
+//! Fork-join of either library, or serial: the rows of each step are halved down to a leaf.
 
 use super::kernel::{leaf_rows, relax_rows};
 use super::{Grids, Plate};

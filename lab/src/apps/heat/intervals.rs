@@ -87,8 +87,9 @@ mod tests {
 
     use locksley::Pool;
 
-    use super::super::serial;
+    use super::super::fork_join;
     use super::*;
+    use crate::fork::Serial;
 
     #[test]
     fn edges_order_all_that_two_blocks_do_to_the_same_rows() {
@@ -96,7 +97,7 @@ mod tests {
         let input: Vec<f64> = (0..37 * 2500).map(|n| f64::from(n * 31 % 101)).collect();
         let mut grids = Grids { now: input.clone(), next: input.clone() };
         let mut expected = grids.clone();
-        serial::spread(&mut expected, &plate);
+        fork_join::spread(&Serial, &mut expected, &plate);
         let pool = Pool::new(3).unwrap();
         // A checked root panics where nothing orders them, whenever they have happened to run.
         spread(|| Root::new("checked").on(&pool).checked(true), &mut grids, &plate);

@@ -7,7 +7,6 @@ mod check;
 mod fork_join;
 mod intervals;
 mod kernel;
-mod serial;
 mod static_partition;
 
 use std::time::Duration;
@@ -16,6 +15,7 @@ use locksley_intervals::Root;
 
 use super::check::same_bits;
 use super::{App, Instance, Problem, size};
+use crate::fork::Serial;
 use crate::random::Random;
 use crate::team::Team;
 
@@ -75,7 +75,7 @@ impl Heating {
         let input: Vec<f64> =
             (0..plate.rows * plate.columns).map(|_| random.next_signed()).collect();
         let mut grids = Grids { now: input.clone(), next: input.clone() };
-        serial::spread(&mut grids, &plate);
+        fork_join::spread(&Serial, &mut grids, &plate);
         let expected = std::mem::replace(&mut grids.now, input.clone());
         Heating { plate, input, grids, expected }
     }
@@ -84,10 +84,6 @@ impl Heating {
 impl Instance for Heating {
     fn reset(&mut self) {
         self.grids.now.copy_from_slice(&self.input);
-    }
-
-    fn serial(&mut self) {
-        serial::spread(&mut self.grids, &self.plate);
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {

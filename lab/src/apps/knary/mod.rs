@@ -5,7 +5,6 @@
 mod check;
 mod fork_join;
 mod node;
-mod serial;
 use super::{App, Instance, Problem, size};
 use node::Shape;
 
@@ -34,10 +33,6 @@ struct Tree {
 impl Instance for Tree {
     fn reset(&mut self) {
         self.count = 0;
-    }
-
-    fn serial(&mut self) {
-        self.count = serial::count(&self.shape, self.shape.height);
     }
 
     fork_join!(self, fork => self.count = fork_join::count(fork, &self.shape, self.shape.height));

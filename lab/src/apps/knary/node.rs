@@ -33,11 +33,6 @@ impl Shape {
         let nodes = nodes(height, degree).ok_or("it has too many nodes to count")?;
         Ok(Shape { height, degree, series, nodes })
     }
-
-    /// The children of a node that run in parallel.
-    pub(super) fn parallel(&self) -> usize {
-        self.degree - self.series
-    }
 }
 
 /// 1 + d + d² + ... + d^(h-1), if 64 bits hold it.

@@ -30,9 +30,10 @@ pub(super) fn residual(a: &[Block], factors: &[Block], seed: u64) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{dominant, serial};
+    use super::super::{dominant, fork_join};
     use super::*;
     use crate::apps::blocks::layout::index;
+    use crate::fork::Serial;
 
     fn number(matrix: &[Block], row: usize, column: usize) -> f64 {
         matrix[index(row / SIDE, column / SIDE)].0[row % SIDE * SIDE + column % SIDE]
@@ -43,7 +44,7 @@ mod tests {
         let blocks = 4;
         let matrix = dominant(blocks, 3);
         let mut factors = matrix.clone();
-        serial::factor(&mut factors);
+        fork_join::factor(&Serial, &mut factors);
         let n = blocks * SIDE;
         let mut expected: Vec<Vec<f64>> =
             (0..n).map(|row| (0..n).map(|column| number(&matrix, row, column)).collect()).collect();
@@ -68,7 +69,7 @@ mod tests {
     fn a_wrong_number_is_rejected() {
         let matrix = dominant(4, 9);
         let mut right = matrix.clone();
-        serial::factor(&mut right);
+        fork_join::factor(&Serial, &mut right);
         assert!(residual(&matrix, &right, 1).is_ok());
         // In the diagonal blocks, in U, in L, and what is no number.
         for (block, at, wrong) in [
@@ -89,7 +90,7 @@ mod tests {
     fn a_block_that_was_left_out_is_rejected() {
         let matrix = dominant(4, 2);
         let mut right = matrix.clone();
-        serial::factor(&mut right);
+        fork_join::factor(&Serial, &mut right);
         for block in 0..matrix.len() {
             let mut factors = right.clone();
             factors[block] = matrix[block];

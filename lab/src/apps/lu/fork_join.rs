@@ -1,16 +1,19 @@
-//! Fork-join of either library: whatever quarters do not wait for one another, in
-//! parallel.
+//! Fork-join of either library: whatever quarters do not wait for one another, in parallel. Serial:
+//! the same divide and conquer, down to one block, so that every level of cache has its size of it.
 
-use super::serial;
+use super::kernel;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::{quarters, quarters_mut};
 use crate::apps::blocks::product::{self, Extent, LEAF_BLOCKS, multiply_subtract};
-use crate::fork::Fork;
+use crate::fork::{Fork, Serial};
 
 /// Replaces `a` by its factors.
-pub(super) fn factor(fork: &impl Fork, a: &mut [Block]) {
-    if a.len() <= LEAF_BLOCKS {
-        return serial::factor(a);
+pub(super) fn factor<F: Fork>(fork: &F, a: &mut [Block]) {
+    if let [a] = a {
+        return kernel::factor(a);
+    }
+    if F::IS_PARALLEL && a.len() <= LEAF_BLOCKS {
+        return factor(&Serial, a);
     }
     let [a00, a01, a10, a11] = quarters_mut(a);
     factor(fork, a00);
@@ -21,9 +24,12 @@ pub(super) fn factor(fork: &impl Fork, a: &mut [Block]) {
 }
 
 /// Replaces `a` by the solution of L·x = a, where L is the lower of the factors in `lu`.
-fn solve_lower<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
-    if a.len() <= LEAF_BLOCKS {
-        return serial::solve_lower(a, lu);
+pub(super) fn solve_lower<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
+    if let ([a], [lu]) = (&mut *a, lu) {
+        return kernel::solve_lower(a, lu);
+    }
+    if F::IS_PARALLEL && a.len() <= LEAF_BLOCKS {
+        return solve_lower(&Serial, a, lu);
     }
     let [a00, a01, a10, a11] = quarters_mut(a);
     let [lu00, _, lu10, lu11] = quarters(lu);
@@ -36,9 +42,12 @@ fn solve_lower<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
 }
 
 /// Replaces `a` by the solution of x·U = a, where U is the upper of the factors in `lu`.
-fn solve_upper<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
-    if a.len() <= LEAF_BLOCKS {
-        return serial::solve_upper(a, lu);
+pub(super) fn solve_upper<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
+    if let ([a], [lu]) = (&mut *a, lu) {
+        return kernel::solve_upper(a, lu);
+    }
+    if F::IS_PARALLEL && a.len() <= LEAF_BLOCKS {
+        return solve_upper(&Serial, a, lu);
     }
     let [a00, a01, a10, a11] = quarters_mut(a);
     let [lu00, lu01, _, lu11] = quarters(lu);
@@ -51,7 +60,7 @@ fn solve_upper<F: Fork>(fork: &F, a: &mut [Block], lu: &[Block]) {
 }
 
 /// c −= a·b.
-fn subtract_product(fork: &impl Fork, c: &mut [Block], a: &[Block], b: &[Block]) {
+pub(super) fn subtract_product(fork: &impl Fork, c: &mut [Block], a: &[Block], b: &[Block]) {
     let extent = Extent::square(c.len().isqrt());
-    product::in_parallel(fork, c, a, b, extent, multiply_subtract);
+    product::combine(fork, c, a, b, extent, multiply_subtract);
 }

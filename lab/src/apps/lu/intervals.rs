@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use locksley_intervals::{Context, Guarded, Handle, Root};
 
-use super::serial;
+use super::fork_join;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::index;
 use crate::apps::blocks::product::LEAF_BLOCKS;
+use crate::fork::Serial;
 
 /// The most intervals of one root, unless one step has more: their memory comes back when all of
 /// them have ended. A step that has more is a root: its intervals take about a hundredth of the
@@ -60,16 +61,20 @@ impl<'c, 'g, 'env: 'g, 'a> Graph<'c, 'g, 'env, 'a> {
     /// it and below it, and has all others know of it.
     fn make(mut self, steps: Range<usize>) {
         for k in steps {
-            self.add("factor", (k, k), [], |a, []| serial::factor(a));
+            self.add("factor", (k, k), [], |a, []| fork_join::factor(&Serial, a));
             for other in k + 1..self.side {
-                self.add("solve right", (k, other), [(k, k)], |a, [lu]| serial::solve_lower(a, lu));
-                self.add("solve below", (other, k), [(k, k)], |a, [lu]| serial::solve_upper(a, lu));
+                self.add("solve right", (k, other), [(k, k)], |a, [lu]| {
+                    fork_join::solve_lower(&Serial, a, lu);
+                });
+                self.add("solve below", (other, k), [(k, k)], |a, [lu]| {
+                    fork_join::solve_upper(&Serial, a, lu);
+                });
             }
             for row in k + 1..self.side {
                 for column in k + 1..self.side {
                     let factors = [(row, k), (k, column)];
                     self.add("subtract", (row, column), factors, |c, [a, b]| {
-                        serial::subtract_product(c, a, b);
+                        fork_join::subtract_product(&Serial, c, a, b);
                     });
                 }
             }

@@ -14,7 +14,6 @@ mod check;
 mod fork_join;
 mod intervals;
 mod kernel;
-mod serial;
 mod static_partition;
 
 use std::time::Duration;
@@ -74,10 +73,6 @@ struct Factoring {
 impl Instance for Factoring {
     fn reset(&mut self) {
         self.factors.copy_from_slice(&self.matrix);
-    }
-
-    fn serial(&mut self) {
-        serial::factor(&mut self.factors);
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {

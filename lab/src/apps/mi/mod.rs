@@ -57,10 +57,6 @@ impl Instance for Inversion {
         self.answer.copy_from_slice(&self.input);
     }
 
-    fn serial(&mut self) {
-        self.invert(|rows, step| kernel::eliminate(rows, 0, step));
-    }
-
     fork_join!(self, fork => {
         let rows = Rows { of: self.side, leaf: kernel::leaf_rows(self.side) };
         self.invert(|matrix, step| {

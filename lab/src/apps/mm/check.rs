@@ -23,7 +23,8 @@ fn apply(matrix: &[Block], x: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apps::blocks::product::{Extent, in_series, multiply_add};
+    use crate::apps::blocks::product::{Extent, combine, multiply_add};
+    use crate::fork::Serial;
     use crate::random::Random;
 
     fn product(blocks: usize) -> [Vec<Block>; 3] {
@@ -35,7 +36,7 @@ mod tests {
         };
         let (a, b) = (fill(), fill());
         let mut c = vec![Block::ZERO; a.len()];
-        in_series(&mut c, &a, &b, Extent::square(blocks), multiply_add);
+        combine(&Serial, &mut c, &a, &b, Extent::square(blocks), multiply_add);
         [a, b, c]
     }
 

@@ -50,14 +50,9 @@ impl Instance for Product {
         self.c.fill(Block::ZERO);
     }
 
-    fn serial(&mut self) {
-        let extent = Extent::square(self.blocks);
-        product::in_series(&mut self.c, &self.a, &self.b, extent, multiply_add);
-    }
-
     fork_join!(self, fork => {
         let extent = Extent::square(self.blocks);
-        product::in_parallel(fork, &mut self.c, &self.a, &self.b, extent, multiply_add);
+        product::combine(fork, &mut self.c, &self.a, &self.b, extent, multiply_add);
     });
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {

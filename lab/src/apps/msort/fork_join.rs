@@ -1,13 +1,20 @@
-//! Fork-join of either library.
+//! Fork-join of either library, or serial.
 
+use super::kernel::{self, SMALLEST, sort_few};
 use super::split::{Into, MERGE_LEAF, SORT_LEAF, middle, runs};
-use super::{kernel, serial};
-use crate::fork::Fork;
+use crate::fork::{Fork, Serial};
 
 /// Sorts `data` into one of the arrays; the other is left with parts of it.
-pub(super) fn sort(fork: &impl Fork, data: &mut [u32], scratch: &mut [u32], into: Into) {
-    if data.len() <= SORT_LEAF {
-        return serial::sort(data, scratch, into);
+pub(in crate::apps) fn sort<F: Fork>(fork: &F, data: &mut [u32], scratch: &mut [u32], into: Into) {
+    if data.len() <= SMALLEST {
+        sort_few(data);
+        if into == Into::Scratch {
+            scratch.copy_from_slice(data);
+        }
+        return;
+    }
+    if F::IS_PARALLEL && data.len() <= SORT_LEAF {
+        return sort(&Serial, data, scratch, into);
     }
     let at = middle(data.len());
     {
@@ -27,8 +34,8 @@ pub(super) fn sort(fork: &impl Fork, data: &mut [u32], scratch: &mut [u32], into
 }
 
 /// Merges two sorted runs into `out`, which has room for both exactly.
-fn merge(fork: &impl Fork, left: &[u32], right: &[u32], out: &mut [u32]) {
-    if out.len() <= MERGE_LEAF {
+fn merge<F: Fork>(fork: &F, left: &[u32], right: &[u32], out: &mut [u32]) {
+    if !F::IS_PARALLEL || out.len() <= MERGE_LEAF {
         return kernel::merge(left, right, out);
     }
     let [low, high] = runs(left, right);

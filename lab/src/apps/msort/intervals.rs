@@ -9,12 +9,13 @@ use std::mem;
 use locksley_intervals::{self as intervals, Context};
 
 use super::split::{Into, MERGE_LEAF, SORT_LEAF, middle, runs};
-use super::{kernel, serial};
+use super::{fork_join, kernel};
+use crate::fork::Serial;
 
 /// Sorts `data` into one of the arrays; the other is left with parts of it. Called on a worker.
 pub(super) fn sort(data: &mut [u32], scratch: &mut [u32], into: Into) {
     if data.len() <= SORT_LEAF {
-        return serial::sort(data, scratch, into);
+        return fork_join::sort(&Serial, data, scratch, into);
     }
     let at = middle(data.len());
     {

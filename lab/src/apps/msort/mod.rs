@@ -2,10 +2,9 @@
 //! halves and their merging are divided, so the critical path is short.
 
 pub(crate) mod check;
-mod fork_join;
+pub(super) mod fork_join;
 mod intervals;
 pub(super) mod kernel;
-pub(super) mod serial;
 pub(super) mod split;
 use super::{App, Instance, Problem, size};
 use crate::random::Random;
@@ -52,10 +51,6 @@ struct Sorting {
 impl Instance for Sorting {
     fn reset(&mut self) {
         self.data.copy_from_slice(&self.input);
-    }
-
-    fn serial(&mut self) {
-        serial::sort(&mut self.data, &mut self.scratch, split::Into::Data);
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {

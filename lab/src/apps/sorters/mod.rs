@@ -7,18 +7,18 @@
 //! On intervals it is a graph with places: what is merged lies in the cache of the place that
 //! sorted it.
 
+mod fork_join;
 mod intervals;
 mod locksley;
 mod placement;
-mod rayon;
-mod serial;
 
 use std::ops::Range;
 
 use locksley_intervals::Root;
 
-use super::msort::{check, kernel, serial as whole, split};
+use super::msort::{check, fork_join as whole, kernel, split};
 use super::{App, Instance, Problem, size};
+use crate::fork::{Rayon, Serial};
 use crate::random::Random;
 use placement::Placement;
 
@@ -85,7 +85,7 @@ fn halves(sorters: &Range<usize>) -> Option<[Range<usize>; 2]> {
 /// What a sorter makes of its part.
 fn sorted(part: &[u32]) -> Vec<u32> {
     let (mut run, mut scratch) = (part.to_vec(), vec![0; part.len()]);
-    whole::sort(&mut run, &mut scratch, split::Into::Data);
+    whole::sort(&Serial, &mut run, &mut scratch, split::Into::Data);
     run
 }
 
@@ -110,7 +110,7 @@ impl Instance for Sorting {
     }
 
     fn serial(&mut self) {
-        self.answer = serial::sort(&self.division, &self.input, self.division.all());
+        self.answer = fork_join::sort(&Serial, &self.division, &self.input, self.division.all());
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
@@ -127,7 +127,7 @@ impl Instance for Sorting {
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {
         let all = self.division.all();
-        self.answer = pool.install(|| rayon::sort(&self.division, &self.input, all));
+        self.answer = pool.install(|| fork_join::sort(&Rayon, &self.division, &self.input, all));
     }
 
     fn copy(&self) -> Box<dyn Instance> {
