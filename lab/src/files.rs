@@ -1,7 +1,7 @@
 //! Files that are written whole, or not at all, and the digests of executables.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read};
+use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -65,25 +65,12 @@ pub fn digest_of_this_program() -> String {
 
 /// A digest of the file at `path`.
 pub fn digest_of(path: &Path) -> String {
-    let digest = File::open(path).and_then(digest);
-    digest.map_or_else(|_| "unknown".to_owned(), |digest| format!("{digest:016x}"))
-}
-
-fn digest(mut file: File) -> std::io::Result<u64> {
-    let mut buffer = vec![0; 1 << 16];
-    let mut digest = 0xcbf2_9ce4_8422_2325u64;
-    loop {
-        let length = match file.read(&mut buffer) {
-            Ok(0) => return Ok(digest),
-            Ok(length) => length,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        // Byte by byte, so that it does not matter how the file comes in.
-        for &byte in &buffer[..length] {
-            digest = (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
-        }
-    }
+    let digest = |content: Vec<u8>| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&content);
+        format!("{:016x}", hasher.finish())
+    };
+    fs::read(path).map_or_else(|_| "unknown".to_owned(), digest)
 }
 
 /// A lock on the file `path`, by one beside it; an error if another process holds it.

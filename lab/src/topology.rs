@@ -2,38 +2,7 @@
 
 use locksley::os::Processors;
 use locksley::places::{Kind, Places, ProcessorSet, Region, Topology};
-use serde::Serialize;
-
-/// The machine's topology, and the places that a program has on it. Sets of processors are in the
-/// kernel's list format: `0-3,8`.
-#[derive(Debug, Serialize)]
-pub struct Shape {
-    /// The processors that are online.
-    pub online: String,
-    /// What they share, the outer things first; then the memories without processors.
-    pub shared: Vec<Shared>,
-    /// What the system said that makes no sense.
-    pub doubts: Vec<String>,
-    /// The processors that this process may use.
-    pub allowed: String,
-    /// These divided into places.
-    pub places: Vec<String>,
-    /// What divides them.
-    pub divided: String,
-}
-
-/// A package, a memory, a cache, a core.
-#[derive(Debug, Serialize)]
-pub struct Shared {
-    /// What it is.
-    pub kind: String,
-    /// The processors that share it.
-    pub processors: String,
-    /// The system's number of it, if it has one.
-    pub number: Option<usize>,
-    /// Its size in bytes, if the system tells.
-    pub bytes: Option<u64>,
-}
+use serde_json::{Value, json};
 
 /// The processors that this process may use.
 pub fn allowed() -> ProcessorSet {
@@ -65,34 +34,36 @@ pub fn several_places(machine: &Topology, allowed: &ProcessorSet) -> Option<Plac
     found.chain(private).find(|places| places.count() > 1)
 }
 
-impl Shape {
-    /// The shape of `machine` for a program that may use the `allowed` processors.
-    pub fn of(machine: &Topology, allowed: &ProcessorSet) -> Self {
-        let places = Places::found(machine, allowed);
-        let near = machine.levels().iter().flat_map(|level| &level.regions);
-        let far = machine.memories().iter().filter(|memory| memory.processors.is_empty());
-        Self {
-            online: machine.processors().to_string(),
-            shared: near.chain(far).map(Shared::from).collect(),
-            doubts: machine.doubts().to_vec(),
-            allowed: allowed.to_string(),
-            places: places.sets().iter().map(ToString::to_string).collect(),
-            divided: places.reason().to_string(),
-        }
-    }
-}
-
-impl From<&Region> for Shared {
-    fn from(region: &Region) -> Self {
-        let Region { kind, number, bytes, ref processors, .. } = *region;
-        Self { kind: kind.to_string(), processors: processors.to_string(), number, bytes }
-    }
+/// The topology of `machine`, and the places of a program that may use the `allowed` processors. Sets
+/// of processors are in the kernel's list format: `0-3,8`.
+pub fn shape(machine: &Topology, allowed: &ProcessorSet) -> Value {
+    let places = Places::found(machine, allowed);
+    let near = machine.levels().iter().flat_map(|level| &level.regions);
+    let far = machine.memories().iter().filter(|memory| memory.processors.is_empty());
+    let region = |it: &Region| {
+        json!({
+            "kind": it.kind.to_string(),
+            "processors": it.processors.to_string(),
+            "number": it.number,
+            "bytes": it.bytes,
+        })
+    };
+    json!({
+        "online": machine.processors().to_string(),
+        // What processors share, the outer things first; then the memories without processors.
+        "shared": near.chain(far).map(region).collect::<Vec<_>>(),
+        // What the system said that makes no sense.
+        "doubts": machine.doubts(),
+        "allowed": allowed.to_string(),
+        "places": places.sets().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        // What divides them.
+        "divided": places.reason().to_string(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_shape_says_what_is_shared_and_what_is_divided() {
@@ -104,7 +75,7 @@ mod tests {
             region(Kind::Package, "0-3").with_number(0),
             region(Kind::Memory, "").with_number(4),
         ];
-        let shape = Shape::of(&Topology::of(set("0-3"), regions), &set("0-3"));
+        let shape = shape(&Topology::of(set("0-3"), regions), &set("0-3"));
         let expected = json!({
             "online": "0-3",
             "shared": [
@@ -118,6 +89,6 @@ mod tests {
             "places": ["0-1", "2-3"],
             "divided": "by L3",
         });
-        assert_eq!(serde_json::to_value(shape).unwrap(), expected);
+        assert_eq!(shape, expected);
     }
 }

@@ -24,21 +24,13 @@ pub(super) fn execute(arguments: &cli::Cycler) -> Outcome<()> {
         stop_when_told(&stop)?;
     }
     let watch = Watch::start(None);
-    let done = cycler.run(&stop).map_err(|reason| {
+    let mut done = cycler.run(&stop).map_err(|reason| {
         Fault::run(format!("the cycler's workers cannot be started: {reason}"))
     })?;
-    say_line(&CyclerLine {
-        workers: cycler.workers,
-        most: cycler.most,
-        total: cycler.total,
-        seed: cycler.seed,
-        seconds: done.time.as_secs_f64(),
-        iterations: done.iterations,
-        increments: done.count,
-        ended_by: done.end,
-        stamps: if arguments.gate { done.stamps } else { Vec::new() },
-        stretch: watch.stop(),
-    })
+    if !arguments.gate {
+        done.stamps.clear();
+    }
+    say_line(&CyclerLine { done, stretch: watch.stop() })
 }
 
 /// A flag that is set when the process is asked to end, or interrupted from the keyboard.

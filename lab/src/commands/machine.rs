@@ -6,13 +6,14 @@ use locksley::Pool;
 use locksley::os::Processors;
 use locksley::places::{Places, ProcessorSet, Topology};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::apps::size::in_bytes;
 use crate::cli;
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
 use crate::output::{say, say_line};
-use crate::topology::{Shape, allowed};
+use crate::topology::{allowed, shape};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -20,7 +21,7 @@ struct Answer {
     #[serde(flatten)]
     machine: Machine,
     #[serde(flatten)]
-    shape: Shape,
+    shape: Value,
     #[serde(flatten)]
     allowance: Allowance,
 }
@@ -81,7 +82,7 @@ pub(super) fn execute(arguments: &cli::Machine) -> Outcome<()> {
     let (machine, topology, allowed) = (Machine::here(), Topology::of_this_machine(), allowed());
     let allowance = Allowance::here()?;
     if arguments.json {
-        let answer = Answer { machine, shape: Shape::of(&topology, &allowed), allowance };
+        let answer = Answer { machine, shape: shape(&topology, &allowed), allowance };
         return say_line(&answer);
     }
     say(text(&machine, &topology, &allowed, &allowance).trim_end())

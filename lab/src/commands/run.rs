@@ -2,6 +2,7 @@
 
 use locksley_profile::Report;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::apps;
 use crate::cli;
@@ -19,39 +20,23 @@ struct Line<'a> {
     seconds: f64,
     correct: bool,
     #[serde(flatten)]
-    profile: Option<Profile>,
+    profile: Option<Value>,
 }
 
 /// What it says besides with `--profile`. Times are in seconds.
-#[derive(Serialize)]
-struct Profile {
-    work: f64,
-    span: f64,
-    burdened_span: f64,
-    parallelism: f64,
-    burdened_parallelism: f64,
-    processors: f64,
-    utilization: f64,
-    of_bound: f64,
-    tasks: u64,
-    advice: Vec<String>,
-}
-
-impl Profile {
-    fn new(report: &Report) -> Profile {
-        Profile {
-            work: report.work.as_secs_f64(),
-            span: report.span.as_secs_f64(),
-            burdened_span: report.burdened_span.as_secs_f64(),
-            parallelism: report.parallelism(),
-            burdened_parallelism: report.burdened_parallelism(),
-            processors: report.grant.processors,
-            utilization: report.utilization(),
-            of_bound: report.wall.as_secs_f64() / report.bound().as_secs_f64().max(1e-12),
-            tasks: report.tasks,
-            advice: report.advice(),
-        }
-    }
+fn profile(report: &Report) -> Value {
+    json!({
+        "work": report.work.as_secs_f64(),
+        "span": report.span.as_secs_f64(),
+        "burdened_span": report.burdened_span.as_secs_f64(),
+        "parallelism": report.parallelism(),
+        "burdened_parallelism": report.burdened_parallelism(),
+        "processors": report.grant.processors,
+        "utilization": report.utilization(),
+        "of_bound": report.wall.as_secs_f64() / report.bound().as_secs_f64().max(1e-12),
+        "tasks": report.tasks,
+        "advice": report.advice(),
+    })
 }
 
 pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
@@ -77,7 +62,7 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
         seed: computation.seed,
         seconds: time.as_secs_f64(),
         correct: checked.is_ok(),
-        profile: report.as_ref().map(Profile::new),
+        profile: report.as_ref().map(profile),
     };
     if arguments.json {
         say_line(&line)?;

@@ -11,7 +11,7 @@ pub use stretch::{Stretch, Watch};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cycler::{Account, End, Stamp};
+use crate::cycler::{Account, Done};
 
 /// The line of `rounds` behind a start gate. Peers' programs print the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,30 +30,12 @@ pub struct RoundsLine {
     pub stretch: Stretch,
 }
 
-/// The line of a cycler. The names p, w and W are those of the papers.
+/// The line of a cycler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CyclerLine {
-    /// The number of workers.
-    #[serde(rename = "p")]
-    pub workers: usize,
-    /// The most increments of a worker that was released.
-    #[serde(rename = "w")]
-    pub most: u64,
-    /// The sum at which it would end, if there is one.
-    #[serde(rename = "W")]
-    pub total: Option<u64>,
-    /// What its choices follow from.
-    pub seed: u64,
-    /// How long it took.
-    pub seconds: f64,
-    /// How often workers were released.
-    pub iterations: u64,
-    /// The sum of increments.
-    pub increments: u64,
-    /// What made it end.
-    pub ended_by: End,
-    /// Behind a start gate: the counter's values, again and again, in their order.
-    pub stamps: Vec<Stamp>,
+    /// What it did.
+    #[serde(flatten)]
+    pub done: Done,
     /// When, and what it used.
     #[serde(flatten)]
     pub stretch: Stretch,
@@ -62,6 +44,7 @@ pub struct CyclerLine {
 impl CyclerLine {
     /// What it had counted when.
     pub fn account(&self) -> Account {
-        Account::of(&self.stamps, self.stretch.begun, self.stretch.ended, self.increments)
+        let Done { stamps, increments, .. } = &self.done;
+        Account::of(stamps, self.stretch.begun, self.stretch.ended, *increments)
     }
 }

@@ -14,12 +14,12 @@
 //! for its neighbour follows.
 
 mod account;
-mod yard;
 
 pub use account::Account;
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::random::Random;
-use yard::Yard;
 
 /// Iterations of the empty loop before each addition (n₁): a few hundred microseconds.
 pub const LOOP: u64 = 400_000;
@@ -36,20 +35,25 @@ pub const LOOP: u64 = 400_000;
 /// a lone worker.
 pub const STAMP_EVERY: u64 = 16;
 
-/// What a cycler is to do.
-#[derive(Debug, Clone, Copy)]
+/// What a cycler is to do. The names p, w and W are those of the papers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cycler {
-    /// p: the number of workers.
+    /// The number of workers.
+    #[serde(rename = "p")]
     pub workers: usize,
-    /// w: the most additions of a worker between parking and parking.
+    /// The most additions of a worker between parking and parking.
+    #[serde(rename = "w")]
     pub most: u64,
-    /// W: the sum at which it ends, if it does.
+    /// The sum at which it ends, if it does.
+    #[serde(rename = "W")]
     pub total: Option<u64>,
     /// The time after which it ends, if it does.
+    #[serde(skip)]
     pub time: Option<Duration>,
     /// What its random choices follow from.
     pub seed: u64,
     /// Iterations of the empty loop: [`LOOP`], less in tests.
+    #[serde(skip)]
     pub spin: u64,
 }
 
@@ -76,16 +80,19 @@ pub struct Stamp {
 }
 
 /// What a cycler has done.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// The counter at the end.
-    pub count: u64,
+    /// What it was to do.
+    #[serde(flatten)]
+    pub cycler: Cycler,
+    /// How long it took.
+    pub seconds: f64,
     /// How often workers were released.
     pub iterations: u64,
-    /// How long it took.
-    pub time: Duration,
+    /// The counter at the end.
+    pub increments: u64,
     /// What made it end.
-    pub end: End,
+    pub ended_by: End,
     /// The timestamps, in the order of their counts.
     pub stamps: Vec<Stamp>,
 }
@@ -93,7 +100,7 @@ pub struct Done {
 impl Done {
     /// Additions in a second.
     pub fn rate(&self) -> f64 {
-        self.count as f64 / self.time.as_secs_f64()
+        self.increments as f64 / self.seconds
     }
 }
 
@@ -114,7 +121,6 @@ pub fn calibrated(time: Duration, stop: &AtomicBool) -> Result<Done, String> {
 /// What the workers share.
 struct Shared<'a> {
     cycler: &'a Cycler,
-    yard: Yard,
     counter: AtomicU64,
     deadline: Option<Instant>,
     stop: &'a AtomicBool,
@@ -126,56 +132,58 @@ impl Cycler {
         let start = Instant::now();
         let shared = Shared {
             cycler: self,
-            yard: Yard::default(),
             counter: AtomicU64::new(0),
             deadline: self.time.and_then(|time| start.checked_add(time)),
             stop,
         };
         let shared = &shared;
         thread::scope(|scope| {
-            let mut workers = Vec::with_capacity(self.workers);
+            let (mut workers, mut releases) = (Vec::new(), Vec::new());
+            let (parked, all_parked) = mpsc::channel();
             for number in 0..self.workers {
-                let worker = thread::Builder::new().name(format!("cycler-{number}"));
-                match worker.spawn_scoped(scope, move || shared.work(number)) {
-                    Ok(worker) => workers.push(worker),
-                    Err(error) => {
-                        shared.yard.close();
-                        return Err(error.to_string());
-                    }
-                }
+                // Dropped with the others, which ends all workers, if one cannot be started.
+                let (release, released) = mpsc::channel();
+                let (worker, parked) = (thread::Builder::new(), parked.clone());
+                let worker = worker.name(format!("cycler-{number}"));
+                let work = move || shared.work(number, &released, &parked);
+                workers.push(worker.spawn_scoped(scope, work).map_err(|it| it.to_string())?);
+                releases.push(release);
             }
             let mut random = Random::new(self.seed);
             let mut iterations = 0;
-            let end = loop {
-                shared.yard.release(one_to(self.workers as u64, &mut random) as usize);
+            let ended_by = loop {
+                let number = one_to(self.workers as u64, &mut random) as usize;
+                // Each in turn.
+                for release in releases.iter().cycle().skip(iterations as usize).take(number) {
+                    release.send(()).expect("a worker lives until it is left alone");
+                }
+                all_parked.iter().take(number).for_each(drop);
                 iterations += 1;
-                // What the workers did before they parked is seen here: the yard's lock lies
-                // between.
+                // What the workers did before they parked is seen here: the channel orders it.
                 let count = shared.counter.load(Ordering::Relaxed);
                 if let Some(end) = shared.end(count) {
                     break end;
                 }
             };
-            let time = start.elapsed();
-            shared.yard.close();
+            let seconds = start.elapsed().as_secs_f64();
+            drop(releases);
             let mut stamps: Vec<Stamp> = workers
                 .into_iter()
                 .flat_map(|worker| worker.join().expect("a cycler's worker panicked"))
                 .collect();
             stamps.sort_by_key(|stamp| stamp.count);
-            let count = shared.counter.load(Ordering::Relaxed);
-            Ok(Done { count, iterations, time, end, stamps })
+            let increments = shared.counter.load(Ordering::Relaxed);
+            Ok(Done { cycler: *self, seconds, iterations, increments, ended_by, stamps })
         })
     }
 }
 
 impl Shared<'_> {
     /// A worker: works whenever it is released, and returns its timestamps at the end.
-    fn work(&self, number: usize) -> Vec<Stamp> {
+    fn work(&self, number: usize, released: &Receiver<()>, parked: &Sender<()>) -> Vec<Stamp> {
         let mut random = Random::new(self.cycler.seed ^ crate::random::mix(number as u64 + 1));
         let mut stamps = Vec::new();
-        let mut released = self.yard.park_first();
-        while let Some(release) = released {
+        while released.recv().is_ok() {
             for _ in 0..one_to(self.cycler.most, &mut random) {
                 if self.end_at_once().is_some() {
                     break;
@@ -189,7 +197,7 @@ impl Shared<'_> {
                     stamps.push(Stamp { at: clock::now(), count });
                 }
             }
-            released = self.yard.park(release);
+            parked.send(()).expect("it is waited for");
         }
         stamps
     }
@@ -229,12 +237,15 @@ mod tests {
         for (workers, most, total) in [(1, 1, 1), (1, 10, 1000), (3, 5, 2000), (7, 100, 5000)] {
             let done = cycler(workers, most, total).run(&AtomicBool::new(false)).unwrap();
             let per_iteration = workers as u64 * most;
-            assert_eq!(done.end, End::Total);
-            assert!((total..total + per_iteration).contains(&done.count), "{done:?}");
-            assert!(done.iterations <= done.count && done.count <= done.iterations * per_iteration);
+            assert_eq!(done.ended_by, End::Total);
+            assert!((total..total + per_iteration).contains(&done.increments), "{done:?}");
+            assert!(
+                done.iterations <= done.increments
+                    && done.increments <= done.iterations * per_iteration
+            );
             let counts: Vec<u64> = done.stamps.iter().map(|stamp| stamp.count).collect();
             let expected: Vec<u64> =
-                (1..=done.count / STAMP_EVERY).map(|n| n * STAMP_EVERY).collect();
+                (1..=done.increments / STAMP_EVERY).map(|n| n * STAMP_EVERY).collect();
             assert_eq!(counts, expected);
         }
     }
@@ -243,7 +254,7 @@ mod tests {
     fn a_release_has_the_size_of_its_draws_on_average() {
         let done = cycler(4, 9, 20_000).run(&AtomicBool::new(false)).unwrap();
         // 2.5 workers of 4, each 5 times of 9.
-        let mean = done.count as f64 / done.iterations as f64;
+        let mean = done.increments as f64 / done.iterations as f64;
         assert!((11.5..13.5).contains(&mean), "{mean}");
     }
 
@@ -252,14 +263,14 @@ mod tests {
         let endless =
             Cycler { time: Some(Duration::from_millis(5)), ..cycler(2, u64::MAX, u64::MAX) };
         let done = endless.run(&AtomicBool::new(false)).unwrap();
-        assert_eq!((done.end, done.iterations), (End::Time, 1));
-        assert!(done.time >= Duration::from_millis(5));
+        assert_eq!((done.ended_by, done.iterations), (End::Time, 1));
+        assert!(done.seconds >= 0.005);
 
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let worker = scope.spawn(|| cycler(2, u64::MAX, u64::MAX).run(&stop).unwrap());
             stop.store(true, Ordering::Relaxed);
-            assert_eq!(worker.join().unwrap().end, End::Signal);
+            assert_eq!(worker.join().unwrap().ended_by, End::Signal);
         });
     }
 

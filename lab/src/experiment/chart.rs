@@ -4,6 +4,7 @@ use std::error::Error;
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -174,23 +175,15 @@ fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
     };
     let (first, last) = (position(first), position(last));
     let margin = (last - first).max(1e-9) * 0.03;
-    let ticks_across = match xs.len() {
-        ..=9 => xs,
-        _ if chart.is_logarithmic => spread(&xs),
-        _ => ticks(last).into_iter().filter(|&tick| tick >= first).collect(),
-    };
+    let ticks = spread(&xs).into_iter().map(position).collect();
     let top = all().map(|point| point.1).fold(0.0, f64::max).max(f64::MIN_POSITIVE) * 1.08;
-    let horizontal = Axis {
-        range: first - margin..last + margin,
-        ticks: ticks_across.iter().map(|&x| position(x)).collect(),
-    };
-    let vertical = Axis { range: 0.0..top, ticks: ticks(top) };
+    let horizontal = Axis { range: first - margin..last + margin, ticks };
     let mut area = ChartBuilder::on(&root)
         .margin(6)
         .margin_right(10)
         .x_label_area_size(38)
         .y_label_area_size(48)
-        .build_cartesian_2d(horizontal, vertical)?;
+        .build_cartesian_2d(horizontal, 0.0..top)?;
     let label = (FONT, 13).into_font().color(&Ink::Text.colour());
     let value = |x: f64| if chart.is_logarithmic { x.exp2() } else { x };
     area.configure_mesh()
@@ -201,13 +194,16 @@ fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
         .label_style(label.clone())
         .axis_desc_style(label)
         .x_labels(9)
+        .y_labels(5)
         .x_label_formatter(&|x| shortest(value(*x)))
         .y_label_formatter(&|y| shortest(*y))
         .x_desc(&chart.across)
         .y_desc(&chart.unit)
         .draw()?;
-    let at = |&(x, y): &(f64, f64)| (position(x), y);
-    if let Some((x, text)) = &chart.mark {
+    // Far outside, a place would overflow, and a dashed line to it would have no end.
+    let at = |&(x, y): &(f64, f64)| (position(x), y.clamp(-top, top));
+    let is_inside = |(x, _): &&(f64, String)| (first..=last).contains(&position(*x));
+    if let Some((x, text)) = chart.mark.as_ref().filter(is_inside) {
         let ends = [(position(*x), 0.0), (position(*x), top)];
         let style = Ink::Grid.colour().stroke_width(2);
         area.draw_series(DashedLineSeries::new(ends, 2, 3, style))?;
@@ -234,18 +230,13 @@ fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
     Ok(())
 }
 
-/// Round numbers from 0 up to `top`, about four of them.
-fn ticks(top: f64) -> Vec<f64> {
-    let magnitude = 10f64.powf((top / 5.0).log10().floor());
-    let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * magnitude);
-    let step = steps.into_iter().find(|step| top / step <= 4.6).unwrap_or(magnitude * 10.0);
-    (0..=(top / step) as usize).map(|tick| tick as f64 * step).collect()
-}
-
-/// The first and the last of these places on a logarithmic axis, and of those between as many as
-/// can be read: a ninth of the axis apart.
+/// All of nine places at most; else the first and the last on a logarithmic axis, and of those
+/// between as many as can be read: a ninth of the axis apart.
 fn spread(places: &[f64]) -> Vec<f64> {
     let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return Vec::new() };
+    if places.len() <= 9 {
+        return places.to_vec();
+    }
     let apart = (last / first).powf(1.0 / 9.0);
     let mut ticks = vec![first];
     for &place in &places[1..] {
@@ -273,11 +264,8 @@ impl Ranged for Axis {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;
 
-    fn map(&self, value: &f64, (low, high): (i32, i32)) -> i32 {
-        let share = (value - self.range.start) / (self.range.end - self.range.start);
-        // Far outside, a place would overflow, and a dashed line to it would have no end.
-        let share = share.clamp(-1.0, 2.0);
-        low + (share * f64::from(high - low)).round() as i32
+    fn map(&self, value: &f64, limits: (i32, i32)) -> i32 {
+        RangedCoordf64::from(self.range.clone()).map(value, limits)
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
@@ -294,12 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round_and_few() {
-        assert_eq!(ticks(1.1), [0.0, 0.25, 0.5, 0.75, 1.0]);
-        assert_eq!(ticks(2.2), [0.0, 0.5, 1.0, 1.5, 2.0]);
-        for top in [0.003, 0.9, 7.0, 33.0, 1234.0] {
-            assert!((3..=5).contains(&ticks(top).len()), "{top}: {:?}", ticks(top));
-        }
+    fn numbers_have_no_more_digits_than_they_need() {
         assert_eq!([0.25, 32.0, 0.0].map(shortest), ["0.25", "32", "0"]);
     }
 
@@ -310,7 +293,8 @@ mod tests {
         assert_eq!(spread(&[8.0, 16.0, 32.0]), [8.0, 16.0, 32.0]);
         let all: Vec<f64> = (16..=48).map(f64::from).collect();
         assert_eq!(spread(&all), [16.0, 19.0, 22.0, 25.0, 29.0, 33.0, 38.0, 48.0]);
-        assert_eq!(spread(&[1e2, 1e3, 3e4, 9e4, 1e5]), [1e2, 1e3, 3e4, 1e5]);
+        let fine = [1e2, 1e3, 3e4, 9e4, 9.1e4, 9.2e4, 9.3e4, 9.4e4, 9.5e4, 1e5];
+        assert_eq!(spread(&fine), [1e2, 1e3, 3e4, 1e5]);
     }
 
     #[test]

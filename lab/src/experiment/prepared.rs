@@ -108,25 +108,8 @@ impl Prepared {
     ///
     /// [`Fault::Run`] if an answer is wrong.
     pub fn seconds_of_copies(&mut self, number: usize) -> Outcome<f64> {
-        let mut copies: Vec<Prepared> = (0..number).map(|_| self.copy()).collect();
-        let together = Barrier::new(number);
-        let times: Vec<Outcome<f64>> = thread::scope(|scope| {
-            let start = |copy: &mut Prepared| {
-                together.wait();
-                copy.seconds(&Crew::Serial)
-            };
-            let threads: Vec<_> =
-                copies.iter_mut().map(|copy| scope.spawn(move || start(copy))).collect();
-            let end = |thread: thread::ScopedJoinHandle<'_, _>| {
-                thread.join().expect("a serial copy panicked")
-            };
-            threads.into_iter().map(end).collect()
-        });
-        let mut speed = 0.0;
-        for time in times {
-            speed += time?.recip();
-        }
-        Ok(number as f64 / speed)
+        let copies: Vec<Prepared> = (0..number).map(|_| self.copy()).collect();
+        harmonic_mean(copies, |mut copy| copy.seconds(&Crew::Serial))
     }
 
     /// Work and span as the profiler measures them with one worker, in seconds: then nothing is
@@ -175,6 +158,25 @@ impl Prepared {
         let (subject, instance) = (self.subject.clone(), self.instance.copy());
         Prepared { subject, app: self.app, bytes: self.bytes, instance }
     }
+}
+
+/// The harmonic mean of the times of copies that run side by side, each on a thread of its own.
+pub fn harmonic_mean<C: Send>(
+    copies: Vec<C>,
+    seconds: impl Fn(C) -> Outcome<f64> + Sync,
+) -> Outcome<f64> {
+    let (number, together, seconds) = (copies.len(), Barrier::new(copies.len()), &seconds);
+    let start = |copy: C| {
+        together.wait();
+        seconds(copy)
+    };
+    let start = &start;
+    let times: Outcome<Vec<f64>> = thread::scope(|scope| {
+        let threads = copies.into_iter().map(|copy| scope.spawn(move || start(copy)));
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().map(|it| it.join().expect("a serial copy panicked")).collect()
+    });
+    Ok(number as f64 / times?.into_iter().map(f64::recip).sum::<f64>())
 }
 
 impl std::fmt::Debug for Latest {

@@ -8,8 +8,6 @@ mod on_tokio;
 mod runtime;
 mod subject;
 mod tasks;
-#[cfg(test)]
-mod tests;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,18 +16,16 @@ use clap::Args;
 
 use super::memory;
 use crate::experiment::child::Peer;
-use crate::experiment::record::Sample;
 use crate::experiment::report::Metric;
 use crate::experiment::text::number;
 use crate::experiment::{
     Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child, plan,
 };
 use crate::fault::{Fault, Outcome};
-use measurement::{APART, BASE, BYTES, FUTURE, Finding, GO, LOCAL, NS, OURS, measure, suits};
+use measurement::{
+    APART, BASE, BEYOND, BYTES, FUTURE, Finding, GO, LOCAL, NS, OURS, measure, suits,
+};
 use subject::{KINDS, Kind, Subject};
-
-/// Derived: the bytes of each without its future and the message that its channel holds.
-const BEYOND: &str = "bytes beyond";
 
 const GO_PROGRAM: &str = "channels-go";
 
@@ -115,7 +111,6 @@ impl Experiment for Channels {
     }
 
     fn report(record: &Record) -> Report {
-        let record = &with_bytes_beyond(record);
         let sections = KINDS.map(|kind| section(record, kind));
         let method = [
             "Each measurement is made by a process of its own, with fresh workers, after some of \
@@ -182,52 +177,24 @@ fn runtimes_of(plan: &Plan) -> Vec<String> {
     plan.runtimes.iter().map(|runtime| runtime.name.clone()).collect()
 }
 
-/// True if this is a kind of which memory is measured.
-fn is_memory(kind: &str) -> bool {
-    [Kind::Idle, Kind::Waiting].map(Kind::name).contains(&kind)
-}
-
-/// The metric that a kind is compared by.
-fn metric(kind: &str) -> &'static str {
-    if is_memory(kind) { BEYOND } else { NS }
-}
-
 fn is_of(kind: &str, subject: &str) -> bool {
     subject.split(' ').next() == Some(kind)
 }
 
-/// The subjects of a kind and their numbers of workers.
-fn groups<'r>(record: &'r Record, kind: &'r str) -> impl Iterator<Item = (&'r str, usize)> {
-    record.groups(metric(kind)).into_iter().filter(move |(subject, _)| is_of(kind, subject))
-}
-
-/// The record with one more metric, [`BEYOND`].
-fn with_bytes_beyond(record: &Record) -> Record {
-    let mut derived = record.clone();
-    for bytes in record.samples.iter().filter(|sample| sample.metric == BYTES) {
-        let Sample { subject, runtime, workers, repeat, .. } = bytes;
-        let mut futures = record.by_repetition(subject, runtime, *workers, FUTURE);
-        if let Some((_, future)) = futures.find(|(of, _)| of == repeat) {
-            let held =
-                if is_of(Kind::Idle.name(), subject) { size_of::<u64>() as f64 } else { 0.0 };
-            let value = bytes.value - future - held;
-            derived.samples.push(Sample { metric: BEYOND.to_owned(), value, ..bytes.clone() });
-        }
-    }
-    derived
-}
-
-/// The figures of all kinds that are measured today.
+/// The figures of all kinds with one worker.
 fn headline(record: &Record) -> String {
     let part = |(name, unit, _): (&str, &str, &str)| {
-        let (subject, _) = groups(record, name).find(|(_, workers)| *workers == 1)?;
-        let median = |runtime| record.median(subject, runtime, 1, metric(name)).map(number);
+        let mut groups = [NS, BEYOND]
+            .into_iter()
+            .flat_map(|metric| record.groups(metric).into_iter().map(move |group| (metric, group)));
+        let (metric, (subject, _)) = groups.find(|(_, it)| it.1 == 1 && is_of(name, it.0))?;
+        let median = |runtime| record.median(subject, runtime, 1, metric).map(number);
         let ours = median(OURS)?;
         let base = median(BASE).map_or(String::new(), |base| format!(" (tokio {base})"));
-        let beyond = if is_memory(name) { " beyond its future" } else { "" };
+        let beyond = if metric == BEYOND { " beyond its future" } else { "" };
         Some(format!("{name} {ours} {unit}{beyond}{base}"))
     };
-    let parts: Vec<String> = KINDS.into_iter().take(Kind::ALL.len()).filter_map(part).collect();
+    let parts: Vec<String> = KINDS.into_iter().filter_map(part).collect();
     if parts.is_empty() {
         return "What messages, processes and waiting tasks cost".to_owned();
     }
@@ -240,14 +207,18 @@ fn section(record: &Record, (name, unit, about): (&str, &str, &str)) -> Section 
         let metric = Metric { name: metric, unit, base };
         Section::of_metric(record, name, about, metric, |subject, _| is_of(name, subject))
     };
-    let (all, unit) = match name {
-        "idle" => (unit, "bytes a process beyond its future and its message"),
-        "waiting" => (unit, "bytes a task beyond its future"),
-        _ => ("", unit),
-    };
-    let mut section = of(metric(name), unit, Some(BASE));
-    section.tables.extend(of(BYTES, all, Some(BASE)).tables);
-    section.tables.extend(of(FUTURE, "bytes of the future", None).tables);
-    section.tables.extend(of(APART, "share apart", None).tables);
+    let mut section = of(NS, unit, Some(BASE));
+    let more = [
+        (BEYOND, "bytes of each beyond its future and its message", Some(BASE)),
+        (BYTES, "bytes of each", Some(BASE)),
+        (FUTURE, "bytes of the future", None),
+        (APART, "share apart", None),
+    ];
+    for (metric, unit, base) in more {
+        section.tables.extend(of(metric, unit, base).tables);
+    }
     section
 }
+
+#[cfg(test)]
+mod tests;

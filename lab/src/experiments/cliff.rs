@@ -23,7 +23,7 @@ use crate::experiment::{
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine, available_memory};
 use crate::rounds::busy;
-use crate::runtimes::{self, Model};
+use crate::runtimes::{self, Crew, Model};
 use crate::trace::TraceFolder;
 use inputs::{FOR_ALTERNATIVES, INPUTS};
 use rounds::{counts, round, time};
@@ -287,7 +287,10 @@ impl Cliff {
         if is_app(subject) {
             return self.latest.of(subject, plan.seed)?.seconds_of_copies(number);
         }
-        rounds::seconds_of_copies(round(subject)?, number, time(plan, subject))
+        let (round, time) = (round(subject)?, time(plan, subject));
+        prepared::harmonic_mean(vec![(); number], |()| {
+            Ok(round.repeat_on(&Crew::Serial, time)?.per_second().recip())
+        })
     }
 }
 

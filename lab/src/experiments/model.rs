@@ -234,7 +234,7 @@ impl Model {
             ("others", others),
             ("granted", others.map(|_| grant.processors)),
             ("cycler seconds", Some(line.stretch.seconds())),
-            ("cycler increments", Some(line.increments as f64)),
+            ("cycler increments", Some(line.done.increments as f64)),
             ("cycler processor seconds", line.stretch.processor_seconds),
         ];
         let given = readings.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
@@ -255,7 +255,7 @@ fn cyclers(quick: bool, processors: usize) -> Vec<Beside> {
 fn calibrate(mut time: Duration) -> Result<Readings, String> {
     loop {
         let done = cycler::calibrated(time, &AtomicBool::new(false))?;
-        if done.count > 0 {
+        if done.increments > 0 {
             return Ok([("increments a second".to_owned(), done.rate())].into());
         }
         time *= 2;

@@ -8,7 +8,7 @@ use super::on_tokio::Tokio;
 use super::runtime::Networks;
 use super::subject::{Kind, Subject};
 use super::{networks, tasks};
-use crate::experiment::Measured;
+use crate::experiment::{Measured, named};
 use crate::fault::Fault;
 
 /// The runtime that has targets.
@@ -32,6 +32,8 @@ pub(super) const LOCAL: [(&str, &str, &str); 4] = [
 pub(super) const NS: &str = "ns";
 pub(super) const BYTES: &str = "bytes";
 pub(super) const FUTURE: &str = "future bytes";
+/// The bytes of each without its future and the message that its channel holds.
+pub(super) const BEYOND: &str = "bytes beyond";
 /// The share of what was looked at in which two processes or tasks ran on different threads.
 pub(super) const APART: &str = "apart";
 
@@ -68,16 +70,19 @@ impl Finding {
             return Err(Fault::run(format!("the answer {answer} is wrong; it is {right}")));
         }
         let count = of.count() as f64;
-        let [main, other] = if of.kind.is_memory() {
-            [(BYTES, self.bytes.map(|bytes| bytes / count)), (FUTURE, self.future)]
+        let all = if of.kind.is_memory() {
+            let bytes = self.bytes.map(|bytes| bytes / count);
+            let held = if of.kind == Kind::Idle { size_of::<u64>() as f64 } else { 0.0 };
+            let beyond = bytes.zip(self.future).map(|(bytes, future)| bytes - future - held);
+            vec![(BYTES, bytes), (FUTURE, self.future), (BEYOND, beyond)]
         } else {
-            [(NS, self.seconds.map(|seconds| seconds / count * 1e9)), (APART, self.apart)]
+            vec![(NS, self.seconds.map(|seconds| seconds / count * 1e9)), (APART, self.apart)]
         };
-        if main.1.is_none() {
+        if all[0].1.is_none() {
             return Ok(Err("it measured something else".to_owned()));
         }
-        let named = |(name, value): (&str, Option<f64>)| Some((name.to_owned(), value?));
-        Ok(Ok([main, other].into_iter().filter_map(named).collect()))
+        let known = all.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        Ok(Ok(named(known)))
     }
 }
 

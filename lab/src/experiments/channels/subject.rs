@@ -24,9 +24,8 @@ pub(super) enum Kind {
     Waiting,
 }
 
-/// The kinds in their order: the name, what a figure counts, and what is measured. The last
-/// one is in earlier records only.
-pub(super) const KINDS: [(&str, &str, &str); 10] = [
+/// The kinds in their order: the name, what a figure counts, and what is measured.
+pub(super) const KINDS: [(&str, &str, &str); 9] = [
     ("stream", "ns a message", "Numbers through a channel that holds 64, between two processes."),
     ("ring", "ns a hop", "One token goes round through channels that hold 8; all others wait."),
     ("pipeline", "ns a message", "Numbers through a row of processes, each of which adds one."),
@@ -36,7 +35,6 @@ pub(super) const KINDS: [(&str, &str, &str); 10] = [
     ("spawn", "ns a task", "A task spawns an empty one and awaits it, again and again."),
     ("ping-pong", "ns a round trip", "Two tasks wake each other in turn, over two semaphores."),
     ("waiting", "bytes a task", "Tasks wait for one semaphore."),
-    ("fork", "ns a thread", "A task creates threads, in Hood's sense, and awaits their signals."),
 ];
 
 /// Something to measure.

@@ -1,14 +1,12 @@
 //! Rounds as a subject of the cliff, and what the workers do meanwhile.
 
 use std::collections::BTreeMap;
-use std::sync::Barrier;
-use std::thread;
 use std::time::Duration;
 
 use super::BESIDE;
 use crate::experiment::Plan;
 use crate::fault::{Fault, Outcome};
-use crate::rounds::{Rate, Round};
+use crate::rounds::Round;
 use crate::runtimes::Crew;
 use crate::switches::Switches;
 
@@ -52,18 +50,4 @@ pub(super) fn counts(crew: &Crew) -> BTreeMap<&'static str, f64> {
         counts.insert("involuntary switches", switches.involuntary as f64);
     }
     counts
-}
-
-/// The harmonic mean of the times of a round on so many threads, each of which runs its own.
-pub(super) fn seconds_of_copies(round: Round, number: usize, time: Duration) -> Outcome<f64> {
-    let together = Barrier::new(number);
-    let copy = || {
-        together.wait();
-        round.repeat_on(&Crew::Serial, time)
-    };
-    let rates: Outcome<Vec<Rate>> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..number).map(|_| scope.spawn(copy)).collect();
-        threads.into_iter().map(|it| it.join().expect("a serial copy panicked")).collect()
-    });
-    Ok(number as f64 / rates?.iter().map(Rate::per_second).sum::<f64>())
 }

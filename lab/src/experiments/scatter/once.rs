@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::Barrier;
-use std::thread;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use locksley::os::Assists;
@@ -15,6 +15,7 @@ use crate::experiment::scaling::SECONDS;
 pub(super) use crate::experiment::scaling::SERIAL;
 use crate::experiment::{Cell, Readings, named};
 use crate::fault::{Fault, Outcome};
+use crate::team::Team;
 use crate::topology;
 
 pub(super) const LAST: &str = "locksley";
@@ -93,7 +94,7 @@ pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
         LAST => on_pool(network, workers, divisions, seed, Placement::Last),
         CURRENT => on_pool(network, workers, divisions, seed, Placement::Current),
         SERIAL if workers > 1 => Err("the serial loop has one worker".to_owned()),
-        SERIAL | STATIC => Ok(in_shares(network, workers, divisions, seed)),
+        SERIAL | STATIC => in_shares(network, workers, divisions, seed),
         unknown => {
             let known = RUNTIMES.map(|it| it.0).join(", ");
             Err(format!("unknown runtime '{unknown}'; there are {known}"))
@@ -176,37 +177,27 @@ fn on_pool(
     Ok((answer, [(SECONDS, seconds), (RUNNING, running), (STEALS, steals), (FAILED, failed)]))
 }
 
-/// The same work without processes and messages: each thread does an equal share. The time is from
-/// the first start to the last end.
-fn in_shares(network: Network, workers: usize, divisions: u64, seed: u64) -> Found {
-    let barrier = Barrier::new(workers);
-    let every = |first: u64, last: u64| {
-        let mut sum = 0u64;
-        for index in (first..last).step_by(workers) {
-            let answer = number(seed, index).wrapping_add(divide(divisions));
-            sum = sum.wrapping_add(weighed(answer, index));
-        }
-        sum
+/// The same work without processes and messages: each thread does an equal share.
+fn in_shares(network: Network, workers: usize, divisions: u64, seed: u64) -> Result<Found, String> {
+    let team = Team::start(workers)?;
+    let sum = AtomicU64::new(0);
+    let every = |messages: u64| {
+        let share = |rank: usize, (), _: &Barrier| {
+            let mut own = 0u64;
+            for index in (rank as u64..messages).step_by(workers) {
+                let answer = number(seed, index).wrapping_add(divide(divisions));
+                own = own.wrapping_add(weighed(answer, index));
+            }
+            sum.fetch_add(own, Ordering::Relaxed);
+        };
+        team.run(vec![(); workers], share).as_secs_f64()
     };
-    let share = |first: u64| {
-        // A share of a round that is not timed, as networks have one.
-        black_box(every(first, network.processes));
-        barrier.wait();
-        let start = Instant::now();
-        let sum = every(first, network.messages());
-        (start, Instant::now(), sum)
-    };
-    let share = &share;
-    let shares: Vec<(Instant, Instant, u64)> = thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..workers as u64).map(|it| scope.spawn(move || share(it))).collect();
-        threads.into_iter().map(|it| it.join().expect("a share panicked")).collect()
-    });
-    let start = shares.iter().map(|share| share.0).min();
-    let end = shares.iter().map(|share| share.1).max();
-    let seconds = end.zip(start).map_or(0.0, |(end, start)| (end - start).as_secs_f64());
-    let answer = shares.iter().map(|share| share.2).fold(0, u64::wrapping_add);
-    (answer, [(SECONDS, seconds), (RUNNING, seconds), (STEALS, 0.0), (FAILED, 0.0)])
+    // A round that is not timed, as networks have one.
+    every(network.processes);
+    sum.store(0, Ordering::Relaxed);
+    let seconds = every(network.messages());
+    let metrics = [(SECONDS, seconds), (RUNNING, seconds), (STEALS, 0.0), (FAILED, 0.0)];
+    Ok((sum.into_inner(), metrics))
 }
 
 #[cfg(test)]
