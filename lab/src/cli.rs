@@ -23,6 +23,7 @@ use crate::experiments::turnkey::Turnkey;
 use crate::fault::{Fault, Outcome};
 use crate::papers::Papers;
 use crate::random::DEFAULT_SEED;
+use crate::rounds::Round;
 use crate::{machine, output};
 
 /// The commands by what they are for; clap would list them in one column.
@@ -197,15 +198,9 @@ pub struct Rounds {
     /// The number of workers [default: one for each processor allowed]
     #[arg(long, value_name = "P", value_parser = workers)]
     pub workers: Option<usize>,
-    /// Steps of xorshift64 in a leaf
-    #[arg(long, value_name = "N", default_value_t = 5000)]
-    pub leaf: u64,
-    /// Leaves in parallel, in each round
-    #[arg(long, value_name = "C", default_value_t = 64)]
-    pub chunks: u64,
-    /// Leaves in a row before them, in each round
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    pub serial: u64,
+    /// What a round consists of.
+    #[command(flatten)]
+    pub round: Round,
     /// The runtime: locksley, rayon, static, serial or another of `locksley apps`; or loop, for
     /// busy threads
     #[arg(long, value_name = "R", default_value = "locksley")]

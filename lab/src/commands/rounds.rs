@@ -16,7 +16,7 @@ const WARM_UP: Duration = Duration::from_millis(20);
 
 pub(super) fn execute(arguments: &cli::Rounds) -> Outcome<()> {
     let asked = workers_or_default(arguments.workers);
-    let round = Round { leaf: arguments.leaf, chunks: arguments.chunks, serial: arguments.serial };
+    let round = arguments.round;
     if arguments.runtime == LOOP {
         let leaf = Round { chunks: 1, serial: 0, ..round }.validate()?.leaf;
         return repeat(arguments, LOOP, asked, None, |time| busy::repeat(asked, leaf, time));

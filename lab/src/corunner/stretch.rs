@@ -22,9 +22,9 @@ pub struct Stretch {
     pub involuntary: Option<u64>,
     /// Of all of them, those that brought back a worker that looked for work, if the runtime has
     /// records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to_hunter: Option<u64>,
-    /// Those that gave the processor to others although a worker had work, or because a hunter
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "to_hunter")]
+    pub to_thief: Option<u64>,
+    /// Those that gave the processor to others although a worker had work, or because a thief
     /// yielded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<u64>,
@@ -70,7 +70,7 @@ impl<'a> Watch<'a> {
             processor_seconds: processor.map(|(before, now)| now - before),
             voluntary: switches.map(|switches| switches.voluntary),
             involuntary: switches.map(|switches| switches.involuntary),
-            to_hunter: split.map(|split| split[0]),
+            to_thief: split.map(|split| split[0]),
             external: split.map(|split| split[1]),
         }
     }
@@ -113,11 +113,11 @@ mod tests {
         // Other tests of this process may run meanwhile, and others may have had the processor.
         assert!(used > 0.000_5 && stretch.seconds() >= 0.02, "{stretch:?}");
         assert!(stretch.voluntary.is_some() && stretch.involuntary.is_some());
-        assert_eq!((stretch.to_hunter, stretch.external), (None, None));
+        assert_eq!((stretch.to_thief, stretch.external), (None, None));
     }
 
     #[test]
-    fn hunters_that_come_back_are_told_from_workers_that_lost_their_processor() {
+    fn thieves_that_come_back_are_told_from_workers_that_lost_their_processor() {
         let crew = runtimes::find("locksley").unwrap().start(2).unwrap();
         if split(&crew).is_none() {
             return locksley_sys::skip_test("there are no switch records");
@@ -134,8 +134,8 @@ mod tests {
         }
         let stretch = watch.stop();
         let all = stretch.voluntary.unwrap() + stretch.involuntary.unwrap();
-        let of_workers = stretch.to_hunter.unwrap() + stretch.external.unwrap();
-        assert!(stretch.to_hunter.unwrap() >= 5, "{stretch:?}");
+        let of_workers = stretch.to_thief.unwrap() + stretch.external.unwrap();
+        assert!(stretch.to_thief.unwrap() >= 5, "{stretch:?}");
         // The account of the process is taken last, and has this thread too.
         assert!(of_workers <= all, "{stretch:?}");
     }

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use locksley_profile::Grant;
 use serde::{Deserialize, Serialize};
 
 use super::estimate::{Estimate, mean};
@@ -18,6 +19,12 @@ pub const FORMAT: &str = "locksley-record/1";
 
 /// The metric of the processors that other programs used while something was measured.
 pub const OTHERS: &str = "processors of others";
+/// What a meter says of them, as a reading.
+pub fn others(grant: &Grant) -> Option<(String, f64)> {
+    let used = grant.others?.as_secs_f64() / grant.wall.as_secs_f64();
+    Some((OTHERS.to_owned(), used))
+}
+
 /// They are worth a warning from this many on.
 const DISTURBANCE: f64 = 0.1;
 

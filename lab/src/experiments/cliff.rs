@@ -16,6 +16,7 @@ use locksley_profile::GrantMeter;
 
 use crate::apps;
 use crate::experiment::prepared::{self, Latest};
+use crate::experiment::record::others;
 use crate::experiment::scaling::{SECONDS, SERIAL};
 use crate::experiment::{
     Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, workers,
@@ -42,9 +43,6 @@ const ALL: &str = "all";
 const PROFILE: &str = "profile";
 /// The harmonic mean of the times of serial copies side by side.
 const COPIES: &str = "seconds of copies";
-/// The processors that other programs left, while all of a subject was measured in a rotation.
-const GRANTED: &str = "granted";
-const METERED: &str = "metered seconds";
 /// What a count of the workers refers to: more than a round, where rounds are measured.
 const WALL: &str = "wall seconds";
 
@@ -162,9 +160,7 @@ impl Experiment for Cliff {
         // The system counts in clock ticks: single measurements are too short for that.
         let is_last = plan.cells.iter().rfind(|it| it.subject == *subject) == Some(cell);
         if let Some((_, meter)) = self.meter.take_if(|_| is_last) {
-            let grant = meter.finish(Machine::here().processors);
-            readings.insert(GRANTED.to_owned(), grant.processors);
-            readings.insert(METERED.to_owned(), grant.wall.as_secs_f64());
+            readings.extend(others(&meter.finish(Machine::here().processors)));
         }
         Ok(Ok(readings))
     }

@@ -7,7 +7,6 @@ mod granted;
 mod points;
 mod report;
 
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -19,9 +18,10 @@ use crate::apps;
 use crate::clock;
 use crate::corunner::CyclerLine;
 use crate::cycler;
+use crate::experiment::record::others;
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, child, plan, prepared,
-    seconds, workers,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, plan, prepared, seconds,
+    workers,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine};
@@ -158,11 +158,7 @@ impl Experiment for Model {
         let meter = GrantMeter::start();
         let seconds = prepared.seconds(&crew)?;
         let mut readings = Readings::from([("seconds".to_owned(), seconds)]);
-        let grant = meter.finish(Machine::here().processors);
-        if let Some(others) = grant.others {
-            readings.insert("others".to_owned(), others.as_secs_f64());
-            readings.insert("wall".to_owned(), grant.wall.as_secs_f64());
-        }
+        readings.extend(others(&meter.finish(Machine::here().processors)));
         Ok(Ok(readings))
     }
 
@@ -202,14 +198,12 @@ impl Model {
         let prepared = self.latest.of(&cell.subject, seed)?;
         let crew = runtimes::find(ALONE)?.start(cell.workers)?;
         prepared.seconds(&crew)?;
-        let mut command = Command::new(child::this_program()?);
         let Beside { workers, most } = beside;
-        let [workers, most, choices] = [workers as u64, most, choices].map(|it| it.to_string());
-        command.args(["cycler", "--gate", "--workers", &workers, "--increments", &most]);
-        command.args(["--seed", &choices]);
-        let mut company = Company::start(vec![("the cycler".to_owned(), command)])?;
-        company.wait_until_ready(PATIENCE)?;
-        company.signal()?;
+        let mut company = Company::of_cycler(&[
+            format!("--workers={workers}"),
+            format!("--increments={most}"),
+            format!("--seed={choices}"),
+        ])?;
         let (meter, begun) = (GrantMeter::start(), clock::now());
         let (mut seconds, mut computations) = (0.0, 0.0);
         while computations == 0.0 || clock::seconds(begun, clock::now()) < time.as_secs_f64() {

@@ -16,11 +16,11 @@ use locksley_profile::GrantMeter;
 use serde::Deserialize;
 
 use crate::experiment::child::{finds, this_program};
-use crate::experiment::record::OTHERS;
+use crate::experiment::record::others;
+use crate::experiment::report::Metric;
 use crate::experiment::text::number;
 use crate::experiment::{
-    Cell, Chart, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table,
-    plan, seconds,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, plan, seconds,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine};
@@ -48,17 +48,17 @@ const P99: &str = "late p99 us";
 const P999: &str = "late p99.9 us";
 const RATE: &str = "rounds per second";
 
-/// What is shown: the head of a column, the metric, and of which percentile in a hundred; 100 is
+/// What is shown: the title of a table, the metric, and of which percentile in a hundred; 100 is
 /// the longest time.
 const FIGURES: [(&str, &str, f64); 8] = [
-    ("50 %", "late p50 us", 50.0),
-    ("90 %", "late p90 us", 90.0),
-    ("99 %", P99, 99.0),
-    ("99.9 %", P999, 99.9),
-    ("latest", "late most us", 100.0),
-    ("work, 50 %", "work p50 us", 50.0),
-    ("99 %", "work p99 us", 99.0),
-    ("longest", "work most us", 100.0),
+    ("µs: half of them", "late p50 us", 50.0),
+    ("µs: 90 % of them", "late p90 us", 90.0),
+    ("µs: 99 % of them", P99, 99.0),
+    ("µs: 99.9 % of them", P999, 99.9),
+    ("µs: the latest one", "late most us", 100.0),
+    ("µs: how long half of the pieces of work take at most", "work p50 us", 50.0),
+    ("µs: 99 % of them", "work p99 us", 99.0),
+    ("µs: the longest one", "work most us", 100.0),
 ];
 
 /// `locksley neighbour`
@@ -117,12 +117,8 @@ impl Experiment for Neighbour {
         let mut sleep = || -> Result<Readings, String> {
             let meter = GrantMeter::start();
             let mut readings: Readings = finds(&mut sleeper, limit)?;
-            let granted = meter.finish(1);
             // The sleeper is another process too, but it uses next to nothing.
-            if let Some(others) = granted.others.filter(|_| cell.subject == ALONE) {
-                let share = others.as_secs_f64() / granted.wall.as_secs_f64();
-                readings.insert(OTHERS.to_owned(), share);
-            }
+            readings.extend(others(&meter.finish(1)).filter(|_| cell.subject == ALONE));
             Ok(readings)
         };
         if cell.subject == ALONE {
@@ -162,8 +158,8 @@ impl Experiment for Neighbour {
             "The sleeper sleeps until a deadline, every 5 ms, up to 1 ms earlier or later. \
              Deadlines are fixed at the start: one that passes while the sleeper is busy counts as \
              missed by so much. After each wake-up it computes 70,000 steps of xorshift64.",
-            "A percentile is the median over the measurements; the latest wake-up is that of all. \
-             99.9 % is given where a measurement has 2000 wake-ups.",
+            "Each figure is the median over the measurements. 99.9 % is given where a measurement \
+             has 2000 wake-ups.",
             "With plenty parallelism there is work for all workers nearly all the time; with \
              little, for one only half of the time; with none, for one only.",
         ];
@@ -244,39 +240,19 @@ fn headline(record: &Record) -> String {
     )
 }
 
+/// The 99th percentile with charts, and tables of all figures.
 fn lateness(record: &Record) -> Section {
-    let mut columns = vec!["beside", "", "99 %, best to worst"];
-    columns.extend(FIGURES.iter().map(|it| it.0).chain(["rounds/s"]));
-    let title = "how late the sleeper wakes, and how long its work takes then, in µs";
-    let (mut table, mut charts) = (Table::new(title, &columns), Vec::new());
-    for (subject, workers) in record.groups(P99) {
-        let (title, mut bars) = (name((subject, workers)), Vec::new());
-        for runtime in record.runtimes() {
-            let values =
-                |metric: &str| record.values(subject, runtime, workers, metric).into_iter();
-            let median = |metric: &str| record.median(subject, runtime, workers, metric);
-            let Some(late) = median(P99) else { continue };
-            let shown = |value: Option<f64>| value.map_or(String::new(), number);
-            let group = if bars.is_empty() { title.clone() } else { String::new() };
-            let [best, worst] = [f64::min, f64::max].map(|of| shown(values(P99).reduce(of)));
-            let figure = |(_, metric, percent): &(&str, &str, f64)| match *percent {
-                100.0 => shown(values(metric).reduce(f64::max)),
-                _ => shown(median(metric)),
-            };
-            let head = [group, runtime.to_owned(), format!("{best} to {worst}")];
-            let figures = FIGURES.iter().map(figure);
-            table.row(head.into_iter().chain(figures).chain([shown(median(RATE))]));
-            bars.push((runtime.to_owned(), late));
-        }
-        let unit = "µs: 99 % of the wake-ups are late by at most that".to_owned();
-        charts.push(Chart::Bars { title, unit, bars });
+    let of = |metric: &str, unit: &str| {
+        let metric = Metric { name: metric, unit, base: None };
+        let about = "Lower is better. Each wake-up is followed by a small piece of work.";
+        Section::of_metric(record, "How late the sleeper wakes", about, metric, |_, _| true)
+    };
+    let mut section = of(P99, "µs: 99 % of the wake-ups are late by at most that");
+    for (unit, metric, _) in FIGURES.into_iter().filter(|it| it.1 != P99) {
+        section.tables.extend(of(metric, unit).tables);
     }
-    Section::new(
-        "How late the sleeper wakes",
-        "Lower is better. Each wake-up is followed by a small piece of work.",
-        charts,
-        vec![table],
-    )
+    section.tables.extend(of(RATE, RATE).tables);
+    section
 }
 
 #[cfg(test)]

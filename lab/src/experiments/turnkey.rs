@@ -8,13 +8,13 @@ mod contest;
 #[cfg(test)]
 mod tests;
 
-use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use locksley::Pool;
 
+use super::corun::process::Company;
 use crate::apps;
 use crate::control_group::Group;
 use crate::corunner::processor_seconds;
@@ -111,7 +111,7 @@ impl Experiment for Turnkey {
             }
             runtime => runtimes::find(runtime)?.start(cell.workers)?,
         };
-        let _cycler = (setting == Setting::Beside).then(|| Cycler::start(seed)).transpose()?;
+        let _cycler = (setting == Setting::Beside).then(|| cycler(seed)).transpose()?;
         let mut compute = || prepared.seconds(&crew);
         repeat(&mut compute, WARM_UP[usize::from(group.is_some())], group.as_ref())?;
         let mut timed = || repeat(&mut compute, setting.time(), group.as_ref());
@@ -273,30 +273,14 @@ fn watch<T>(group: &Group, run: impl FnOnce() -> Outcome<T>) -> Outcome<(T, Read
     Ok((done, named(KEPT.map(|it| it.0).into_iter().zip(values))))
 }
 
-/// Another process that takes processors away until this is dropped.
-struct Cycler(Child);
-
-impl Cycler {
-    fn start(seed: u64) -> Outcome<Cycler> {
-        let mut command = Command::new(child::this_program()?);
-        let workers = Machine::here().processors.to_string();
-        // Some hundred milliseconds at a time; it ends by itself if this process is killed.
-        command.args(["cycler", "--workers", &workers, "--increments", "500"]);
-        command.args(["--secs", "120", "--seed", &seed.to_string()]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let fault = |error| Fault::run(format!("the cycler cannot be started: {error}"));
-        let cycler = command.spawn().map(Cycler).map_err(fault)?;
-        thread::sleep(HEAD_START);
-        Ok(cycler)
-    }
-}
-
-impl Drop for Cycler {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Another process that takes all processors away until this is dropped, for some hundred
+/// milliseconds at a time.
+fn cycler(seed: u64) -> Outcome<Company> {
+    let workers = format!("--workers={}", Machine::here().processors);
+    let company =
+        Company::of_cycler(&[workers, "--increments=500".to_owned(), format!("--seed={seed}")])?;
+    thread::sleep(HEAD_START);
+    Ok(company)
 }
 
 /// What turnkey takes for each subject over the best number, and over each number; and how many

@@ -20,13 +20,16 @@ use crate::runtimes::{Crew, Runtime};
 const MOST_STEPS: u128 = 1 << 42;
 
 /// What a round consists of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub struct Round {
-    /// Steps of a leaf.
+    /// Steps of xorshift64 in a leaf
+    #[arg(long, value_name = "N", default_value_t = 5000)]
     pub leaf: u64,
-    /// Leaves in parallel.
+    /// Leaves in parallel, in each round
+    #[arg(long, value_name = "C", default_value_t = 64)]
     pub chunks: u64,
-    /// Leaves in a row before them.
+    /// Leaves in a row before them, in each round
+    #[arg(long, value_name = "K", default_value_t = 0)]
     pub serial: u64,
 }
 

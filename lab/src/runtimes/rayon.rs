@@ -1,12 +1,11 @@
 //! Starting a rayon pool, and ending it.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::Crew;
-use crate::team::Gate;
 
 /// A rayon pool; when it has been dropped, its threads have ended.
 ///
@@ -15,20 +14,20 @@ use crate::team::Gate;
 pub struct RayonPool {
     /// `None` only while it is being dropped.
     pool: Option<ThreadPool>,
-    ended: Arc<Gate>,
+    /// Gets a message at the end of each thread.
+    ended: Receiver<()>,
 }
 
 /// A pool of `workers` threads, all of them started.
 pub(super) fn start(workers: usize) -> Result<Crew, String> {
-    let (started, ended) = (Arc::new(Gate::default()), Arc::new(Gate::default()));
-    let (at_start, at_exit) = (Arc::clone(&started), Arc::clone(&ended));
+    let ((at_start, started), (at_exit, ended)) = (mpsc::channel(), mpsc::channel());
     let pool = ThreadPoolBuilder::new()
         .num_threads(workers)
-        .start_handler(move |_| at_start.arrive())
-        .exit_handler(move |_| at_exit.arrive())
+        .start_handler(move |_| _ = at_start.send(()))
+        .exit_handler(move |_| _ = at_exit.send(()))
         .build()
         .map_err(|error| error.to_string())?;
-    started.wait_for(workers);
+    started.iter().take(workers).for_each(drop);
     Ok(Crew::Rayon(RayonPool { pool: Some(pool), ended }))
 }
 
@@ -44,6 +43,6 @@ impl Drop for RayonPool {
     fn drop(&mut self) {
         let workers = self.current_num_threads();
         drop(self.pool.take());
-        self.ended.wait_for(workers);
+        self.ended.iter().take(workers).for_each(drop);
     }
 }

@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use ::base64::engine::Engine;
+use ::base64::engine::general_purpose::STANDARD;
 use locksley_trace::{FlowKind, Slice, SliceKind, Timeline, Trace, Track};
 use serde::Serialize;
 
@@ -183,18 +185,7 @@ fn class(kind: SliceKind) -> u32 {
 
 /// Words, little-endian, in base 64 (RFC 4648).
 fn base64(words: &[u32]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits = (0..3).fold(0, |bits, n| bits << 8 | u32::from(*chunk.get(n).unwrap_or(&0)));
-        for digit in 0..4 {
-            let is_there = digit <= chunk.len();
-            let value = bits >> (18 - 6 * digit) & 63;
-            text.push(if is_there { DIGITS[value as usize].into() } else { '=' });
-        }
-    }
-    text
+    STANDARD.encode(words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 #[cfg(test)]

@@ -255,7 +255,7 @@ fn neighbour_measures_and_reports_and_does_not_measure_again() {
     let output = command(&arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for word in ["alone", "plenty parallelism", "little parallelism", "locksley", "static"] {
+    for word in ["alone", "plenty, P = ", "little, P = ", "locksley", "static"] {
         assert!(text.contains(word), "{text}");
     }
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();

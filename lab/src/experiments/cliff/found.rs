@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BESIDE, COPIES, GRANTED, METERED, ROUNDS};
+use super::{BESIDE, COPIES, ROUNDS};
 use crate::experiment::Record;
 use crate::experiment::estimate::median;
 use crate::experiment::scaling::{SECONDS, SERIAL};
@@ -10,8 +10,6 @@ use crate::experiment::scaling::{SECONDS, SERIAL};
 /// A utilization above this one is noise. Caches can make a parallel program a little faster than
 /// the serial one.
 const MOST_UTILIZATION: f64 = 1.2;
-/// Other programs are worth a warning from this share of the machine on.
-const DISTURBANCE: f64 = 0.03;
 /// What was measured of a subject on a runtime with a number of workers.
 pub(super) struct Point<'a> {
     /// Subject, runtime, and P.
@@ -124,37 +122,6 @@ impl<'a> Found<'a> {
         };
         // The name with the longer beginning comes last in a record, so `rounds` is found first.
         self.record.runtimes().into_iter().filter_map(share).collect()
-    }
-
-    /// The processors that the system had for this program while a subject was measured.
-    pub(super) fn granted(&self, subject: &str) -> Option<f64> {
-        let values = |metric: &'static str| {
-            let of_it = self.record.samples.iter().filter(move |it| it.subject == subject);
-            of_it.filter(move |it| it.metric == metric).map(|it| (it.repeat, it.value))
-        };
-        let seconds: BTreeMap<usize, f64> = values(METERED).collect();
-        let pairs = || values(GRANTED).filter_map(|it| Some((it.1, *seconds.get(&it.0)?)));
-        let all: f64 = pairs().map(|(_, seconds)| seconds).sum();
-        (all > 0.0).then(|| pairs().map(|(granted, seconds)| granted * seconds).sum::<f64>() / all)
-    }
-
-    /// What other programs took on average, if that is much; and the least and most that they left.
-    pub(super) fn others(&self) -> (Option<String>, String) {
-        let capacity = self.record.machine.capacity();
-        let mut left: Vec<f64> = self.subjects.iter().filter_map(|it| self.granted(it)).collect();
-        left.sort_by(f64::total_cmp);
-        let [Some(least), Some(most)] = [left.first(), left.last()] else {
-            return (None, "What other programs took was not metered.".to_owned());
-        };
-        let taken = capacity - left.iter().sum::<f64>() / left.len() as f64;
-        let warning = format!(
-            "Other programs took {taken:.2} processors while this was measured. All figures suffer \
-             from that; measure again while nothing else runs."
-        );
-        let method = format!(
-            "Other programs left {least:.2} to {most:.2} of {capacity} processors, by subject."
-        );
-        ((taken > DISTURBANCE * capacity).then_some(warning), method)
     }
 
     /// The readings of each repetition.

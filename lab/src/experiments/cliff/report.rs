@@ -127,9 +127,7 @@ impl Found<'_> {
     fn times(&self) -> Table {
         let (record, full) =
             (self.record, self.record.machine.capacity().floor().max(1.0) as usize);
-        let heads = format!(
-            "|Ts|T∞|T1/T∞|ceiling|processors left|runtime|T1|T1/Ts|T{full}|T1/T{full}|Ts/T{full}"
-        );
+        let heads = format!("|Ts|T∞|T1/T∞|ceiling|runtime|T1|T1/Ts|T{full}|T1/T{full}|Ts/T{full}");
         let mut table = Table::new("times in seconds", &heads.split('|').collect::<Vec<_>>());
         let time = |time: Option<f64>| time.map_or_else(String::new, seconds);
         let figure = |figure: Option<f64>| figure.map_or_else(String::new, number);
@@ -145,13 +143,12 @@ impl Found<'_> {
                 time(median(&mut spans)),
                 figure(median(&mut parallelism)),
                 number(self.ceiling(subject, full)),
-                figure(self.granted(subject)),
             ];
             for runtime in scaling::runtimes(record, subject) {
                 let of = |workers| record.median(subject, runtime, workers, SECONDS);
                 let over = |a: Option<f64>, b: Option<f64>| figure(a.zip(b).map(|(a, b)| a / b));
                 let (one, all) = (of(1), of(full));
-                let mut row = std::mem::replace(&mut of_subject, vec![String::new(); 6]);
+                let mut row = std::mem::replace(&mut of_subject, vec![String::new(); 5]);
                 row.extend([runtime.to_owned(), time(one), over(one, serial), time(all)]);
                 row.extend([over(one, all), over(serial, all)]);
                 table.row(row);
@@ -179,14 +176,13 @@ fn seconds(seconds: f64) -> String {
 /// What is said of a record.
 pub(super) fn of(record: &Record) -> Report {
     let found = Found::of(record);
-    let (warning, metered) = found.others();
     let subject = found.lowest("static").map(|lowest| {
         let name = lowest.name();
         format!("The first picture is of {name}, where static partitioning is at its worst.")
     });
     let explained =
         "Shares are utilizations, T1/(PA·TP). PA is the smaller of P and the number of processors.";
-    let notes = subject.into_iter().chain([explained.to_owned()]).chain(warning).collect();
+    let notes = subject.into_iter().chain([explained.to_owned()]).collect();
     let or_noise = |value: fn(&Point<'_>) -> f64| {
         move |it: &Point<'_>| if it.is_plausible() { number(value(it)) } else { "noise".to_owned() }
     };
@@ -238,7 +234,6 @@ pub(super) fn of(record: &Record) -> Report {
          phase. The kernel's time slices even out long phases.",
         "For the ceiling, PA serial copies run side by side; their best time is compared with the \
          best of one alone. No scheduler can win back what they lose.",
-        &metered,
     ];
     let report = Report::new("the performance cliff", found.headline(), sections, &method);
     Report { pictures: found.pictures(), notes, ..report }

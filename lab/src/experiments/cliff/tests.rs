@@ -2,6 +2,7 @@
 
 use super::report::Found;
 use super::*;
+use crate::experiment::record::OTHERS;
 use crate::experiment::text;
 
 /// Two processors, and made-up times.
@@ -82,13 +83,10 @@ fn rayon_comes_first_and_both_pictures_stand_at_the_top() {
     assert!(svg.contains("prefers-color-scheme: dark") && svg.contains("fair share"), "{svg}");
     assert!(!svg.contains("#01FE") && !svg.contains("href"), "{svg}");
 
-    // 1.5 of 2 processors for two seconds, 2 for one.
-    for (repeat, granted, seconds) in [(0, 1.5, 2.0), (1, 2.0, 1.0)] {
-        add(&mut disturbed, (HEAT, PROFILE, 1), repeat, GRANTED, granted);
-        add(&mut disturbed, (HEAT, PROFILE, 1), repeat, METERED, seconds);
+    for (repeat, used) in [(0, 0.5), (1, 0.0)] {
+        add(&mut disturbed, (HEAT, PROFILE, 1), repeat, OTHERS, used);
     }
-    let notes = report::of(&disturbed).notes;
-    assert!(notes.iter().any(|note| note.contains("took 0.33 processors")), "{notes:?}");
+    assert!(disturbed.disturbance().unwrap().contains("used 0.25 processors"));
 }
 
 #[test]
@@ -195,7 +193,7 @@ fn each_kind_of_cell_is_measured() {
     for (readings, metric) in all.iter().zip(metrics) {
         assert!(readings[metric] > 0.0, "{readings:?}");
     }
-    let metered = |readings: &Readings| readings.contains_key(GRANTED);
+    let metered = |readings: &Readings| readings.contains_key(OTHERS);
     assert_eq!(
         all.iter().map(metered).collect::<Vec<_>>(),
         [false, false, true, false, true, true]

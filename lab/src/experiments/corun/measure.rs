@@ -163,7 +163,7 @@ fn readings(runs: &[Run]) -> Readings {
             (PROCESSORS, stretch.processor_seconds.map(|used| used / stretch.seconds())),
             (VOLUNTARY, switches(stretch.voluntary)),
             (INVOLUNTARY, switches(stretch.involuntary)),
-            (TO_THIEVES, switches(stretch.to_hunter)),
+            (TO_THIEVES, switches(stretch.to_thief)),
             (EXTERNAL, switches(stretch.external)),
         ];
         let shown = if runs.len() == 1 { &all[..1] } else { &all };
@@ -188,7 +188,7 @@ mod tests {
         processor_seconds: Some(1.0),
         voluntary: Some(20),
         involuntary: Some(40),
-        to_hunter: Some(30),
+        to_thief: Some(30),
         external: None,
     };
 

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::corunner::READY;
+use crate::experiment::child::this_program;
 use crate::fault::{Fault, Outcome};
 
 /// Processes that run at the same time. They end when this is dropped, if they have not ended
@@ -41,6 +42,16 @@ impl Company {
             // It ends with the output that it reads.
             thread::Builder::new().spawn(reader).map_err(cannot)?;
         }
+        Ok(company)
+    }
+
+    /// A cycler that runs until this is dropped, or told to end; these are its arguments.
+    pub(in crate::experiments) fn of_cycler(arguments: &[String]) -> Outcome<Company> {
+        let mut command = Command::new(this_program()?);
+        command.args(["cycler", "--gate"]).args(arguments);
+        let mut company = Company::start(vec![("the cycler".to_owned(), command)])?;
+        company.wait_until_ready(Duration::from_secs(30))?;
+        company.signal()?;
         Ok(company)
     }
 

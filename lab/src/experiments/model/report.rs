@@ -1,10 +1,9 @@
 //! What is said of a record of the model: figures 2 to 5 of the papers, and the constants.
 
+use super::CALIBRATION;
 use super::bound::{self, Fit, Point, TARGET};
 use super::granted::{self, Beside};
 use super::points::{points, subjects, work_and_span};
-use super::{ALONE, CALIBRATION};
-use crate::experiment::record::Sample;
 use crate::experiment::report::{Chart, Lines};
 use crate::experiment::text::number;
 use crate::experiment::{Record, Report, Section, Table};
@@ -45,7 +44,7 @@ pub(super) fn report(record: &Record) -> Report {
         vec![inputs(record), constants(&points)],
     ));
     sections.push(comparison(record, rate));
-    let notes = envelope_in_words(&points).into_iter().chain(taken(record)).collect();
+    let notes = envelope_in_words(&points).into_iter().collect();
     Report { notes, ..Report::new("Hood's model", headline, sections, &METHOD) }
 }
 
@@ -203,16 +202,4 @@ fn envelope_in_words(points: &[Point]) -> Option<String> {
         format!("({c1}, {c_inf}) is a lower envelope: none of {all} points lies under its curve")
     };
     (all > 0).then(|| farthest.unwrap_or_else(holds))
-}
-
-/// A note, if other programs took more than 3 % of the machine while programs ran alone.
-fn taken(record: &Record) -> Option<String> {
-    let sum = |metric: &str| -> f64 {
-        let of_it = |it: &&Sample| it.runtime == ALONE && it.metric == metric;
-        record.samples.iter().filter(of_it).map(|it| it.value).sum()
-    };
-    let taken = sum("others") / sum("wall");
-    (taken > 0.03 * record.machine.capacity()).then(|| {
-        format!("Others took {taken:.2} processors meanwhile; the figures suffer from that")
-    })
 }

@@ -1,12 +1,8 @@
 //! Static partitioning: OS threads with one share of the work each, and a barrier.
 
-mod gate;
-
-use std::sync::Barrier;
+use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-
-pub(crate) use gate::Gate;
 
 /// Threads that work on equal shares. They are created for each computation, outside of its
 /// measured time.
@@ -55,37 +51,31 @@ impl Team {
         shares: Vec<T>,
         body: impl Fn(usize, T, &Barrier) + Sync,
     ) -> Result<Duration, String> {
-        let gate = Gate::default();
-        let barrier = Barrier::new(self.workers);
-        let (gate, barrier, body) = (&gate, &barrier, &body);
+        let (barrier, body) = (&Barrier::new(self.workers), &body);
         thread::scope(|scope| {
-            let mut threads = Vec::with_capacity(self.workers);
+            let (mut threads, mut starts) = (Vec::new(), Vec::new());
             for (rank, share) in shares.into_iter().enumerate() {
-                let thread = thread::Builder::new().name(format!("static-{rank}")).spawn_scoped(
-                    scope,
-                    move || {
-                        let go = gate.arrive_and_wait();
-                        let begun = Instant::now();
-                        if go {
-                            body(rank, share, barrier);
-                        }
-                        (begun, Instant::now())
-                    },
-                );
-                match thread {
-                    Ok(thread) => threads.push(thread),
-                    Err(error) => {
-                        gate.decide(false);
-                        return Err(error.to_string());
-                    }
-                }
+                // Dropped with the others if a thread cannot be started: then none begins.
+                let (start, started) = mpsc::channel();
+                let work = move || {
+                    started.recv().ok()?;
+                    barrier.wait();
+                    let begun = Instant::now();
+                    body(rank, share, barrier);
+                    Some((begun, Instant::now()))
+                };
+                let thread = thread::Builder::new().name(format!("static-{rank}"));
+                let thread = thread.spawn_scoped(scope, work).map_err(|error| error.to_string())?;
+                threads.push(thread);
+                starts.push(start);
             }
-            gate.wait_for(self.workers);
-            gate.decide(true);
-            let times: Vec<(Instant, Instant)> = threads
-                .into_iter()
-                .map(|thread| thread.join().expect("a share of the work panicked"))
-                .collect();
+            for start in starts {
+                start.send(()).expect("each thread waits for this");
+            }
+            let end = |thread: thread::ScopedJoinHandle<'_, Option<(Instant, Instant)>>| {
+                thread.join().expect("a share of the work panicked")
+            };
+            let times: Vec<(Instant, Instant)> = threads.into_iter().filter_map(end).collect();
             let begun = times.iter().map(|&(begun, _)| begun).min().expect("a team has threads");
             let ended = times.iter().map(|&(_, ended)| ended).max().expect("a team has threads");
             Ok(ended - begun)
