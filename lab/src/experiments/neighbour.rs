@@ -88,7 +88,7 @@ impl Experiment for Neighbour {
         let processors = Machine::here().processors;
         let workers = [processors, (4 * processors).min(MOST_WORKERS)];
         let shapes = &shapes(processors)[..if quick { 2 } else { 3 }];
-        let repeats = if quick { 2 } else { 6 };
+        let repeats = course.repeats(if quick { 2 } else { 6 })?;
         plan.add(ALONE, ALONE, 1, repeats);
         for (shape, round) in shapes {
             for workers in workers {
