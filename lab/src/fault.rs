@@ -1,10 +1,10 @@
 //! What can go wrong: in the request, or in the run. That decides the exit code.
 
-use std::fmt;
 use std::process::ExitCode;
 
 /// A failure that ends the program with one line on stderr.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub enum Fault {
     /// The request cannot be carried out as it stands; found before any work starts. Exit code 2.
     Input(String),
@@ -37,15 +37,3 @@ impl Fault {
         }
     }
 }
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Input(message) | Fault::Run(message) | Fault::Program(message) => {
-                f.write_str(message)
-            }
-        }
-    }
-}
-
-impl std::error::Error for Fault {}

@@ -1,13 +1,10 @@
-//! The commands, one file each.
+//! The commands, one file each but for the shortest.
 
 mod apps;
 mod cycler;
 mod machine;
-mod once;
 mod openmp;
 mod papers;
-mod repeat;
-mod report;
 mod rounds;
 mod run;
 mod soak;
@@ -18,8 +15,13 @@ mod trace;
 use locksley_trace::Recording;
 
 use crate::apps::App;
-use crate::cli::{Command, Computation, workers_or_default};
+use crate::cli::{self, Command, Computation, workers_or_default};
+use crate::corunner::repetition;
+use crate::experiment::child::Answer;
+use crate::experiment::{self, Cell};
+use crate::experiments;
 use crate::fault::{Fault, Outcome};
+use crate::output::say_line;
 use crate::runtimes::Runtime;
 
 /// Begins a recording if `LOCKSLEY_TRACE` names a file. Otherwise no pool is traced.
@@ -67,22 +69,47 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Rayon(run) => run.execute(),
         Command::Bench(run) => run.execute(),
         Command::Cliff(run) => run.execute(),
-        Command::Repeat(arguments) => repeat::execute(&arguments),
+        Command::Repeat(arguments) => repeat(&arguments),
         Command::Neighbour(run) => run.execute(),
         Command::Soak(arguments) => soak::execute(&arguments),
         Command::Intervals(run) => run.execute(),
         Command::Openmp(arguments) => openmp::execute(&arguments),
         Command::OpenmpBench(run) => run.execute(),
-        Command::Once(arguments) => once::execute(arguments),
+        Command::Once(arguments) => once(arguments),
         Command::Scatter(run) => run.execute(),
         Command::Locality(run) => run.execute(),
         Command::Turnkey(run) => run.execute(),
         Command::Channels(run) => run.execute(),
         Command::Papers(arguments) => papers::execute(&arguments),
-        Command::Report(arguments) => report::execute(&arguments),
+        Command::Report(cli::Report { json, out, picture }) => {
+            experiment::report_again(&json, &out, picture.as_deref(), experiments::report)
+        }
         #[cfg(target_os = "linux")]
         Command::Top(arguments) => top::execute(&arguments),
         Command::Trace(arguments) => trace::execute(&arguments),
         Command::Nothing => Ok(()),
     }
+}
+
+/// `locksley repeat APP`: one application again and again behind a start gate, as a program of
+/// `corun`.
+fn repeat(arguments: &Computation) -> Outcome<()> {
+    let (app, runtime) = arguments.find()?;
+    let mut instance = crate::apps::problem(app, &arguments.size)?.prepare(arguments.seed);
+    let crew = runtime.start(arguments.workers(runtime))?;
+    repetition::repeat(instance.as_mut(), &crew)
+}
+
+/// `locksley once`: one measurement of an experiment, in a process of its own.
+fn once(arguments: cli::Once) -> Outcome<()> {
+    let cli::Once { experiment, subject, runtime, workers, seed } = arguments;
+    let found = experiments::find(&experiment)
+        .ok_or_else(|| Fault::input(format!("there is no experiment '{experiment}'")))?;
+    let answer = match (found.once)(&Cell { subject, runtime, workers, repeats: 1 }, seed) {
+        Ok(readings) => Answer::Right(readings),
+        // The process that has started this one ends its run.
+        Err(Fault::Run(wrong)) => Answer::Wrong { wrong },
+        Err(fault) => return Err(fault),
+    };
+    say_line(&answer)
 }
