@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::experiment::{self, seconds, workers};
 use crate::experiments::bench::Bench;
@@ -339,7 +339,8 @@ pub struct Trace {
 
 /// Reads the arguments of the process; prints help and version where they are asked for.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Outcome<Command> {
-    match CommandLine::try_parse_from(arguments) {
+    let parsed = command_line().try_get_matches_from(arguments);
+    match parsed.and_then(|parsed| CommandLine::from_arg_matches(&parsed)) {
         Ok(line) => Ok(line.command),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -354,13 +355,25 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Outcome<Command> 
     }
 }
 
+/// Negative numbers are values, which ranges refuse, and not options.
+fn command_line() -> clap::Command {
+    let takes_value = |argument: &clap::Arg| argument.get_action().takes_values();
+    CommandLine::command().mut_subcommands(|command| {
+        command.mut_args(|argument| {
+            let allows = takes_value(&argument);
+            argument.allow_negative_numbers(allows)
+        })
+    })
+}
+
 /// What clap has to say up to its first blank line, and its tip if it has one, as one line.
 fn in_one_line(message: &str) -> String {
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let what = message.lines().take_while(|line| !line.trim().is_empty());
     let tip = message.lines().filter(|line| line.trim_start().starts_with("tip:"));
-    let words: Vec<&str> = what.chain(tip).flat_map(str::split_whitespace).collect();
-    words.join(" ")
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let what = what.map(words).collect::<Vec<_>>().join(" ");
+    std::iter::once(what).chain(tip.map(words)).collect::<Vec<_>>().join("; ")
 }
 
 /// Reads a number in this range.
@@ -375,9 +388,7 @@ pub fn workers_or_default(asked: Option<usize>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
-    use super::{CommandLine, HELP};
+    use super::*;
 
     #[test]
     fn the_help_lists_each_command_once() {

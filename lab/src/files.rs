@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::fault::{Fault, Outcome};
@@ -73,10 +73,24 @@ pub fn digest_of(path: &Path) -> String {
     fs::read(path).map_or_else(|_| "unknown".to_owned(), digest)
 }
 
-/// A lock on the file `path`, by one beside it; an error if another process holds it.
+/// A lock on a file, by one beside it, which is removed when this is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    beside: PathBuf,
+    _open: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.beside);
+    }
+}
+
+/// Locks the file `path`; an error if another process holds the lock.
 #[cfg(target_os = "linux")]
-pub fn lock(path: &Path) -> Outcome<Option<File>> {
+pub fn lock(path: &Path) -> Outcome<Option<Lock>> {
     use rustix::fs::{FlockOperation, flock};
+    use std::os::unix::fs::MetadataExt;
 
     // A device has no neighbours.
     if path.exists() && !path.is_file() {
@@ -85,18 +99,25 @@ pub fn lock(path: &Path) -> Outcome<Option<File>> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
     let beside = path.with_file_name(name);
-    let file = File::create(&beside)
-        .map_err(|error| Fault::input(format!("cannot write {}: {error}", beside.display())))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            Err(Fault::input(format!("another run is writing {}", path.display())))
+    let cannot_write =
+        |error: std::io::Error| Fault::input(format!("cannot write {}: {error}", beside.display()));
+    loop {
+        let open = File::create(&beside).map_err(cannot_write)?;
+        if flock(&open, FlockOperation::NonBlockingLockExclusive)
+            == Err(rustix::io::Errno::WOULDBLOCK)
+        {
+            return Err(Fault::input(format!("another run is writing {}", path.display())));
         }
-        // A file system without locks is no reason not to measure.
-        _ => Ok(Some(file)),
+        // (A file system without locks is no reason not to measure.) The process that held the lock
+        // may have removed this file meanwhile.
+        let number = |file: std::io::Result<fs::Metadata>| file.map(|file| file.ino()).ok();
+        if number(open.metadata()) == number(fs::metadata(&beside)) {
+            return Ok(Some(Lock { beside, _open: open }));
+        }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn lock(_: &Path) -> Outcome<Option<File>> {
+pub fn lock(_: &Path) -> Outcome<Option<Lock>> {
     Ok(None)
 }

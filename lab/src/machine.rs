@@ -2,8 +2,11 @@
 
 use std::fs;
 
-use locksley::os::{self, Processors};
+use locksley::BuildError;
+use locksley::os::{self, Assists, Processors};
 use serde::{Deserialize, Serialize};
+
+use crate::fault::{Fault, Outcome};
 
 /// The most workers that may be asked for; each is an OS thread.
 pub const MOST_WORKERS: usize = 1024;
@@ -78,9 +81,34 @@ impl From<&os::Assist> for Assist {
     }
 }
 
-/// The number of workers where none is asked for: one for each processor allowed.
+/// The number of workers where none is asked for: as of a pool, by `LOCKSLEY_WORKERS` or by what is
+/// allowed.
 pub fn default_workers() -> usize {
-    (Processors::allowed().capacity() as usize).clamp(1, MOST_WORKERS)
+    let chosen = workers_by_variable().and_then(Result::ok);
+    chosen.map_or_else(processors, |chosen| chosen.min(MOST_WORKERS))
+}
+
+/// The number of processors allowed, a part of one counted as one.
+pub fn processors() -> usize {
+    (Processors::allowed().capacity().ceil() as usize).clamp(1, MOST_WORKERS)
+}
+
+fn workers_by_variable() -> Option<Result<usize, BuildError>> {
+    let value = std::env::var("LOCKSLEY_WORKERS").ok().filter(|value| !value.is_empty())?;
+    let workers = value.parse().ok().filter(|&workers| workers > 0);
+    Some(workers.ok_or(BuildError::Environment { value }))
+}
+
+/// Refuses values of variables that no pool accepts.
+///
+/// # Errors
+///
+/// [`Fault::Input`].
+pub fn check_variables() -> Outcome<()> {
+    let assists = std::env::var("LOCKSLEY_ASSISTS").ok().filter(|names| !names.is_empty());
+    let assists = assists.map(|names| names.parse::<Assists>().map_err(BuildError::Assists));
+    let checked = workers_by_variable().transpose().map(drop).and(assists.transpose().map(drop));
+    checked.map_err(|wrong| Fault::input(wrong.to_string()))
 }
 
 /// The memory that can be had without swapping, in bytes; where the system does not tell, no limit.

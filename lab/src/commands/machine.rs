@@ -70,6 +70,7 @@ impl Allowance {
         let Allowance { workers, most_workers, workers_because, .. } = self;
         let beyond = match most_workers - workers {
             0 => String::new(),
+            1 => "; one more sleeps, for when more are allowed or these are stuck".to_owned(),
             beyond => {
                 format!("; {beyond} more sleep, for when more are allowed or these are stuck")
             }

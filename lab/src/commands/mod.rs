@@ -51,6 +51,7 @@ impl Computation {
 
 /// Carries out a command.
 pub fn execute(command: Command) -> Outcome<()> {
+    crate::machine::check_variables()?;
     let _recording = match command {
         Command::Run(_) | Command::Rounds(_) | Command::Repeat(_) | Command::Once(_) => {
             record_if_asked()?

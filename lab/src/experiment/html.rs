@@ -1,6 +1,7 @@
 //! A report as one file of HTML with its charts inside, readable offline.
 
 use super::record::Versions;
+use super::text::is_name;
 use super::{Chart, Record, Report, Section, Table, chart, text, theme};
 
 /// A longer cell has several lines.
@@ -74,7 +75,11 @@ fn table(table: &Table) -> String {
     let line = |(index, cells): (usize, &Vec<String>)| {
         let cells = cells.iter().enumerate().map(|(column, cell)| {
             let tag = if index == 0 || column == 0 { "th" } else { "td" };
-            let class = if cell.len() > WORDS { " class=\"words\"" } else { "" };
+            let class = match cell.len() > WORDS {
+                true => " class=\"words\"",
+                false if is_name(table, column) => " class=\"name\"",
+                false => "",
+            };
             format!("<{tag}{class}>{}</{tag}>", escape(cell))
         });
         format!("<tr>{}</tr>\n", cells.collect::<String>())

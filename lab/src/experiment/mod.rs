@@ -200,6 +200,7 @@ pub fn report_again(
 ) -> Outcome<()> {
     let record = record::read(json)?;
     let report = report(&record);
+    picture.map_or(Ok(()), files::check_writable)?;
     publish(&record, &report, &prepare_page(out)?)?;
     match picture {
         Some(_) if report.pictures.is_empty() => {

@@ -1,7 +1,7 @@
 //! The record of a run: a JSON file in one format for all experiments. The first line has all but
 //! the samples; each sample has a line of its own.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use locksley_profile::Grant;
@@ -251,7 +251,7 @@ pub(super) struct RecordFile {
     path: PathBuf,
     pub(super) record: Record,
     /// While this is open, another run into the same file is refused.
-    _lock: Option<File>,
+    _lock: Option<files::Lock>,
 }
 
 impl RecordFile {

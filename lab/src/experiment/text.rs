@@ -62,12 +62,14 @@ pub fn table_as_text(table: &Table) -> String {
     text
 }
 
-/// Whether a column holds words.
-fn is_name(table: &Table, column: usize) -> bool {
+/// True if a column holds words: most of its cells begin with no number.
+pub fn is_name(table: &Table, column: usize) -> bool {
     let cells = table.rows.iter().filter_map(|row| row.get(column));
-    cells
-        .filter(|cell| !cell.is_empty())
-        .all(|cell| !cell.starts_with(|c: char| c.is_ascii_digit()))
+    let cells: Vec<_> = cells.filter(|cell| !cell.is_empty()).collect();
+    let is_number = |cell: &&&String| {
+        cell.trim_start_matches(['-', '+', '−']).starts_with(|c: char| c.is_ascii_digit())
+    };
+    2 * cells.iter().filter(is_number).count() <= cells.len()
 }
 
 /// A number with three digits, or all those before the point.

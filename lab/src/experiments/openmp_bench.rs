@@ -113,6 +113,9 @@ impl Experiment for OpenmpBench {
         let default = &CONSTRUCTS[..if quick { QUICK } else { CONSTRUCTS.len() }];
         let constructs = plan::chosen("construct", &self.constructs, &CONSTRUCTS, default)?;
         let repeats = course.repeats(if quick { 3 } else { 9 })?;
+        if let Some(given) = self.libomp.as_ref().filter(|given| !given.is_file()) {
+            return Err(Fault::input(format!("there is no file {}", given.display())));
+        }
         let folder = compile(&self.cc)?;
         let _ = self.program.set(folder);
         let mut plan = Plan::of(course, if quick { 50.0 } else { 900.0 }, 30.0);
@@ -122,7 +125,7 @@ impl Experiment for OpenmpBench {
                 Err(why) => drop(plan.left_out.insert(library.name.to_owned(), why)),
             }
         }
-        let processors = machine::default_workers();
+        let processors = machine::processors();
         let settings = [("", processors), ("", OVERSUBSCRIBED * processors), (BESIDE, processors)];
         for (beside, threads) in settings {
             for construct in &constructs {

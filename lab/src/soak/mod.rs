@@ -58,7 +58,7 @@ impl Soak {
     /// [`Fault::Run`] if a result is wrong, something is not given back, or an activity hangs.
     pub fn run(&self) -> Outcome<Report> {
         let begun = Instant::now();
-        let workers = machine::default_workers() * OVERSUBSCRIPTION;
+        let workers = machine::processors() * OVERSUBSCRIPTION;
         let mut adversary = Adversary::new(self.seed);
         // Dropped before the adversary, which removes the subject's control groups.
         let mut subject = Subject::start(self, workers)?;

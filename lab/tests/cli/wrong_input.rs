@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::locksley;
+use crate::support::{assert_refused, command, locksley};
 
 /// Runs `locksley` and returns its complaint.
 #[track_caller]
@@ -28,9 +28,29 @@ fn commands_and_flags() {
     refused(&["openmp"]);
     assert!(refused(&["openmp-bench", "--cc", "/no/such/cc"]).contains("/no/such/cc"));
     assert!(refused(&["openmp-bench", "--constructs", "dance"]).contains("barrier"));
+    assert!(refused(&["openmp-bench", "--libomp", "/no/such/omp"]).contains("/no/such/omp"));
     refused(&["machine", "--loud"]);
     refused(&["apps", "mm"]);
     assert!(refused(&["run", "mm", "--worker", "2"]).contains("--workers"));
+}
+
+#[test]
+fn negative_numbers_are_values_out_of_range() {
+    assert!(refused(&["run", "lu", "--workers", "-1"]).contains("'-1' is not a whole number"));
+    assert!(refused(&["rounds", "--secs", "-1"]).contains("more than 0"));
+    assert!(refused(&["bench", "--repeats", "-3"]).contains("'-3'"));
+}
+
+#[test]
+fn variables() {
+    for (name, command_line) in [
+        ("LOCKSLEY_WORKERS", &["machine"][..]),
+        ("LOCKSLEY_ASSISTS", &["run", "msort", "--size", "10"]),
+    ] {
+        let output = command(command_line).env(name, "many").output().unwrap();
+        assert_refused(&output, name);
+        assert!(output.stdout.is_empty());
+    }
 }
 
 #[test]
