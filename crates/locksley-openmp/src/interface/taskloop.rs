@@ -86,6 +86,7 @@ fn create(member: &Member, it: &Loop, total: u64) {
             member,
             NewTask {
                 function: it.function,
+                discard: None,
                 data: it.data,
                 copier: it.copier,
                 size: it.size,

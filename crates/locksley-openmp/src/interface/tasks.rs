@@ -52,6 +52,7 @@ export! {
         });
         team::create(current(), NewTask {
             function,
+            discard: None,
             data,
             copier,
             size: size.max(0) as usize,

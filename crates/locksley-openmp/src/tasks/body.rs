@@ -13,6 +13,8 @@ pub(crate) type Copier = unsafe extern "C" fn(*mut c_void, *mut c_void);
 #[derive(Debug)]
 pub(crate) struct Body {
     function: Function,
+    /// Gets the data of a task that is cancelled.
+    discard: Option<Function>,
     data: NonNull<u8>,
     layout: Layout,
     is_constructed: bool,
@@ -27,7 +29,7 @@ impl Body {
     /// # Safety
     /// `data` has that size, or is what `copier` expects. The alignment is a power of 2.
     pub(crate) unsafe fn copy(
-        function: Function,
+        (function, discard): (Function, Option<Function>),
         data: *mut c_void,
         copier: Option<Copier>,
         size: usize,
@@ -46,7 +48,7 @@ impl Body {
             },
             None => (),
         }
-        Self { function, data: copy, layout, is_constructed: copier.is_some() }
+        Self { function, discard, data: copy, layout, is_constructed: copier.is_some() }
     }
 
     /// The copy of the data.
@@ -57,6 +59,14 @@ impl Body {
     /// True if a copier has constructed the data. Then the function destroys them, so it has to run.
     pub(crate) fn is_constructed(&self) -> bool {
         self.is_constructed
+    }
+
+    /// The task is cancelled.
+    pub(crate) fn discard(self) {
+        if let Some(discard) = self.discard {
+            // SAFETY: the function and its data belong together; both were given to `copy`.
+            unsafe { discard(self.data()) };
+        }
     }
 
     /// Executes the function.

@@ -1,7 +1,8 @@
 //! Dependences between the children of one task (`depend`).
 //!
 //! For each address the creator remembers the last child that writes it, and the children that have
-//! read it since. A new writer waits for all of these, and a new reader for the writer.
+//! read it since. A new writer waits for all of these, and a new reader for the writer. A task that
+//! writes address 0 (`omp_all_memory`) waits for all earlier ones, and all later ones wait for it.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -16,6 +17,11 @@ use super::task::lock;
 pub(crate) struct Access {
     pub(crate) address: usize,
     pub(crate) is_write: bool,
+}
+
+impl Access {
+    /// `omp_all_memory`
+    pub(crate) const ALL_MEMORY: Self = Self { address: 0, is_write: true };
 }
 
 /// The kind of a dependence in an `omp_depend_t` that only reads.
@@ -82,9 +88,13 @@ impl Links {
     }
 }
 
-/// The children that later children depend on, by address.
+/// The children that later children depend on.
 #[derive(Debug, Default)]
-pub(super) struct Table(Option<HashMap<usize, Users>>);
+pub(super) struct Table {
+    by_address: Option<HashMap<usize, Users>>,
+    /// The last one that writes all memory.
+    writer_of_all: Option<Arc<Task>>,
+}
 
 #[derive(Debug, Default)]
 struct Users {
@@ -96,8 +106,20 @@ impl Table {
     /// Enters a task. True if it need not wait. `is_last`: no later task depends on it.
     pub(super) fn link(&mut self, task: &Arc<Task>, accesses: &[Access], is_last: bool) -> bool {
         let Some(links) = &task.links else { return true };
+        if let Some(writer) = &self.writer_of_all {
+            precede(writer, task, links);
+        }
+        if accesses.contains(&Access::ALL_MEMORY) {
+            for users in self.by_address.iter().flat_map(HashMap::values) {
+                users.writer.iter().chain(&users.readers).for_each(|it| precede(it, task, links));
+            }
+            if !is_last {
+                *self = Self { by_address: None, writer_of_all: Some(Arc::clone(task)) };
+            }
+            return links.meet();
+        }
         for access in accesses {
-            let users = self.0.get_or_insert_default().entry(access.address).or_default();
+            let users = self.by_address.get_or_insert_default().entry(access.address).or_default();
             if let Some(writer) = &users.writer {
                 precede(writer, task, links);
             }
@@ -175,6 +197,23 @@ mod tests {
         assert!(ready.len() == 1 && Arc::ptr_eq(&ready[0], &last) && !is_last);
         assert!(last.end().1, "the last child has ended");
         assert!(child(&parent, &[(8, true)]).1, "those before have ended");
+    }
+
+    #[test]
+    fn a_task_that_writes_all_memory_lies_between_all_earlier_and_all_later_ones() {
+        let parent = parent();
+        let (read, _) = child(&parent, &[(8, false)]);
+        let (write, _) = child(&parent, &[(16, true)]);
+        let (all, is_ready) = child(&parent, &[(24, true), (0, true)]);
+        assert!(!is_ready);
+        let (later, is_ready) = child(&parent, &[(32, false)]);
+        assert!(!is_ready && read.end().0.is_empty() && !all.is_ready());
+        assert!(write.end().0.iter().all(|it| Arc::ptr_eq(it, &all)) && all.is_ready());
+        let (again, is_ready) = child(&parent, &[(0, true)]);
+        assert!(!is_ready && !later.is_ready());
+        assert_eq!(all.end().0.len(), 1);
+        assert!(later.is_ready() && !again.is_ready());
+        assert!(later.end().0.iter().all(|it| Arc::ptr_eq(it, &again)) && again.is_ready());
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::waiting::{Event as Waiters, Poll};
 /// A task as the program states it.
 pub(crate) struct NewTask<'a> {
     pub(crate) function: Function,
+    /// Gets the data instead if the task is cancelled before it begins.
+    pub(crate) discard: Option<Function>,
     pub(crate) data: *mut c_void,
     pub(crate) copier: Option<Copier>,
     pub(crate) size: usize,
@@ -31,6 +33,10 @@ pub(crate) fn create(member: &Member, new: NewTask<'_>) {
     let (is_cancelled, is_in_final) =
         member.with_task(|it| (is_cancelled(team, it), it.options().is_final));
     if is_cancelled {
+        if let Some(discard) = new.discard {
+            // SAFETY: the compiler's function and its data.
+            unsafe { discard(new.data) };
+        }
         return;
     }
     let is_simple = new.accesses.is_empty() && new.event.is_none();
@@ -47,7 +53,9 @@ pub(crate) fn create(member: &Member, new: NewTask<'_>) {
     }
     let (parent, options) = (member.task(), Options { is_final, is_deferred });
     // SAFETY: the compiler's data, of this size or for this copier.
-    let body = unsafe { Body::copy(new.function, new.data, new.copier, new.size, new.align) };
+    let body = unsafe {
+        Body::copy((new.function, new.discard), new.data, new.copier, new.size, new.align)
+    };
     if let Some(adjust) = new.adjust {
         adjust(body.data());
     }
@@ -87,27 +95,29 @@ fn execute(team: &Team, member: &Member, task: Arc<Task>) {
     let is_cancelled =
         || team.is_cancelled() || task.membership().is_some_and(|it| it.is_cancelled());
     let is_discarded = body.as_ref().is_none_or(|it| !it.is_constructed()) && is_cancelled();
-    let run = || {
-        if let Some(body) = body {
-            body.run();
-        }
-    };
-    if !is_discarded {
-        member.within(Arc::clone(&task), run);
+    if let Some(body) = body {
+        let end = || if is_discarded { body.discard() } else { body.run() };
+        member.within(Arc::clone(&task), end);
     }
     let Some(event) = task.event().filter(|_| !is_discarded).cloned() else {
         return finish(team, member, &task);
     };
-    let shared = current::team_of(member);
     if !task.options().is_deferred {
-        event.end(Box::new(move || shared.progress.notify_all()));
-        wait_until(member, || event.is_fulfilled());
+        await_event(member, &event);
         return finish(team, member, &task);
     }
+    let shared = current::team_of(member);
     event.end(Box::new(move || {
         let member = current::member().filter(|it| std::ptr::eq(it.team(), &raw const *shared));
         finish_elsewhere(&shared, member.unwrap_or_else(|| shared.member(0)), &task);
     }));
+}
+
+/// The body of an undeferred task has ended: waits until its event is fulfilled.
+pub(crate) fn await_event(member: &Member, event: &Event) {
+    let team = current::team_of(member);
+    event.end(Box::new(move || team.progress.notify_all()));
+    wait_until(member, || event.is_fulfilled());
 }
 
 /// A task has ended that `member` has executed.

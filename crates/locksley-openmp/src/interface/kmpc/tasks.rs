@@ -62,6 +62,7 @@ pub(super) struct Dependence {
     flags: u8,
 }
 const IN: u8 = 1;
+const ALL_MEMORY: u8 = 0x80;
 
 fn head(task: *mut Visible) -> *mut Head {
     task.wrapping_byte_sub(offset_of!(Head, visible)).cast()
@@ -118,8 +119,16 @@ unsafe extern "C" fn execute(data: *mut c_void) {
     // SAFETY: as above.
     unsafe { call_again(task) };
     // SAFETY: as above.
+    unsafe { discard(data) };
+}
+
+/// Frees a task whose address is the data.
+unsafe extern "C" fn discard(data: *mut c_void) {
+    // SAFETY: `create` passes it.
+    let task = unsafe { *data.cast::<*mut Visible>() };
+    // SAFETY: the task is from `allocate`.
     unsafe { destroy(task) };
-    // SAFETY: it has been executed.
+    // SAFETY: it is not used any more.
     unsafe { free(task) };
 }
 
@@ -161,6 +170,7 @@ fn create(member: &Member, task: *mut Visible, accesses: &[Access], may_be_defer
         member,
         NewTask {
             function: execute,
+            discard: Some(discard),
             data: (&raw mut data).cast(),
             copier: None,
             size: size_of::<*mut Visible>(),
@@ -180,7 +190,10 @@ unsafe fn accesses(count: i32, list: *const Dependence) -> Vec<Access> {
     let access = |at: i32| {
         // SAFETY: as the caller promises.
         let it = unsafe { &*list.wrapping_add(at as usize) };
-        Access { address: it.address, is_write: it.flags != IN }
+        match it.flags {
+            ALL_MEMORY => Access::ALL_MEMORY,
+            flags => Access { address: it.address, is_write: flags != IN },
+        }
     };
     (0..count).map(access).collect()
 }
@@ -269,8 +282,12 @@ export! {
         // SAFETY: as above.
         unsafe { destroy(task) };
         // SAFETY: as above.
-        let outer = unsafe { (*head(task)).outer.take() };
-        current().end_child(outer);
+        let head = unsafe { &mut *head(task) };
+        let (member, outer) = (current(), head.outer.take());
+        if let Some(event) = head.event.take() {
+            team::await_event(member, &event);
+        }
+        member.end_child(outer);
         // SAFETY: it has been executed.
         unsafe { free(task) };
     }
@@ -347,15 +364,69 @@ export! {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::thread;
+    use std::time::Duration;
 
     use super::*;
 
+    unsafe extern "C" fn nothing(_thread: Thread, _task: *mut Visible) -> i32 {
+        0
+    }
+
     #[test]
-    fn captures_are_aligned() {
-        unsafe extern "C" fn nothing(_thread: Thread, _task: *mut Visible) -> i32 {
+    fn cancelled_tasks_are_destroyed_and_not_executed() {
+        static DESTROYED: AtomicU64 = AtomicU64::new(0);
+        unsafe extern "C" fn body(_thread: Thread, _task: *mut Visible) -> i32 {
+            unreachable!("it is cancelled")
+        }
+        unsafe extern "C" fn destructor(_thread: Thread, _task: *mut Visible) -> i32 {
+            DESTROYED.fetch_add(1, Ordering::Relaxed);
             0
         }
+        let task = || {
+            let task = allocate(DESTRUCTORS, 0, 0, body);
+            // SAFETY: the task is new.
+            unsafe { (*task).destroy = Some(destructor) };
+            task
+        };
+        let member = current();
+        let group = begin_group(member);
+        let early = task();
+        // One that has an event is deferred even outside of regions.
+        // SAFETY: the task is new, here and below.
+        unsafe { __kmpc_task_allow_completion_event(ptr::null(), 0, early) };
+        create(member, early, &[], true);
+        group.cancel();
+        create(member, task(), &[], true);
+        assert_eq!(DESTROYED.load(Ordering::Relaxed), 1);
+        end_group(member);
+        assert_eq!(DESTROYED.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn a_task_that_is_not_deferred_waits_for_its_event() {
+        let task = allocate(0, 0, 0, nothing);
+        // SAFETY: the task is new, and used as the compiler does.
+        let event = unsafe { __kmpc_task_allow_completion_event(ptr::null(), 0, task) };
+        let is_fulfilled = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(20));
+                is_fulfilled.store(true, Ordering::Relaxed);
+                // SAFETY: once.
+                unsafe { Event::fulfill(event) };
+            });
+            // SAFETY: as above.
+            unsafe { __kmpc_omp_task_begin_if0(ptr::null(), 0, task) };
+            // SAFETY: as above.
+            unsafe { __kmpc_omp_task_complete_if0(ptr::null(), 0, task) };
+            assert!(is_fulfilled.load(Ordering::Relaxed));
+        });
+    }
+
+    #[test]
+    fn captures_are_aligned() {
         let task = allocate(0, 200, 8, nothing);
         assert_eq!(task.addr() % ALIGN, 0);
         // SAFETY: nothing uses it.
