@@ -76,21 +76,26 @@ fn run(command: &mut Command, variables: &[(&str, &str)]) -> Output {
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
+/// Runs a command with the library preloaded. It must do what `expected` did with libgomp.
+#[track_caller]
+fn assert_as(expected: &Output, command: &mut Command, variables: &[(&str, &str)]) {
+    let library = library();
+    let preload = ("LD_PRELOAD", library.to_str().unwrap());
+    let output = run(command, &[variables, &[preload]].concat());
+    assert_eq!(
+        (output.status, String::from_utf8_lossy(&output.stdout)),
+        (expected.status, String::from_utf8_lossy(&expected.stdout)),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 #[track_caller]
 fn assert_same(name: &str, variables: &[(&str, &str)]) {
     let Some(program) = Program::new(name) else { return };
     let expected = run(&mut program.command(), variables);
-    let preload = library();
-    let mut all = variables.to_vec();
-    all.push(("LD_PRELOAD", preload.to_str().unwrap()));
     let same = |command: &mut Command, more: &[(&str, &str)]| {
-        let output = run(command, &[&all, more].concat());
-        assert_eq!(
-            (output.status, String::from_utf8_lossy(&output.stdout)),
-            (expected.status, String::from_utf8_lossy(&expected.stdout)),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert_as(&expected, command, &[variables, more].concat());
     };
     same(&mut program.command(), &[]);
     same(&mut program.command(), &[("OMP_WAIT_POLICY", "passive")]);
@@ -132,6 +137,20 @@ fn cancellation() {
     assert_same("synchronization.c", &[("OMP_CANCELLATION", "true")]);
 }
 
+#[test]
+fn threads_are_bound_to_the_places_that_libgomp_chooses() {
+    let Some(program) = Program::new("places.c") else { return };
+    for variables in [
+        [("OMP_PROC_BIND", "close"), ("OMP_PLACES", "threads")],
+        [("OMP_PROC_BIND", "spread,primary"), ("OMP_PLACES", "cores")],
+        [("OMP_PROC_BIND", "false"), ("OMP_PLACES", "threads")],
+        [("OMP_PROC_BIND", "true"), ("GOMP_CPU_AFFINITY", "x")],
+    ] {
+        let expected = run(&mut program.command(), &variables);
+        assert_as(&expected, &mut program.command(), &variables);
+    }
+}
+
 /// As gcc compiles the program, libgomp is the oracle.
 #[cfg(target_arch = "x86_64")]
 #[test]
@@ -165,6 +184,9 @@ fn the_library_stands_in_for_libgomp_and_tells_wrong_settings() {
         ("OMP_SCHEDULE", "static,x"),
         ("OMP_DISPLAY_ENV", "true"),
         ("OMP_THREAD_LIMIT", "7"),
+        ("OMP_PLACES", "{0"),
+        ("GOMP_CPU_AFFINITY", "1-0"),
+        ("OMP_PROC_BIND", "spread"),
     ];
     let output = run(&mut program.command(), &variables);
     assert!(output.status.success());
@@ -172,6 +194,9 @@ fn the_library_stands_in_for_libgomp_and_tells_wrong_settings() {
     for words in [
         "libgomp: Invalid value for environment variable OMP_NUM_THREADS\n",
         "libgomp: Invalid value for chunk size in environment variable OMP_SCHEDULE\n",
+        "libgomp: Invalid value for environment variable OMP_PLACES\n",
+        "libgomp: Invalid value for environment variable GOMP_CPU_AFFINITY\n",
+        "  OMP_PROC_BIND = 'SPREAD'\n",
         "  OMP_THREAD_LIMIT = '7'\n",
         "OPENMP DISPLAY ENVIRONMENT END",
     ] {

@@ -80,6 +80,10 @@ fn bind(number: i32) -> &'static str {
 }
 
 fn place(processors: &[usize]) -> String {
-    let numbers: Vec<_> = processors.iter().map(usize::to_string).collect();
-    format!("{{{}}}", numbers.join(","))
+    let run = |run: &[usize]| match run {
+        [one] => one.to_string(),
+        run => format!("{}:{}", run[0], run.len()),
+    };
+    let runs: Vec<_> = processors.chunk_by(|a, b| a + 1 == *b).map(run).collect();
+    format!("{{{}}}", runs.join(","))
 }

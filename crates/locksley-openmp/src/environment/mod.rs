@@ -7,5 +7,6 @@ mod settings;
 mod text;
 
 pub(crate) use display::display;
+pub(crate) use places::processors;
 pub(crate) use settings::{announce, settings};
 pub(crate) use text::warn;

@@ -2,8 +2,6 @@
 
 use std::env;
 
-use locksley_sys::os::Processors;
-
 use super::settings::Settings;
 use super::text::{self, ScheduleFault};
 use super::{places, warn};
@@ -76,12 +74,25 @@ fn word(name: &str, words: &[&str]) -> Option<usize> {
     variable(name, |it| words.iter().position(|word| word.eq_ignore_ascii_case(it.trim())))
 }
 
+/// The places to which threads are bound: none if OMP_PROC_BIND is false, or no variable names any.
+fn places(binds: Option<&[i32]>) -> Vec<Vec<usize>> {
+    if is_libgomp_loaded() {
+        return places::of_libgomp();
+    }
+    let stated = variable("OMP_PLACES", places::parse)
+        .or_else(|| variable("GOMP_CPU_AFFINITY", places::parse_processors));
+    match binds {
+        Some([0, ..]) => Vec::new(),
+        Some(_) => stated.unwrap_or_else(places::of_processors),
+        None => stated.unwrap_or_default(),
+    }
+}
+
 pub(super) fn settings() -> Settings {
-    let processors = u32::try_from(Processors::allowed().count()).unwrap_or(1);
     let threads = variable("OMP_NUM_THREADS", text::numbers).unwrap_or_default();
     let binds = variable("OMP_PROC_BIND", text::binds);
     let is_nested = variable("OMP_NESTED", text::boolean);
-    let places = variable("OMP_PLACES", places::parse).unwrap_or_default();
+    let places = places(binds.as_deref());
     let has_lists = threads.len() > 1 || binds.as_ref().is_some_and(|it| it.len() > 1);
     let active_levels = int("OMP_MAX_ACTIVE_LEVELS", 0);
     let active_levels = active_levels
@@ -101,7 +112,7 @@ pub(super) fn settings() -> Settings {
             .then_some(())
     });
     let icvs = Icvs {
-        threads: threads.first().copied().unwrap_or(processors),
+        threads: threads.first().copied().unwrap_or_else(|| places::processors(&places)),
         is_dynamic: is_dynamic.unwrap_or(true),
         is_insisted: false,
         schedule: schedule(),

@@ -3,15 +3,11 @@
 use std::ffi::c_int;
 
 use crate::environment::settings;
-use crate::team::with_task;
+use crate::team::{current, with_task};
 
 fn place(number: i64) -> &'static [usize] {
     let number = usize::try_from(number).ok();
     number.and_then(|it| settings().places.get(it)).map_or(&[], Vec::as_slice)
-}
-
-fn count() -> c_int {
-    settings().places.len() as c_int
 }
 
 /// Writes numbers to the program's array, which has room for them.
@@ -29,7 +25,8 @@ fn write_processors<T>(number: i64, to: *mut T, convert: impl Fn(usize) -> T) {
 }
 
 fn write_partition<T>(to: *mut T, convert: impl Fn(usize) -> T) {
-    write(0..settings().places.len(), to, convert);
+    let place = current().place.get();
+    write((0..place.count).map(|it| (place.first + it) as usize), to, convert);
 }
 
 export! {
@@ -37,15 +34,17 @@ export! {
         with_task(|it| it.icvs()).bind
     }
 
-    omp_get_num_places omp_get_num_places_
-    omp_get_partition_num_places omp_get_partition_num_places_() -> c_int {
-        count()
+    omp_get_num_places omp_get_num_places_() -> c_int {
+        settings().places.len() as c_int
     }
 
-    // Threads are not bound to places, so the one that a thread is in is known only if there is
-    // only one.
+    omp_get_partition_num_places omp_get_partition_num_places_() -> c_int {
+        current().place.get().count.cast_signed()
+    }
+
     omp_get_place_num omp_get_place_num_() -> c_int {
-        if count() == 1 { 0 } else { -1 }
+        let place = current().place.get();
+        if place.count == 0 { -1 } else { place.number.cast_signed() }
     }
 
     omp_get_place_num_procs(number: c_int) -> c_int {

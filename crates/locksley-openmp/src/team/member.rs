@@ -5,6 +5,8 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::Team;
+use super::binding::Place;
+use crate::environment::settings;
 use crate::shares::Position;
 use crate::tasks::{Queue, Task};
 
@@ -19,6 +21,8 @@ pub(crate) struct Member {
     pub(crate) singles: Cell<u64>,
     /// How many barriers it has met.
     pub(super) barriers: Cell<u64>,
+    /// The place that the thread is bound to; all zeros where there are no places.
+    pub(crate) place: Cell<Place>,
     team: Cell<*const Team>,
     /// The task that the thread executes.
     task: RefCell<Option<Arc<Task>>>,
@@ -40,6 +44,7 @@ impl Member {
             position: Position::new(),
             singles: Cell::new(0),
             barriers: Cell::new(0),
+            place: Cell::default(),
             team: Cell::new(ptr::null()),
             task: RefCell::new(None),
             spare: RefCell::new(None),
@@ -54,6 +59,18 @@ impl Member {
         team.shares.enter(&self.position);
         let task = Task::implicit(team.icvs, team.group.clone());
         self.task.replace(Some(task));
+        let places = &settings().places;
+        if !places.is_empty() {
+            // SAFETY: the parent waits for the region's end.
+            let place = match unsafe { team.parent.as_ref() } {
+                Some(parent) => {
+                    Place::of_member(parent.place.get(), team.bind, self.number, team.size)
+                }
+                None => Place::initial(places.len()),
+            };
+            place.bind(places);
+            self.place.set(place);
+        }
     }
 
     /// The region has ended.

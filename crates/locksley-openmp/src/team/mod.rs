@@ -1,6 +1,7 @@
 //! Teams of threads: how they begin and end, meet at barriers, and execute tasks.
 
 mod barrier;
+mod binding;
 mod current;
 mod member;
 mod region;

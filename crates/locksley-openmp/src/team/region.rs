@@ -127,12 +127,15 @@ fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>
     let team = member.team();
     let icvs = member.with_task(|it| it.icvs());
     let level = team.level + 1;
+    // A clause has no effect where OMP_PROC_BIND is false.
+    let bind = if region.bind != 0 && icvs.bind != 0 { region.bind } else { icvs.bind };
     Setting {
         parent: member,
         level,
         active_level: team.active_level + u32::from(size > 1),
         league: team.league.get(),
-        icvs: icvs_inside(icvs, level, region.bind),
+        icvs: icvs_inside(icvs, level, bind),
+        bind,
         group,
         function: Some(region.function),
         data: region.data,
@@ -140,16 +143,14 @@ fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>
     }
 }
 
-/// The variables inside of a region at a nesting level, from those outside.
+/// The variables inside of a region at a nesting level, from those outside and the region's policy.
 fn icvs_inside(icvs: Icvs, level: u32, bind: i32) -> Icvs {
     let settings = settings();
     let of_list = |list: &[u32]| list.get(level as usize).copied();
-    let is_bound = icvs.bind != 0;
-    let listed = settings.binds.get(level as usize).copied().filter(|_| is_bound);
-    let clause = (bind != 0 && is_bound && listed.is_none()).then_some(bind);
+    let listed = settings.binds.get(level as usize).copied().filter(|_| bind != 0);
     Icvs {
         threads: of_list(&settings.threads).unwrap_or(icvs.threads),
-        bind: listed.or(clause).unwrap_or(icvs.bind),
+        bind: listed.unwrap_or(bind),
         ..icvs
     }
 }

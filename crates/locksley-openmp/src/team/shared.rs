@@ -29,6 +29,8 @@ pub(crate) struct Team {
     pub(crate) parent: *const Member,
     /// The variables with which implicit tasks begin.
     pub(crate) icvs: Icvs,
+    /// The policy by which members are bound to places, a number of `omp_proc_bind_t`.
+    pub(super) bind: i32,
     /// The group of reductions of the whole region.
     pub(super) group: Option<Arc<Group>>,
     pub(super) function: Option<Function>,
@@ -69,6 +71,7 @@ pub(super) struct Setting {
     pub(super) active_level: u32,
     pub(super) league: (u32, u32),
     pub(super) icvs: Icvs,
+    pub(super) bind: i32,
     pub(super) group: Option<Arc<Group>>,
     pub(super) function: Option<Function>,
     pub(super) data: *mut c_void,
@@ -84,6 +87,7 @@ impl Setting {
             active_level: 0,
             league: (1, 0),
             icvs,
+            bind: icvs.bind,
             group: None,
             function: None,
             data: ptr::null_mut(),
@@ -101,6 +105,7 @@ impl Team {
             league: Cell::new(setting.league),
             parent: setting.parent,
             icvs: setting.icvs,
+            bind: setting.bind,
             group: setting.group,
             function: setting.function,
             data: setting.data,
@@ -123,7 +128,7 @@ impl Team {
         (self.level, self.active_level) = (setting.level, setting.active_level);
         self.league.set(setting.league);
         self.parent = setting.parent;
-        self.icvs = setting.icvs;
+        (self.icvs, self.bind) = (setting.icvs, setting.bind);
         self.group = setting.group;
         self.function = setting.function;
         self.data = setting.data;

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use locksley_sys::os::{Processors, runnable_threads};
+use locksley_sys::os::runnable_threads;
+
+use crate::environment::{processors, settings};
 
 /// The time between two readings of affinity and quota.
 const BETWEEN_READINGS: Duration = Duration::from_millis(100);
@@ -41,13 +43,17 @@ fn is_due(at: &AtomicU64, now: u64, interval: Duration) -> bool {
 
 /// The number of threads that use all processors that affinity and quota allow.
 pub(crate) fn allowed() -> u32 {
+    allowed_at(now())
+}
+
+fn allowed_at(now: u64) -> u32 {
     // A reading opens files: one thread does it at a time.
     static READING: Mutex<()> = Mutex::new(());
     let known = ALLOWED.load(Ordering::Relaxed);
-    if known == 0 || is_due(&READ_AT, now(), BETWEEN_READINGS) {
+    if known == 0 || is_due(&READ_AT, now, BETWEEN_READINGS) {
         let reading = READING.try_lock();
         if known == 0 || reading.is_ok() {
-            let count = u32::try_from(Processors::allowed().count()).unwrap_or(1).max(1);
+            let count = processors(&settings().places);
             ALLOWED.store(count, Ordering::Relaxed);
             return count;
         }
@@ -55,12 +61,15 @@ pub(crate) fn allowed() -> u32 {
     known
 }
 
-/// Samples the other programs' threads if that is due.
+/// Samples the other programs' threads and the processors that are allowed, if that is due.
 pub(crate) fn sample() {
+    let now = now();
     let is_first = SAMPLED_AT.load(Ordering::Relaxed) == 0;
-    if !is_due(&SAMPLED_AT, now(), BETWEEN_SAMPLES) {
+    if !is_due(&SAMPLED_AT, now, BETWEEN_SAMPLES) {
         return;
     }
+    // Teams whose size is fixed ask for it nowhere else.
+    allowed_at(now);
     let Some(all) = runnable_threads() else { return };
     let others = u32::try_from(all).unwrap_or(u32::MAX).saturating_sub(awake()).min(1 << 16) * ONE;
     let before = OTHERS.load(Ordering::Relaxed);
@@ -115,7 +124,17 @@ pub(crate) fn forget_threads() {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::*;
+
+    /// Other tests may read it meanwhile, and find the same.
+    #[test]
+    fn samples_renew_the_number_of_processors() {
+        ALLOWED.store(u32::MAX, Ordering::Relaxed);
+        READ_AT.store(0, Ordering::Relaxed);
+        SAMPLED_AT.store(0, Ordering::Relaxed);
+        sample();
+        assert_eq!(ALLOWED.load(Ordering::Relaxed), processors(&settings().places));
+    }
 
     #[test]
     fn a_team_gets_what_others_leave_and_at_least_half() {
