@@ -70,7 +70,8 @@ impl List {
     pub(crate) fn reset(&mut self) {
         let first = self.first;
         let store = self.store.get_mut().unwrap_or_else(PoisonError::into_inner);
-        store.free = store.all.iter().copied().filter(|it| *it != first).collect();
+        store.free.clear();
+        store.free.extend(store.all.iter().copied().filter(|it| *it != first));
         // SAFETY: no other thread uses the list, so this one owns all shares.
         unsafe { &mut *first.as_ptr() }.prepare(Preparation::default());
     }

@@ -23,13 +23,17 @@ impl Barrier {
         Self { word: AtomicU64::new(0), size }
     }
 
-    /// A member arrives. Returns the number of the barrier.
-    pub(super) fn arrive(&self) -> u32 {
+    /// A member arrives. Returns the number of the barrier, or `None` if that opens it.
+    pub(super) fn arrive(&self, outstanding: &AtomicUsize) -> Option<u32> {
         // Release: pairs with the acquire in `open`, and through that with the one in `is_past`.
         let before = self.word.fetch_add(1, Ordering::Release);
+        // Mostly there are no tasks. The fence would give others time to take the word's cache line.
+        if self.open(outstanding) {
+            return None;
+        }
         // Pairs with the fence of the task that ends last.
         fence(Ordering::SeqCst);
-        generation(before)
+        (!self.open(outstanding)).then(|| generation(before))
     }
 
     /// Opens the barrier if all have arrived and no task is `outstanding`. A task that ends has
@@ -62,15 +66,16 @@ mod tests {
     #[test]
     fn it_opens_when_all_have_arrived_and_all_tasks_have_ended() {
         let (barrier, tasks) = (Barrier::new(2), AtomicUsize::new(1));
-        let number = barrier.arrive();
-        assert!(!barrier.open(&tasks));
+        let number = barrier.arrive(&tasks).expect("a member is missing");
         tasks.store(0, Ordering::Relaxed);
         assert!(!barrier.open(&tasks) && !barrier.is_past(number));
         tasks.store(1, Ordering::Relaxed);
-        assert_eq!(barrier.arrive(), number);
+        assert_eq!(barrier.arrive(&tasks), Some(number));
         assert!(!barrier.open(&tasks));
         tasks.store(0, Ordering::Relaxed);
         assert!(barrier.open(&tasks) && barrier.is_past(number));
+        assert!(!barrier.open(&tasks), "it opens once");
+        assert!(barrier.arrive(&tasks).is_some() && barrier.arrive(&tasks).is_none());
         assert!(!barrier.open(&tasks), "it opens once");
     }
 
@@ -84,9 +89,10 @@ mod tests {
                 scope.spawn(|| {
                     for round in 1..=rounds {
                         arrived.fetch_add(1, Ordering::Relaxed);
-                        let number = barrier.arrive();
-                        while !barrier.open(&tasks) && !barrier.is_past(number) {
-                            std::thread::yield_now();
+                        if let Some(number) = barrier.arrive(&tasks) {
+                            while !barrier.is_past(number) {
+                                std::thread::yield_now();
+                            }
                         }
                         assert!(arrived.load(Ordering::Relaxed) >= round * MEMBERS as usize);
                     }

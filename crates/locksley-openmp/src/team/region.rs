@@ -38,8 +38,11 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
     let (mut size, is_dynamic) = size::reserve(member, region.threads);
     // Members of the outer regions are in use.
     let is_initial = state.active.is_empty() && !current::is_worker();
-    let workers = workers(&mut state, is_initial, size as usize - 1);
-    if workers.len() + 1 < size as usize {
+    let count = size as usize - 1;
+    let mut borrowed = Vec::new();
+    let workers = if is_initial { &mut state.workers } else { &mut borrowed };
+    acquire(workers, count);
+    if workers.len() < count {
         if !is_dynamic {
             warn("Thread creation failed: Resource temporarily unavailable");
             std::process::exit(1);
@@ -49,16 +52,16 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
         size = fewer;
     }
     let setting = setting(member, &region, size, make_group(size));
-    let mut team = team(&mut state, size, setting);
+    let mut team = team(&mut state.idle, size, setting);
     if let Some(preparation) = region.share {
         let team = Arc::get_mut(&mut team).expect("no member has it yet");
         team.append_first_share(preparation);
     }
-    for (worker, number) in workers.iter().zip(1..) {
+    let workers = if is_initial { &state.workers } else { &borrowed };
+    for (worker, number) in workers.iter().zip(1..size) {
         worker.assign(Arc::clone(&team), number);
     }
     enter(&team, 0);
-    let borrowed = if is_initial { Vec::new() } else { workers };
     state.active.push(Active { team, borrowed });
     size
 }
@@ -133,7 +136,7 @@ fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>
         parent: member,
         level,
         active_level: team.active_level + u32::from(size > 1),
-        league: team.league.get(),
+        league: team.league.clone(),
         icvs: icvs_inside(icvs, level, bind),
         bind,
         group,
@@ -156,8 +159,8 @@ fn icvs_inside(icvs: Icvs, level: u32, bind: i32) -> Icvs {
 }
 
 /// Returns a team of that size: one that no thread has any more, or a new one.
-fn team(state: &mut State, size: u32, setting: Setting) -> Arc<Team> {
-    for idle in &mut state.idle {
+fn team(idle: &mut [Option<Arc<Team>>], size: u32, setting: Setting) -> Arc<Team> {
+    for idle in idle {
         if let Some(mut team) = idle.take_if(|it| it.size == size && Arc::strong_count(it) == 1)
             && let Some(it) = Arc::get_mut(&mut team)
         {
@@ -168,16 +171,12 @@ fn team(state: &mut State, size: u32, setting: Setting) -> Arc<Team> {
     Arc::new(Team::new(size, setting))
 }
 
-/// Returns `count` workers, or fewer if the system refuses threads.
-fn workers(state: &mut State, is_initial: bool, count: usize) -> Vec<Arc<Worker>> {
-    if is_initial {
-        while state.workers.len() < count {
-            let Ok(worker) = worker::take() else { break };
-            state.workers.push(worker);
-        }
-        return state.workers.iter().take(count).cloned().collect();
+/// Makes them at least `count` workers, or fewer if the system refuses threads.
+fn acquire(workers: &mut Vec<Arc<Worker>>, count: usize) {
+    while workers.len() < count {
+        let Ok(worker) = worker::take() else { break };
+        workers.push(worker);
     }
-    (0..count).map_while(|_| worker::take().ok()).collect()
 }
 
 fn forget_workers_after_fork(state: &mut State) {

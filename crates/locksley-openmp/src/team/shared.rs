@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::ops::Deref;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -19,6 +20,29 @@ use crate::waiting::{Event, Poll};
 #[derive(Debug)]
 pub(crate) struct Team {
     pub(crate) size: u32,
+    setting: CachePadded<Setting>,
+    members: Box<[CachePadded<Member>]>,
+    pub(crate) shares: List,
+    barrier: CachePadded<Barrier>,
+    /// For barriers that members leave when the region is cancelled.
+    cancel_barrier: CachePadded<Barrier>,
+    /// Deferred tasks that have not ended.
+    pub(super) outstanding: CachePadded<AtomicUsize>,
+    /// How many `single` constructs have been taken.
+    singles: CachePadded<AtomicU64>,
+    is_cancelled: AtomicBool,
+    /// 1 more than the number of barriers before the loop or sections cancelled last. (The compiler
+    /// divides some loops itself, so they have no share. A barrier follows each that is cancelled.)
+    cancelled_share: AtomicU64,
+    /// Members at a barrier, which may execute any task of the team.
+    pub(super) arrivals: Event,
+    /// Members that wait for tasks, and execute only descendants of their own.
+    pub(super) progress: Event,
+}
+
+/// What a region gives its team.
+#[derive(Debug)]
+pub(crate) struct Setting {
     /// How many regions enclose the members, this one included.
     pub(crate) level: u32,
     /// How many of them have more than one thread.
@@ -35,47 +59,23 @@ pub(crate) struct Team {
     pub(super) group: Option<Arc<Group>>,
     pub(super) function: Option<Function>,
     pub(super) data: *mut c_void,
-    members: Box<[CachePadded<Member>]>,
-    pub(crate) shares: List,
-    barrier: CachePadded<Barrier>,
-    /// For barriers that members leave when the region is cancelled.
-    cancel_barrier: CachePadded<Barrier>,
-    /// Deferred tasks that have not ended.
-    pub(super) outstanding: CachePadded<AtomicUsize>,
-    /// How many `single` constructs have been taken.
-    singles: CachePadded<AtomicU64>,
-    is_cancelled: AtomicBool,
-    /// 1 more than the number of barriers before the loop or sections cancelled last. (The compiler
-    /// divides some loops itself, so they have no share. A barrier follows each that is cancelled.)
-    cancelled_share: AtomicU64,
     /// The threads of the contention group, but for its first.
     pub(super) group_size: Arc<AtomicU32>,
-    /// Members at a barrier, which may execute any task of the team.
-    pub(super) arrivals: Event,
-    /// Members that wait for tasks, and execute only descendants of their own.
-    pub(super) progress: Event,
 }
 
 // SAFETY: the pointers are the program's data, which the compiler shares among the members, and the
 // parent, which waits for the region's end. `league` changes only in an initial team, which has one
 // thread.
-unsafe impl Send for Team {}
+unsafe impl Send for Setting {}
 // SAFETY: as above.
-unsafe impl Sync for Team {}
+unsafe impl Sync for Setting {}
 
-/// What a region gives its team.
-#[derive(Debug)]
-pub(super) struct Setting {
-    pub(super) parent: *const Member,
-    pub(super) level: u32,
-    pub(super) active_level: u32,
-    pub(super) league: (u32, u32),
-    pub(super) icvs: Icvs,
-    pub(super) bind: i32,
-    pub(super) group: Option<Arc<Group>>,
-    pub(super) function: Option<Function>,
-    pub(super) data: *mut c_void,
-    pub(super) group_size: Arc<AtomicU32>,
+impl Deref for Team {
+    type Target = Setting;
+
+    fn deref(&self) -> &Setting {
+        &self.setting
+    }
 }
 
 impl Setting {
@@ -85,7 +85,7 @@ impl Setting {
             parent: ptr::null(),
             level: 0,
             active_level: 0,
-            league: (1, 0),
+            league: Cell::new((1, 0)),
             icvs,
             bind: icvs.bind,
             group: None,
@@ -94,21 +94,25 @@ impl Setting {
             group_size: Arc::default(),
         }
     }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let plain = |it: &Self| {
+            let function = it.function.map(|it| it as usize);
+            (it.level, it.active_level, it.league.get(), it.parent, it.bind, function, it.data)
+        };
+        plain(self) == plain(other)
+            && self.icvs == other.icvs
+            && self.group.is_none()
+            && other.group.is_none()
+            && Arc::ptr_eq(&self.group_size, &other.group_size)
+    }
 }
 
 impl Team {
     pub(super) fn new(size: u32, setting: Setting) -> Self {
         Self {
             size,
-            level: setting.level,
-            active_level: setting.active_level,
-            league: Cell::new(setting.league),
-            parent: setting.parent,
-            icvs: setting.icvs,
-            bind: setting.bind,
-            group: setting.group,
-            function: setting.function,
-            data: setting.data,
+            setting: CachePadded::new(setting),
             members: (0..size).map(|it| CachePadded::new(Member::new(it))).collect(),
             shares: List::new(size),
             barrier: CachePadded::new(Barrier::new(size)),
@@ -117,25 +121,21 @@ impl Team {
             singles: CachePadded::new(AtomicU64::new(0)),
             is_cancelled: AtomicBool::new(false),
             cancelled_share: AtomicU64::new(0),
-            group_size: setting.group_size,
             arrivals: Event::new(),
             progress: Event::new(),
         }
     }
 
-    /// Makes the team ready for another region.
+    /// Makes the team ready for another region. What stays the same stays in the members' caches.
     pub(super) fn reset(&mut self, setting: Setting) {
-        (self.level, self.active_level) = (setting.level, setting.active_level);
-        self.league.set(setting.league);
-        self.parent = setting.parent;
-        (self.icvs, self.bind) = (setting.icvs, setting.bind);
-        self.group = setting.group;
-        self.function = setting.function;
-        self.data = setting.data;
+        if !self.setting.is_same(&setting) {
+            self.setting = CachePadded::new(setting);
+        }
         self.shares.reset();
-        self.group_size = setting.group_size;
         self.singles.store(0, Ordering::Relaxed);
-        self.cancelled_share.store(0, Ordering::Relaxed);
+        if *self.cancelled_share.get_mut() != 0 {
+            *self.cancelled_share.get_mut() = 0;
+        }
         if *self.is_cancelled.get_mut() {
             *self.is_cancelled.get_mut() = false;
             self.cancel_barrier = CachePadded::new(Barrier::new(self.size));
@@ -170,19 +170,17 @@ impl Team {
 
     fn wait_at(&self, barrier: &Barrier, member: &Member, is_cancelled: impl Fn() -> bool) {
         member.barriers.set(member.barriers.get() + 1);
-        if self.size == 1 && self.outstanding.load(Ordering::Relaxed) == 0 {
+        if self.size == 1 && !self.has_outstanding() {
             return;
         }
-        let number = barrier.arrive();
-        if barrier.open(&self.outstanding) {
-            self.arrivals.notify_all();
-            return;
-        }
+        let Some(number) = barrier.arrive(&self.outstanding) else {
+            return self.arrivals.notify_all();
+        };
         let is_over = || barrier.is_past(number) || is_cancelled();
         let poll = || {
             if is_over() {
                 Poll::Done
-            } else if self.execute_any(member) {
+            } else if self.has_outstanding() && self.execute_any(member) {
                 Poll::Worked
             } else {
                 Poll::Idle
@@ -190,6 +188,12 @@ impl Team {
         };
         let has_task = || self.members().any(|it| !it.queue.is_empty());
         self.arrivals.wait_and_work(poll, || is_over() || has_task());
+    }
+
+    /// True if tasks seem to be outstanding. Without any, a waiting member leaves the queues alone:
+    /// they lie beside what the other members change.
+    fn has_outstanding(&self) -> bool {
+        self.outstanding.load(Ordering::Relaxed) != 0
     }
 
     /// A task has ended, or will not be executed.

@@ -2,11 +2,14 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use locksley_sys::primitive::CachePadded;
+
 use super::Member;
 use crate::waiting::{grant, sample};
 
-/// The threads that are in teams beside those that began them. An estimate: relaxed.
-static BUSY: AtomicU32 = AtomicU32::new(0);
+/// The threads that are in teams beside those that began them. An estimate: relaxed. Each region
+/// changes it, so no waiting thread may read words beside it.
+static BUSY: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
 /// The size of a region's team that the calling member begins, and whether the region can do with
 /// less. `clause` is what `num_threads` or an `if` clause says, or 0. The threads count as busy

@@ -17,7 +17,10 @@ use crate::waiting::{self, Event};
 ///
 /// The thread that has the worker gives it one assignment at a time. The worker takes it before
 /// the region begins, so the next one finds the place empty.
+///
+/// It polls its own words: neither others' nor the count of references may lie beside them.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(super) struct Worker {
     assignment: UnsafeCell<Option<Assignment>>,
     is_assigned: AtomicBool,

@@ -1,7 +1,7 @@
 //! What this process is granted of the machine: processors, quota, and what other programs leave.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use locksley_sys::os::runnable_threads;
@@ -43,22 +43,23 @@ fn is_due(at: &AtomicU64, now: u64, interval: Duration) -> bool {
 
 /// The number of threads that use all processors that affinity and quota allow.
 pub(crate) fn allowed() -> u32 {
-    allowed_at(now())
+    sample();
+    known()
 }
 
-fn allowed_at(now: u64) -> u32 {
-    // A reading opens files: one thread does it at a time.
-    static READING: Mutex<()> = Mutex::new(());
-    let known = ALLOWED.load(Ordering::Relaxed);
-    if known == 0 || is_due(&READ_AT, now, BETWEEN_READINGS) {
-        let reading = READING.try_lock();
-        if known == 0 || reading.is_ok() {
-            let count = processors(&settings().places);
-            ALLOWED.store(count, Ordering::Relaxed);
-            return count;
-        }
+/// The same at the last sample.
+fn known() -> u32 {
+    match ALLOWED.load(Ordering::Relaxed) {
+        0 => read(),
+        known => known,
     }
-    known
+}
+
+#[cold]
+fn read() -> u32 {
+    let count = processors(&settings().places);
+    ALLOWED.store(count, Ordering::Relaxed);
+    count
 }
 
 /// Samples the other programs' threads and the processors that are allowed, if that is due.
@@ -68,8 +69,10 @@ pub(crate) fn sample() {
     if !is_due(&SAMPLED_AT, now, BETWEEN_SAMPLES) {
         return;
     }
-    // Teams whose size is fixed ask for it nowhere else.
-    allowed_at(now);
+    // It opens files.
+    if is_due(&READ_AT, now, BETWEEN_READINGS) {
+        read();
+    }
     let Some(all) = runnable_threads() else { return };
     let others = u32::try_from(all).unwrap_or(u32::MAX).saturating_sub(awake()).min(1 << 16) * ONE;
     let before = OTHERS.load(Ordering::Relaxed);
@@ -84,7 +87,7 @@ pub(super) fn is_contended() -> bool {
 
 /// True if more threads of this library are awake than there are processors.
 pub(super) fn is_oversubscribed() -> bool {
-    awake() > ALLOWED.load(Ordering::Relaxed).max(1)
+    awake() > known()
 }
 
 /// A thread that the library has not met may sleep at a lock, so that the count may be too small.
@@ -93,13 +96,13 @@ fn awake() -> u32 {
 }
 
 /// The size of a team that asks for at most `asked` threads, while `busy` other threads of this
-/// process are in teams.
+/// process are in teams. As of the last sample.
 ///
 /// Beside other programs a team keeps the processors that they leave, and at least half of all: so
 /// two programs that both do this have a half each.
 pub(crate) fn grant(asked: u32, busy: u32) -> u32 {
     let others = (OTHERS.load(Ordering::Relaxed) + ONE / 2) / ONE;
-    size(asked, allowed(), others, busy)
+    size(asked, known(), others, busy)
 }
 
 fn size(asked: u32, allowed: u32, others: u32, busy: u32) -> u32 {

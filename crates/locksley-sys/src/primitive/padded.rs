@@ -12,7 +12,7 @@ pub struct CachePadded<T>(T);
 
 impl<T> CachePadded<T> {
     /// This value, padded.
-    pub fn new(value: T) -> Self {
+    pub const fn new(value: T) -> Self {
         Self(value)
     }
 }
