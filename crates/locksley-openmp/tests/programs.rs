@@ -204,6 +204,44 @@ fn the_library_stands_in_for_libgomp_and_tells_wrong_settings() {
     }
 }
 
+/// A control group without tasks, for as long as this lives.
+struct Group(PathBuf);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn teams_follow_a_quota_while_the_program_runs() {
+    let Some(program) = Program::with_library("cc", "quota.c") else { return };
+    let is_version_two = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+    let (root, file, quotas) = if is_version_two {
+        ("/sys/fs/cgroup", "cpu.max", ["100000 100000", "150000 100000"])
+    } else {
+        ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", ["100000", "150000"])
+    };
+    let name = format!("locksley-openmp-test-{}", std::process::id());
+    let group = Group(Path::new(root).join(name));
+    let quota = group.0.join(file);
+    if let Err(why) = std::fs::create_dir(&group.0).and_then(|()| std::fs::metadata(&quota)) {
+        return skip_test(why);
+    }
+    let script = "echo $$ >$0/cgroup.procs && exec \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(&group.0).arg(program.0.path().join("program"));
+    let output = run(command.arg(quota).args(quotas), &[]);
+    let two = std::thread::available_parallelism().map_or(1, usize::from).min(2);
+    let line = |count| format!("{count} processors, teams of at most as many, 3 if asked\n");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        [line(1), line(two)].concat(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 #[test]
 fn threads_between_regions_use_no_processor_time() {
     let Some(program) = Program::new("wait.c") else { return };
