@@ -18,6 +18,28 @@ macro_rules! export {
     )*};
 }
 
+/// Defines functions of a number, which Fortran passes by reference, in either of its kinds.
+macro_rules! of_a_number {
+    ($result:ty => $($name:ident $fortran:ident $fortran_8:ident $function:expr;)*) => { export! {$(
+        $name(number: std::ffi::c_int) -> $result {
+            ($function)(number)
+        }
+        $fortran(number: *const i32) -> $result {
+            // SAFETY: Fortran passes it by reference.
+            ($function)(unsafe { *number })
+        }
+        $fortran_8(number: *const i64) -> $result {
+            // SAFETY: Fortran passes it by reference.
+            ($function)($crate::interface::narrow(unsafe { *number }))
+        }
+    )*} };
+}
+
+/// The nearest `int`.
+fn narrow(value: i64) -> std::ffi::c_int {
+    value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
+
 mod affinity;
 mod allocators;
 mod cancellation;

@@ -2,10 +2,11 @@
 
 use std::ffi::c_int;
 
+use super::narrow;
 use crate::environment::settings;
 use crate::team::{current, with_task};
 
-fn place(number: i64) -> &'static [usize] {
+fn place(number: c_int) -> &'static [usize] {
     let number = usize::try_from(number).ok();
     number.and_then(|it| settings().places.get(it)).map_or(&[], Vec::as_slice)
 }
@@ -20,7 +21,7 @@ fn write<T>(numbers: impl Iterator<Item = usize>, to: *mut T, convert: impl Fn(u
     }
 }
 
-fn write_processors<T>(number: i64, to: *mut T, convert: impl Fn(usize) -> T) {
+fn write_processors<T>(number: c_int, to: *mut T, convert: impl Fn(usize) -> T) {
     write(place(number).iter().copied(), to, convert);
 }
 
@@ -47,32 +48,18 @@ export! {
         if place.count == 0 { -1 } else { place.number.cast_signed() }
     }
 
-    omp_get_place_num_procs(number: c_int) -> c_int {
-        place(i64::from(number)).len() as c_int
-    }
-
-    omp_get_place_num_procs_(number: *const i32) -> c_int {
-        // SAFETY: Fortran passes it by reference.
-        place(i64::from(unsafe { *number })).len() as c_int
-    }
-
-    omp_get_place_num_procs_8_(number: *const i64) -> c_int {
-        // SAFETY: Fortran passes it by reference.
-        place(unsafe { *number }).len() as c_int
-    }
-
     omp_get_place_proc_ids(number: c_int, to: *mut c_int) -> () {
-        write_processors(i64::from(number), to, |it| it as c_int);
+        write_processors(number, to, |it| it as c_int);
     }
 
     omp_get_place_proc_ids_(number: *const i32, to: *mut i32) -> () {
         // SAFETY: Fortran passes it by reference.
-        write_processors(i64::from(unsafe { *number }), to, |it| it as i32);
+        write_processors(unsafe { *number }, to, |it| it as i32);
     }
 
     omp_get_place_proc_ids_8_(number: *const i64, to: *mut i64) -> () {
         // SAFETY: Fortran passes it by reference.
-        write_processors(unsafe { *number }, to, |it| it as i64);
+        write_processors(narrow(unsafe { *number }), to, |it| it as i64);
     }
 
     omp_get_partition_place_nums omp_get_partition_place_nums_(to: *mut c_int) -> () {
@@ -82,4 +69,9 @@ export! {
     omp_get_partition_place_nums_8_(to: *mut i64) -> () {
         write_partition(to, |it| it as i64);
     }
+}
+
+of_a_number! { c_int =>
+    omp_get_place_num_procs omp_get_place_num_procs_ omp_get_place_num_procs_8_
+        |number| place(number).len() as c_int;
 }

@@ -4,7 +4,6 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::variables::setters;
 use crate::environment::settings;
 use crate::tasks::Function;
 use crate::team::{Member, current};
@@ -41,7 +40,7 @@ fn next(member: &Member, teams: c_uint, limit: c_uint, is_first: bool) -> bool {
     true
 }
 
-setters! {
+of_a_number! { () =>
     omp_set_num_teams omp_set_num_teams_ omp_set_num_teams_8_
         |value: c_int| TEAMS.store(value.max(0), Ordering::Relaxed);
     omp_set_teams_thread_limit omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_double, c_int};
 
+use super::narrow;
 use crate::environment::{display, settings};
 use crate::icv::{Icvs, Kind, MONOTONIC, SUPPORTED_LEVELS, Schedule};
 use crate::team::{current, with_task};
@@ -23,29 +24,7 @@ fn int(value: u32) -> c_int {
     value.min(i32::MAX.cast_unsigned()).cast_signed()
 }
 
-/// The nearest `int`.
-pub(super) fn narrow(value: i64) -> c_int {
-    value.clamp(i64::from(c_int::MIN), i64::from(c_int::MAX)) as c_int
-}
-
-macro_rules! setters {
-    ($($name:ident $fortran:ident $fortran_8:ident $set:expr;)*) => { export! {$(
-        $name(value: c_int) -> () {
-            ($set)(value);
-        }
-        $fortran(value: *const i32) -> () {
-            // SAFETY: Fortran passes it by reference.
-            ($set)(unsafe { *value });
-        }
-        $fortran_8(value: *const i64) -> () {
-            // SAFETY: Fortran passes it by reference.
-            ($set)(crate::interface::variables::narrow(unsafe { *value }));
-        }
-    )*} };
-}
-pub(super) use setters;
-
-setters! {
+of_a_number! { () =>
     omp_set_num_threads omp_set_num_threads_ omp_set_num_threads_8_
         |value: c_int| change(|it| {
             it.threads = value.max(1).cast_unsigned();
@@ -61,6 +40,8 @@ setters! {
         set_max_active_levels;
     omp_set_default_device omp_set_default_device_ omp_set_default_device_8_
         |value: c_int| change(|it| it.device = value.max(0));
+    omp_display_env omp_display_env_ omp_display_env_8_
+        |is_verbose: c_int| display(settings(), &icvs(), is_verbose != 0);
 }
 
 fn set_nested(value: c_int) {
@@ -165,19 +146,5 @@ export! {
 
     omp_get_wtick omp_get_wtick_() -> c_double {
         1e-9
-    }
-
-    omp_display_env(is_verbose: c_int) -> () {
-        display(settings(), &icvs(), is_verbose != 0);
-    }
-
-    omp_display_env_(is_verbose: *const i32) -> () {
-        // SAFETY: Fortran passes it by reference.
-        display(settings(), &icvs(), unsafe { *is_verbose } != 0);
-    }
-
-    omp_display_env_8_(is_verbose: *const i64) -> () {
-        // SAFETY: Fortran passes it by reference.
-        display(settings(), &icvs(), unsafe { *is_verbose } != 0);
     }
 }

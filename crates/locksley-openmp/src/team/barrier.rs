@@ -27,7 +27,7 @@ impl Barrier {
     pub(super) fn arrive(&self, outstanding: &AtomicUsize) -> Option<u32> {
         // Release: pairs with the acquire in `open`, and through that with the one in `is_past`.
         let before = self.word.fetch_add(1, Ordering::Release);
-        // Mostly there are no tasks. The fence would give others time to take the word's cache line.
+        // Mostly there are no tasks. A fence would give others time to take the cache line.
         if self.open(outstanding) {
             return None;
         }

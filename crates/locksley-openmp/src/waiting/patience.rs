@@ -12,8 +12,8 @@ use crate::environment::settings;
 /// what it takes to wake a thread on a halted virtual processor.
 #[cfg(not(loom))]
 const AWAKE: Duration = Duration::from_micros(100);
-/// How many instructions to pause are a pause. A thread that polls more often takes the word's cache
-/// line from the one that is about to change the word again (a barrier took half as long again).
+/// How many instructions to pause are a pause. A thread that polls more often takes the cache line
+/// from the one that is about to change it again (a barrier took half as long again).
 #[cfg(not(loom))]
 const INSTRUCTIONS: u32 = 6;
 /// How many pauses lie between two readings of the clock.
