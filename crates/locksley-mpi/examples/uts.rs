@@ -6,8 +6,9 @@
 //! mpirun -n 4 --oversubscribe target/release/examples/uts T1
 //! ```
 //!
-//! Rank 0 prints one line of JSON. The options follow the tree: `--workers N` for each rank, and
-//! `--simulate RANKS`, with `--delay MICROSECONDS`, for ranks within one process.
+//! Rank 0 prints one line of JSON. The options follow the tree: `--workers N` for each rank;
+//! `--simulate RANKS`, with `--delay MICROSECONDS`, for ranks within one process; and `--resilient`
+//! to go on if a rank dies.
 
 use std::collections::HashMap;
 use std::process::exit;
@@ -123,8 +124,17 @@ impl Bag for Tree {
     }
 }
 
+#[derive(Clone, Copy)]
+struct Options<'a> {
+    name: &'a str,
+    workers: Option<usize>,
+    is_resilient: bool,
+}
+
 /// Searches a tree. The root itself is one more node.
-fn search<T: Transport>(ranks: &mut Ranks<T>, pool: &Pool, name: &str) -> Result<(), Error> {
+fn search<T: Transport>(ranks: &mut Ranks<T>, options: Options<'_>) -> Result<(), Error> {
+    let (pool, name) = (&pool(options.workers), options.name);
+    ranks.set_resilient(options.is_resilient)?;
     let tree = TREES.iter().find(|(it, _)| *it == name).expect("checked before").1;
     let start = Instant::now();
     let tasks = (ranks.rank() == 0).then(|| vec![tree.root()]);
@@ -139,22 +149,23 @@ fn search<T: Transport>(ranks: &mut Ranks<T>, pool: &Pool, name: &str) -> Result
     Ok(())
 }
 
-fn simulate(size: usize, delay: Duration, workers: Option<usize>, name: &str) -> Result<(), Error> {
+fn simulate(size: usize, delay: Duration, options: Options<'_>) -> Result<(), Error> {
     let simulation = Simulation::new(size, 1).delay(delay..delay);
     thread::scope(|scope| {
-        let ranks = simulation.ranks().into_iter().map(|transport| {
-            scope.spawn(move || search(&mut Ranks::connect(transport)?, &pool(workers), name))
-        });
+        let ranks = simulation
+            .ranks()
+            .into_iter()
+            .map(|transport| scope.spawn(move || search(&mut Ranks::connect(transport)?, options)));
         let ranks: Vec<_> = ranks.collect();
         ranks.into_iter().try_for_each(|rank| rank.join().expect("no rank panics"))
     })
 }
 
 #[cfg(feature = "mpi")]
-fn run(workers: Option<usize>, name: &str) -> Result<(), Error> {
+fn run(options: Options<'_>) -> Result<(), Error> {
     let mpi = locksley_mpi::Mpi::new()?;
     let mut ranks = Ranks::connect(mpi)?;
-    let result = search(&mut ranks, &pool(workers), name);
+    let result = search(&mut ranks, options);
     if let Err(error) = result {
         ranks.into_transport().abort(&error);
     }
@@ -162,8 +173,8 @@ fn run(workers: Option<usize>, name: &str) -> Result<(), Error> {
 }
 
 #[cfg(not(feature = "mpi"))]
-fn run(workers: Option<usize>, name: &str) -> Result<(), Error> {
-    simulate(1, Duration::ZERO, workers, name)
+fn run(options: Options<'_>) -> Result<(), Error> {
+    simulate(1, Duration::ZERO, options)
 }
 
 fn pool(workers: Option<usize>) -> Pool {
@@ -184,8 +195,12 @@ fn main() {
     if TREES.iter().all(|(it, _)| *it != name) {
         refuse(&format!("there is no tree {name}, but {names}"));
     }
-    let mut options = HashMap::new();
+    let (mut options, mut is_resilient) = (HashMap::new(), false);
     while let Some(option) = arguments.next() {
+        if option == "--resilient" {
+            is_resilient = true;
+            continue;
+        }
         if !["--workers", "--simulate", "--delay"].contains(&option.as_str()) {
             refuse(&format!("there is no option {option}"));
         }
@@ -194,11 +209,12 @@ fn main() {
         options.insert(option, value);
     }
     let workers = options.get("--workers").map(|&workers| workers as usize);
+    let of_search = Options { name: &name, workers, is_resilient };
     let delay = Duration::from_micros(options.get("--delay").map_or(0, |&delay| delay.into()));
     let result = match options.get("--simulate") {
         Some(0) => refuse("--simulate needs a rank at least"),
-        Some(&size) => simulate(size as usize, delay, workers, &name),
-        None => run(workers, &name),
+        Some(&size) => simulate(size as usize, delay, of_search),
+        None => run(of_search),
     };
     match result {
         Ok(()) => {}

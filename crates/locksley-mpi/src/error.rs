@@ -17,10 +17,11 @@ use std::time::Duration;
 /// assert!(matches!(error, Some(Error::Mismatch { rank: 1, .. })));
 /// assert!(matches!(other.join().unwrap(), Some(Error::Remote { rank: 0, .. })));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Error {
     /// A rank has sent nothing for so long, though it should have: it has died, or it is suspended.
+    /// It may be this one, if others have gone on without it.
     Silent {
         /// The rank.
         rank: usize,
@@ -68,7 +69,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The transport has failed.
+    /// A rank other than 0 begins a resilient run with tasks: no other rank knows them.
+    Unsupervised,
+    /// The transport has failed, or it cannot do what is asked of it.
     Transport(String),
 }
 
@@ -94,6 +97,7 @@ impl fmt::Display for Error {
             Self::Unreadable { rank, reason } => {
                 write!(f, "a message of rank {rank} cannot be read: {reason}")
             }
+            Self::Unsupervised => write!(f, "in a resilient run, only rank 0 begins with tasks"),
             Self::Transport(reason) => write!(f, "the transport has failed: {reason}"),
         }
     }

@@ -12,8 +12,12 @@ const PATIENCE: Duration = Duration::from_millis(3500);
 /// What one rank knows about the rank before it.
 #[derive(Debug)]
 pub(crate) struct Heartbeat {
+    rank: usize,
+    size: usize,
     /// The rank before this one.
     watched: usize,
+    /// The rank that watches this one.
+    pub(crate) next: usize,
     next_beat: Duration,
     /// The last message of the watched rank in this run. `None` before the first one,
     /// if it may be busy with something else.
@@ -23,8 +27,19 @@ pub(crate) struct Heartbeat {
 
 impl Heartbeat {
     pub(crate) fn new(rank: usize, size: usize, now: Duration) -> Self {
-        let watched = (rank + size - 1) % size;
-        Self { watched, next_beat: now, heard: None, last_poll: now }
+        let (watched, next) = ((rank + size - 1) % size, (rank + 1) % size);
+        Self { rank, size, watched, next, next_beat: now, heard: None, last_poll: now }
+    }
+
+    /// Leaves a rank that has died out of the ring. To be called once.
+    pub(crate) fn skip(&mut self, dead: usize) {
+        if self.watched == dead {
+            self.watched = (dead + self.size - 1) % self.size;
+            self.heard = None;
+        }
+        if self.next == dead {
+            self.next = (dead + 1) % self.size;
+        }
     }
 
     pub(crate) fn on_message(&mut self, from: usize, now: Duration) {
@@ -35,7 +50,7 @@ impl Heartbeat {
 
     /// The watched rank begins this run at about the same time, so it is watched from now on.
     pub(crate) fn expect(&mut self, now: Duration) {
-        self.heard = Some(now);
+        self.heard = (self.watched != self.rank).then_some(now);
     }
 
     /// To be called after all messages were received. Returns true if it is time for a sign of

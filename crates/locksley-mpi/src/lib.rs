@@ -10,6 +10,7 @@
 //! |---|---|
 //! | process tasks that create tasks | [`Bag`], [`Ranks::run`] |
 //! | map and reduce a range | [`Ranks::par_map_reduce`] |
+//! | survive the death of a rank | [`Ranks::set_resilient`] |
 //! | run processes that communicate by channels | [`Network`], [`Ranks::run_network`] |
 //! | run on MPI | [`Mpi`]: the feature `mpi`, on by default, which needs `libopenmpi-dev` |
 //! | test without MPI, under delays and failures | [`Simulation`] |
@@ -49,6 +50,7 @@ mod random;
 mod range;
 mod ranks;
 mod steal;
+mod supervision;
 mod termination;
 #[cfg(test)]
 mod tests;

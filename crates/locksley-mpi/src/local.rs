@@ -16,7 +16,7 @@ use crossbeam_queue::SegQueue;
 use locksley::Pool;
 
 use crate::bag::Bag;
-use crate::steal::Local;
+use crate::steal::{Local, Reduce};
 
 /// How long a worker processes tasks before it looks whether to split them, about.
 const CHUNK: Duration = Duration::from_micros(50);
@@ -30,7 +30,7 @@ pub(crate) struct Pieces<'p, B: Bag> {
 }
 
 struct Shared<B: Bag> {
-    bag: B,
+    bag: Arc<B>,
     ready: SegQueue<B::Tasks>,
     /// Pieces that are ready or being processed.
     unfinished: AtomicUsize,
@@ -49,7 +49,7 @@ struct Shared<B: Bag> {
 }
 
 impl<'p, B: Bag> Pieces<'p, B> {
-    pub(crate) fn new(pool: &'p Pool, bag: B) -> Self {
+    pub(crate) fn new(pool: &'p Pool, bag: Arc<B>) -> Self {
         let shared = Arc::new(Shared {
             bag,
             ready: SegQueue::new(),
@@ -64,11 +64,6 @@ impl<'p, B: Bag> Pieces<'p, B> {
         });
         Self { pool, shared }
     }
-
-    /// The payload of a panic in the bag, if there was one.
-    pub(crate) fn panicked(&self) -> Option<Box<dyn Any + Send>> {
-        self.shared.panics.pop()
-    }
 }
 
 impl<B: Bag> Local for Pieces<'_, B> {
@@ -80,7 +75,7 @@ impl<B: Bag> Local for Pieces<'_, B> {
         self.shared.unfinished.load(Ordering::Acquire) == 0
     }
 
-    fn take(&mut self) -> Option<B::Tasks> {
+    fn take(&mut self, _thief: usize) -> Option<B::Tasks> {
         let shared = &self.shared;
         // If no piece is being processed, a worker is about to take this one. Relaxed: a hint.
         let spare = || (shared.active.load(Ordering::Relaxed) > 0).then(|| shared.ready.pop());
@@ -101,6 +96,12 @@ impl<B: Bag> Local for Pieces<'_, B> {
         self.pool.spawn(move |_| process(&shared));
     }
 
+    fn panicked(&self) -> Option<Box<dyn Any + Send>> {
+        self.shared.panics.pop()
+    }
+}
+
+impl<B: Bag> Reduce for Pieces<'_, B> {
     fn output(&mut self) -> B::Output {
         let mut output = B::Output::default();
         while let Some(other) = self.shared.outputs.pop() {

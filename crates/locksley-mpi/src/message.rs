@@ -19,6 +19,10 @@ pub(crate) enum Message<T, R> {
     Done,
     /// Up the tree: the output of a subtree.
     Output(R),
+    /// To the supervisor: the output of a job.
+    JobOutput { job: u64, output: R },
+    /// From the supervisor: the output of a job is not needed.
+    Cancel { job: u64 },
     /// Down the tree, and to the next rank: the root has the output.
     Leave,
 }

@@ -5,10 +5,43 @@
 //! outputs are reduced up the tree. When the root has the output, all ranks leave. No rank leaves
 //! before, so that a rank which others wait for is always there to be watched.
 
+use crate::error::Error;
 use crate::message::{Message, Outgoing};
-use crate::steal::{Local, Stealing};
+use crate::steal::{Local, Reduce, Stealing};
 use crate::termination::Termination;
 use crate::tree::Tree;
+
+/// The state machine of one rank in a run.
+pub(crate) trait Machine<L: Local> {
+    fn receive(
+        &mut self,
+        from: usize,
+        message: Message<L::Tasks, L::Output>,
+        local: &mut L,
+        out: &mut Outgoing<L::Tasks, L::Output>,
+    ) -> Result<(), Error>;
+
+    /// Does what the local tasks' state allows. To be called after messages were received, and when
+    /// that state may have changed.
+    fn poll(&mut self, local: &mut L, out: &mut Outgoing<L::Tasks, L::Output>)
+    -> Result<(), Error>;
+
+    /// Another rank has died. To be called any number of times.
+    fn on_death(&mut self, dead: usize, local: &mut L, out: &mut Outgoing<L::Tasks, L::Output>);
+
+    /// Returns the root's output if this rank has left: on the root, and once.
+    fn left(&mut self) -> Option<Option<L::Output>>;
+
+    fn has_left(&self) -> bool;
+
+    /// How often this rank has received tasks from another one.
+    fn stolen(&self) -> u64;
+}
+
+/// The error about a message that no rank of this machine sends.
+pub(crate) fn stray(from: usize) -> Error {
+    Error::Unreadable { rank: from, reason: "it belongs to another kind of run".to_owned() }
+}
 
 /// The state of one rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,13 +77,32 @@ impl<R> Protocol<R> {
         }
     }
 
-    pub(crate) fn receive<L: Local<Output = R>>(
+    /// Nothing is left: the outputs of the subtree are collected.
+    fn reduce<L: Reduce<Output = R>>(&mut self, local: &mut L, out: &mut Outgoing<L::Tasks, R>) {
+        let children = self.tree.children();
+        self.stage = Stage::Reducing { missing: children.len(), output: local.output() };
+        out.extend(children.map(|child| (child, Message::Done)));
+    }
+
+    fn leave<T>(&mut self, output: Option<R>, out: &mut Outgoing<T, R>) {
+        self.stage = Stage::Left(output);
+        // The next rank watches this one, which falls silent now. So that one must leave too, even
+        // if its parent dies.
+        let next = (self.tree.rank + 1) % self.tree.size;
+        let children = self.tree.children();
+        let apart = (next != self.tree.rank && !children.contains(&next)).then_some(next);
+        out.extend(children.chain(apart).map(|rank| (rank, Message::Leave)));
+    }
+}
+
+impl<L: Reduce> Machine<L> for Protocol<L::Output> {
+    fn receive(
         &mut self,
         from: usize,
-        message: Message<L::Tasks, R>,
+        message: Message<L::Tasks, L::Output>,
         local: &mut L,
-        out: &mut Outgoing<L::Tasks, R>,
-    ) {
+        out: &mut Outgoing<L::Tasks, L::Output>,
+    ) -> Result<(), Error> {
         match message {
             Message::Steal { lifeline } => self.stealing.on_steal(from, lifeline, local, out),
             Message::Nothing => self.stealing.on_nothing(),
@@ -68,18 +120,18 @@ impl<R> Protocol<R> {
                 }
             }
             // One comes from the parent, and perhaps one from the rank before.
-            Message::Leave if self.has_left() => {}
+            Message::Leave if matches!(self.stage, Stage::Left(_)) => {}
             Message::Leave => self.leave(None, out),
+            Message::JobOutput { .. } | Message::Cancel { .. } => return Err(stray(from)),
         }
+        Ok(())
     }
 
-    /// Does what the local tasks' state allows. To be called after messages were received, and when
-    /// that state may have changed.
-    pub(crate) fn poll<L: Local<Output = R>>(
+    fn poll(
         &mut self,
         local: &mut L,
-        out: &mut Outgoing<L::Tasks, R>,
-    ) {
+        out: &mut Outgoing<L::Tasks, L::Output>,
+    ) -> Result<(), Error> {
         if let Stage::Processing = self.stage {
             self.stealing.poll(local, out);
             let (sent, received) = (self.stealing.sent, self.stealing.received);
@@ -95,35 +147,25 @@ impl<R> Protocol<R> {
                 None => self.leave(Some(output), out),
             }
         }
+        Ok(())
     }
 
-    /// Nothing is left: the outputs of the subtree are collected.
-    fn reduce<L: Local<Output = R>>(&mut self, local: &mut L, out: &mut Outgoing<L::Tasks, R>) {
-        let children = self.tree.children();
-        self.stage = Stage::Reducing { missing: children.len(), output: local.output() };
-        out.extend(children.map(|child| (child, Message::Done)));
-    }
+    /// Such a run fails when a rank dies.
+    fn on_death(&mut self, _: usize, _: &mut L, _: &mut Outgoing<L::Tasks, L::Output>) {}
 
-    fn leave<T>(&mut self, output: Option<R>, out: &mut Outgoing<T, R>) {
-        self.stage = Stage::Left(output);
-        // The next rank watches this one, which falls silent now. So that one must leave too, even
-        // if its parent dies.
-        let next = (self.tree.rank + 1) % self.tree.size;
-        let children = self.tree.children();
-        let apart = (next != self.tree.rank && !children.contains(&next)).then_some(next);
-        out.extend(children.chain(apart).map(|rank| (rank, Message::Leave)));
-    }
-
-    pub(crate) fn has_left(&self) -> bool {
-        matches!(self.stage, Stage::Left(_))
-    }
-
-    /// Whether this rank has left. Then the root's output can be taken.
-    pub(crate) fn left(&mut self) -> Option<Option<R>> {
+    fn left(&mut self) -> Option<Option<L::Output>> {
         match &mut self.stage {
             Stage::Left(output) => Some(output.take()),
             _ => None,
         }
+    }
+
+    fn has_left(&self) -> bool {
+        matches!(self.stage, Stage::Left(_))
+    }
+
+    fn stolen(&self) -> u64 {
+        self.stealing.received
     }
 }
 
@@ -148,7 +190,7 @@ mod tests {
             self.left == 0
         }
 
-        fn take(&mut self) -> Option<u8> {
+        fn take(&mut self, _thief: usize) -> Option<u8> {
             let taken = self.left / 2;
             self.left -= taken;
             (taken > 0).then_some(taken)
@@ -157,7 +199,9 @@ mod tests {
         fn give(&mut self, tasks: u8) {
             self.left += tasks;
         }
+    }
 
+    impl Reduce for Steps {
         fn output(&mut self) -> u8 {
             assert_eq!(self.left, 0, "the end was found while there were tasks");
             std::mem::take(&mut self.done)
@@ -191,7 +235,7 @@ mod tests {
         }
 
         fn has_left(&self, rank: usize) -> bool {
-            self.ranks[rank].0.has_left()
+            matches!(self.ranks[rank].0.stage, Stage::Left(_))
         }
 
         /// One rank acts: by a message, by a step of its tasks, or without either.
@@ -205,10 +249,10 @@ mod tests {
             }
             if let Some(message) = message {
                 let (from, _, message) = next.on_their_way.remove(message);
-                protocol.receive(from, message, local, &mut out);
+                protocol.receive(from, message, local, &mut out).unwrap();
             }
-            protocol.poll(local, &mut out);
-            if let Some(Some(output)) = protocol.left() {
+            protocol.poll(local, &mut out).unwrap();
+            if let Some(Some(output)) = Machine::<Steps>::left(protocol) {
                 next.output = Some(output);
             }
             next.on_their_way.extend(out.into_iter().map(|(to, message)| (rank, to, message)));
@@ -277,10 +321,12 @@ mod tests {
     fn a_rank_leaves_once() {
         let (mut local, mut out) = (Steps { left: 0, done: 0 }, Vec::new());
         let mut protocol = Protocol::new(1, 4, 0);
-        protocol.receive(0, Message::Leave, &mut local, &mut out);
+        protocol.receive(0, Message::Leave, &mut local, &mut out).unwrap();
         assert_eq!(out, [(3, Message::Leave), (2, Message::Leave)]);
-        protocol.receive(0, Message::Leave, &mut local, &mut out);
+        protocol.receive(0, Message::Leave, &mut local, &mut out).unwrap();
         assert_eq!(out.len(), 2);
+        let job = Message::Cancel { job: 1 };
+        assert_eq!(protocol.receive(0, job, &mut local, &mut out), Err(stray(0)));
     }
 
     #[test]

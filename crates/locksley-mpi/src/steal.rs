@@ -3,6 +3,7 @@
 //! After Saraswat and others, "Lifeline-based global load balancing" (PPoPP 2011), and Zhang and
 //! others, "GLB" (PPAA 2014).
 
+use std::any::Any;
 use std::collections::VecDeque;
 
 use crate::lifelines::lifelines;
@@ -20,13 +21,21 @@ pub(crate) trait Local {
     /// Whether the rank has no tasks. Then it gets some by [`give`](Self::give) only.
     fn is_idle(&self) -> bool;
 
-    /// Takes tasks away, if there are some to spare. If there are none, then the protocol is polled
+    /// Takes tasks away for a thief, if there are some to spare. If there are none, then the protocol is polled
     /// again when there are.
-    fn take(&mut self) -> Option<Self::Tasks>;
+    fn take(&mut self, thief: usize) -> Option<Self::Tasks>;
 
     fn give(&mut self, tasks: Self::Tasks);
 
-    /// The output of all tasks that this rank has processed; called once, when there are no more.
+    /// The payload of a panic in the tasks, if there was one.
+    fn panicked(&self) -> Option<Box<dyn Any + Send>> {
+        None
+    }
+}
+
+/// Tasks that have an output.
+pub(crate) trait Reduce: Local {
+    /// The output of all tasks that were processed here; called once, when there are no more.
     fn output(&mut self) -> Self::Output;
 
     fn merge(&self, output: &mut Self::Output, other: Self::Output);
@@ -37,9 +46,10 @@ pub(crate) trait Local {
 pub(crate) struct Stealing {
     rank: usize,
     size: usize,
+    dead: Option<usize>,
     random: Random,
-    /// Whether a random victim has not answered yet.
-    is_asking: bool,
+    /// The random victim that has not answered yet.
+    asked: Option<usize>,
     /// How many random victims were asked since there were tasks.
     attempts: u32,
     /// With each: whether a request has not been answered.
@@ -57,8 +67,9 @@ impl Stealing {
         Self {
             rank,
             size,
+            dead: None,
             random: Random::new(seed ^ rank as u64),
-            is_asking: false,
+            asked: None,
             attempts: 0,
             lifelines: lifelines(rank, size).into_iter().map(|it| (it, false)).collect(),
             waiting: VecDeque::new(),
@@ -80,7 +91,7 @@ impl Stealing {
         local: &mut L,
         out: &mut Outgoing<L::Tasks, L::Output>,
     ) {
-        match local.take() {
+        match local.take(thief) {
             Some(tasks) => {
                 self.sent += 1;
                 out.push((thief, Message::Loot { lifeline, tasks }));
@@ -92,7 +103,7 @@ impl Stealing {
 
     /// A random victim has no tasks.
     pub(crate) fn on_nothing(&mut self) {
-        self.is_asking = false;
+        self.asked = None;
     }
 
     /// A victim has sent tasks.
@@ -102,7 +113,21 @@ impl Stealing {
         if lifeline {
             self.lifelines.iter_mut().for_each(|(rank, is_asked)| *is_asked &= *rank != victim);
         } else {
-            self.is_asking = false;
+            self.asked = None;
+        }
+    }
+
+    /// A rank has died, which neither steals nor answers any more. Its lifelines go to the next
+    /// rank.
+    pub(crate) fn on_death(&mut self, dead: usize) {
+        self.dead = Some(dead);
+        self.asked = self.asked.filter(|&victim| victim != dead);
+        self.waiting.retain(|&thief| thief != dead);
+        let next = (dead + 1) % self.size;
+        let is_new = next != self.rank && self.lifelines.iter().all(|&(rank, _)| rank != next);
+        if let Some(lost) = self.lifelines.iter().position(|&(rank, _)| rank == dead) {
+            self.lifelines.remove(lost);
+            self.lifelines.extend(is_new.then_some((next, false)));
         }
     }
 
@@ -113,21 +138,23 @@ impl Stealing {
         out: &mut Outgoing<L::Tasks, L::Output>,
     ) {
         while let Some(&thief) = self.waiting.front() {
-            let Some(tasks) = local.take() else { break };
+            let Some(tasks) = local.take(thief) else { break };
             self.waiting.pop_front();
             self.sent += 1;
             out.push((thief, Message::Loot { lifeline: true, tasks }));
         }
         if !local.is_idle() {
             self.attempts = 0;
-        } else if self.is_asking {
+        } else if self.asked.is_some() {
             // The answer decides.
         } else if self.attempts < ATTEMPTS && self.size > 1 {
             self.attempts += 1;
-            self.is_asking = true;
             let other = self.random.below(self.size as u64 - 1) as usize;
             let victim = if other < self.rank { other } else { other + 1 };
-            out.push((victim, Message::Steal { lifeline: false }));
+            if self.dead != Some(victim) {
+                self.asked = Some(victim);
+                out.push((victim, Message::Steal { lifeline: false }));
+            }
         } else {
             for (rank, is_asked) in &mut self.lifelines {
                 if !std::mem::replace(is_asked, true) {

@@ -2,21 +2,30 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::error::Error;
-use crate::protocol::Protocol;
+use crate::protocol::{Machine, Protocol};
 use crate::random::Random;
 use crate::ranks::Ranks;
-use crate::steal::Local;
+use crate::steal::{Local, Reduce};
 use crate::transport::simulated::{Simulated, Simulation};
 
 /// Tasks that are numbers: one task of `n` creates those of n - 1 and n - 2. They are processed a
 /// few at a time, between messages.
-struct Inline {
+#[derive(Default)]
+pub(crate) struct Inline {
     tasks: Vec<u32>,
     leaves: u64,
 }
 
-impl Inline {
+/// What a rank does between messages.
+pub(crate) trait Process {
+    fn process(&mut self, items: usize);
+}
+
+impl Process for Inline {
     fn process(&mut self, items: usize) {
         for _ in 0..items {
             match self.tasks.pop() {
@@ -36,14 +45,16 @@ impl Local for Inline {
         self.tasks.is_empty()
     }
 
-    fn take(&mut self) -> Option<Vec<u32>> {
+    fn take(&mut self, _thief: usize) -> Option<Vec<u32>> {
         (self.tasks.len() > 1).then(|| self.tasks.drain(..self.tasks.len() / 2).collect())
     }
 
     fn give(&mut self, tasks: Vec<u32>) {
         self.tasks.extend(tasks);
     }
+}
 
+impl Reduce for Inline {
     fn output(&mut self) -> u64 {
         std::mem::take(&mut self.leaves)
     }
@@ -53,15 +64,19 @@ impl Local for Inline {
     }
 }
 
-struct Rank {
+pub(crate) struct Rank<M, L> {
     ranks: Ranks<Simulated>,
-    protocol: Protocol<u64>,
-    local: Inline,
+    protocol: M,
+    local: L,
     /// What `Ranks::run` would have returned.
-    result: Option<Result<Option<u64>, Error>>,
+    pub(crate) result: Option<Result<Option<u64>, Error>>,
 }
 
-impl Rank {
+impl<M, L> Rank<M, L>
+where
+    M: Machine<L>,
+    L: Local<Tasks: Serialize + DeserializeOwned, Output = u64> + Process,
+{
     fn turn(&mut self) {
         if self.result.is_some() {
             return;
@@ -75,26 +90,43 @@ impl Rank {
     }
 }
 
-struct World {
-    simulation: Simulation,
-    ranks: Vec<Rank>,
+pub(crate) struct World<M, L> {
+    pub(crate) simulation: Simulation,
+    pub(crate) ranks: Vec<Rank<M, L>>,
     schedule: Random,
+    /// The time between two turns of a rank, about.
+    pub(crate) turn: Duration,
     time: Duration,
 }
 
-const TURN: Duration = Duration::from_micros(100);
-
-impl World {
+impl World<Protocol<u64>, Inline> {
     fn new(size: usize, seed: u64, most: Duration, task: u32) -> Self {
+        Self::of(size, seed, most, |ranks, rank| {
+            let tasks = if rank == 0 { vec![task] } else { Vec::new() };
+            (ranks.begin().unwrap(), Inline { tasks, leaves: 0 })
+        })
+    }
+}
+
+impl<M, L> World<M, L>
+where
+    M: Machine<L>,
+    L: Local<Tasks: Serialize + DeserializeOwned, Output = u64> + Process,
+{
+    pub(crate) fn of(
+        size: usize,
+        seed: u64,
+        most: Duration,
+        begin: impl Fn(&mut Ranks<Simulated>, usize) -> (M, L),
+    ) -> Self {
         let simulation = Simulation::new(size, seed).delay(Duration::ZERO..most).manual_clock();
         let ranks = simulation.ranks().into_iter().enumerate().map(|(rank, transport)| {
             let mut ranks = Ranks::unconnected(transport);
-            let protocol = ranks.begin().unwrap();
-            let tasks = if rank == 0 { vec![task] } else { Vec::new() };
-            Rank { ranks, protocol, local: Inline { tasks, leaves: 0 }, result: None }
+            let (protocol, local) = begin(&mut ranks, rank);
+            Rank { ranks, protocol, local, result: None }
         });
-        let ranks = ranks.collect();
-        Self { simulation, ranks, schedule: Random::new(seed), time: Duration::ZERO }
+        let (ranks, turn) = (ranks.collect(), Duration::from_micros(100));
+        Self { simulation, ranks, schedule: Random::new(seed), turn, time: Duration::ZERO }
     }
 
     /// As many turns of random ranks as there are ranks.
@@ -103,18 +135,18 @@ impl World {
             let rank = self.schedule.below(self.ranks.len() as u64) as usize;
             self.ranks[rank].turn();
         }
-        self.simulation.advance(TURN);
-        self.time += TURN;
+        self.simulation.advance(self.turn);
+        self.time += self.turn;
     }
 
-    fn run(&mut self, limit: Duration) {
+    pub(crate) fn run(&mut self, limit: Duration) {
         while self.time < limit && self.ranks.iter().any(|rank| rank.result.is_none()) {
             self.round();
         }
     }
 }
 
-fn leaves(task: u32) -> u64 {
+pub(crate) fn leaves(task: u32) -> u64 {
     if task < 2 { 1 } else { leaves(task - 1) + leaves(task - 2) }
 }
 
@@ -195,12 +227,12 @@ fn deserted(begin: impl FnOnce(&mut Ranks<Simulated>)) -> Result<Option<u64>, Er
     simulation.kill(0);
     begin(&mut ranks);
     let mut protocol = ranks.begin_network().unwrap();
-    let mut local = Inline { tasks: Vec::new(), leaves: 0 };
+    let mut local = Inline::default();
     for _ in 0..100 {
         ranks.turn(&mut protocol, &mut local)?;
         simulation.advance(Duration::from_millis(100));
     }
-    Ok(protocol.left().flatten())
+    Ok(Machine::<Inline>::left(&mut protocol).flatten())
 }
 
 #[test]

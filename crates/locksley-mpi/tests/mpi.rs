@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use locksley::Pool;
 use locksley_mpi::{Bag, Error, Mpi, Ranks};
+use rustix::process::{Signal, getpid, kill_process};
 
 fn main() {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -27,6 +28,7 @@ fn main() {
         ("stops", "rank 1 has died or hangs"),
         ("dies", "signal 9"),
         ("too_large", "larger than the limit of 1000 bytes"),
+        ("resilient", "no run can be resilient: it ends all ranks when one dies"),
     ] {
         let start = Instant::now();
         let output = mpirun(&["-n", "3"], case);
@@ -36,6 +38,10 @@ fn main() {
         assert!(all.contains(text), "{case}: {all}");
         println!("test {case} ... ok ({:.1} s)", start.elapsed().as_secs_f64());
     }
+    let output = mpirun(&["--enable-recovery", "-n", "4"], "survives");
+    let answers = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(answers.matches("the answer is exact").count(), 1, "{output:?}");
+    println!("test survives ... ok");
     // Two programs that differ in an argument.
     let this = env::current_exe().unwrap();
     let this = this.to_str().unwrap();
@@ -75,6 +81,8 @@ fn rank_program(case: &str) {
             let text = |_| "x".repeat(2000);
             ranks.par_map_reduce(&pool, 0..100, text, |a, b| a.max(b)).map(drop)
         }
+        "resilient" => ranks.set_resilient(true),
+        "survives" => survives(&mut ranks, &pool),
         _ => fail(&mut ranks, &pool, case),
     };
     if let Err(error) = result {
@@ -121,9 +129,26 @@ impl Bag for Large {
     }
 }
 
+/// Rank 2 is killed while it processes what it has stolen.
+fn survives(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
+    ranks.set_resilient(true)?;
+    let is_killed = ranks.rank() == 2;
+    let map = move |n| {
+        std::thread::sleep(Duration::from_millis(1));
+        if is_killed {
+            kill_process(getpid(), Signal::KILL).unwrap();
+        }
+        n
+    };
+    if let Some(sum) = ranks.par_map_reduce(pool, 0..2000, map, |a, b| a + b)? {
+        assert_eq!(sum, 1_999_000);
+        println!("the answer is exact");
+    }
+    Ok(())
+}
+
 /// Rank 1 fails while rank 0 is busy for ever.
 fn fail(ranks: &mut Ranks<Mpi>, pool: &Pool, case: &str) -> Result<(), Error> {
-    use rustix::process::{Signal, getpid, kill_process};
     let (rank, case) = (ranks.rank(), case.to_owned());
     let map = move |_| match rank {
         0 => loop {

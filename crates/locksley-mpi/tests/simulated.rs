@@ -197,6 +197,56 @@ fn a_rank_that_is_killed_is_named() {
     }
 }
 
+#[test]
+fn a_resilient_run_survives_the_death_of_a_rank() {
+    let simulation = Simulation::new(4, 1).delay(delays(100));
+    let outcomes = on_ranks(&simulation, 1, |ranks, pool| {
+        ranks.set_resilient(true)?;
+        let (is_first, killer) = (ranks.rank() == 0, simulation.clone());
+        let map = move |n: u64| {
+            if is_first && n == 1 {
+                // The others process what they have stolen.
+                thread::sleep(Duration::from_millis(50));
+                killer.kill(2);
+            }
+            thread::sleep(Duration::from_micros(500));
+            steps(n)
+        };
+        let first = ranks.par_map_reduce(pool, 1..1000, map, |a, b| a + b)?;
+        // And the next one goes on without it.
+        Ok((first, ranks.par_map_reduce(pool, 1..1000, steps, |a, b| a + b)?))
+    });
+    let sum = Some((1..1000).map(steps).sum::<u64>());
+    assert_eq!(outcomes[0], Ok((sum, sum)));
+    assert_eq!(outcomes[1], Ok((None, None)));
+    assert_eq!(outcomes[2], Err(Error::Transport("this rank was killed".to_owned())));
+    assert_eq!(outcomes[3], Ok((None, None)));
+}
+
+#[test]
+fn a_resilient_run_begins_on_rank_0() {
+    let outcomes = on_ranks(&Simulation::new(3, 1), 1, |ranks, pool| {
+        ranks.set_resilient(true)?;
+        if ranks.rank() == 1 {
+            return ranks.run(pool, Words, Some(Vec::new())).map(drop);
+        }
+        let slow = |_| thread::sleep(Duration::from_millis(300));
+        ranks.par_map_reduce(pool, 0..1, slow, |(), ()| ()).map(drop)
+    });
+    assert_eq!(outcomes[1], Err(Error::Unsupervised));
+    assert_blames(&outcomes, 1, "only rank 0 begins with tasks");
+}
+
+#[test]
+fn ranks_of_which_some_are_resilient_do_not_run() {
+    let outcomes = on_ranks(&Simulation::new(2, 1), 1, |ranks, pool| {
+        ranks.set_resilient(ranks.rank() == 1)?;
+        ranks.par_map_reduce(pool, 0..1000, steps, |a, b| a + b).map(drop)
+    });
+    assert!(outcomes.iter().any(|it| matches!(it, Err(Error::Unreadable { .. }))), "{outcomes:?}");
+    assert!(outcomes.iter().all(Result::is_err), "{outcomes:?}");
+}
+
 /// What cannot be written, or not be read.
 #[derive(Default)]
 struct Odd {

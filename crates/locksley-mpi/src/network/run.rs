@@ -24,8 +24,9 @@ use super::{Network, Unended, lock};
 use crate::error::Error;
 use crate::message::Message;
 use crate::nap::Nap;
+use crate::protocol::Machine;
 use crate::ranks::Ranks;
-use crate::steal::Local;
+use crate::steal::{Local, Reduce};
 use crate::transport::Transport;
 
 /// A rank waits if none of its processes has run for so long.
@@ -191,7 +192,7 @@ impl Local for LocalNetwork<'_> {
         self.is_idle
     }
 
-    fn take(&mut self) -> Option<Packet> {
+    fn take(&mut self, _thief: usize) -> Option<Packet> {
         None
     }
 
@@ -203,7 +204,9 @@ impl Local for LocalNetwork<'_> {
             None => self.stray = Some(packet.channel),
         }
     }
+}
 
+impl Reduce for LocalNetwork<'_> {
     fn output(&mut self) -> Waiting {
         let on_rank = |name: &String| format!("{name} on rank {}", self.rank);
         let full = |(&channel, bridge): (&usize, &Arc<Bridge>)| Some((bridge.starved()?, channel));
@@ -284,7 +287,7 @@ impl<T: Transport> Ranks<T> {
             }
             local.observe(self.now())?;
             let has_received = self.turn(&mut protocol, local)?;
-            if let Some(waiting) = protocol.left() {
+            if let Some(waiting) = Machine::<LocalNetwork<'_>>::left(&mut protocol) {
                 *counts = (protocol.stealing.sent, protocol.stealing.received);
                 return Ok(waiting);
             }

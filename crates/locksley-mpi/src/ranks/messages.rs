@@ -11,8 +11,9 @@ use crate::error::Error;
 use crate::heartbeat::Heartbeat;
 use crate::message::Message;
 use crate::nap::Nap;
-use crate::protocol::Protocol;
+use crate::protocol::{Machine, Protocol};
 use crate::steal::{Local, Stealing};
+use crate::supervision::Supervision;
 use crate::transport::Transport;
 
 /// What a message is, and to which run it belongs.
@@ -24,21 +25,40 @@ enum Header {
     Network(u32),
     /// A sign of life in a run.
     Alive(u32),
+    /// A rank has died, and was silent for so long. The others go on.
+    Dead(usize, Duration),
     /// The sender has failed: the reason follows.
     Failed,
 }
 
 impl<T: Transport> Ranks<T> {
-    /// Begins another run.
+    /// Begins another run, which fails if a rank has died.
     pub(crate) fn begin<R>(&mut self) -> Result<Protocol<R>, Error> {
+        self.begin_run()?;
+        if let Some((rank, time)) = self.dead {
+            return Err(Error::Silent { rank, time });
+        }
+        Ok(Protocol::new(self.rank(), self.size(), u64::from(self.run)))
+    }
+
+    /// Begins another run, which goes on if a rank dies.
+    pub(crate) fn begin_resilient<R>(&mut self) -> Result<Supervision<R>, Error> {
+        self.begin_run()?;
+        self.goes_on = true;
+        Ok(Supervision::new(self.rank(), self.size(), u64::from(self.run)))
+    }
+
+    fn begin_run(&mut self) -> Result<(), Error> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
         self.run += 1;
         self.takes_packets = false;
-        let (rank, size) = (self.rank(), self.size());
-        self.heartbeat = Heartbeat::new(rank, size, self.transport.now());
-        Ok(Protocol::new(rank, size, u64::from(self.run)))
+        self.goes_on = false;
+        self.heartbeat = Heartbeat::new(self.rank(), self.size(), self.transport.now());
+        self.dead.iter().for_each(|&(rank, _)| self.heartbeat.skip(rank));
+        // The first message of a run: a rank that has sent any is watched.
+        self.beat()
     }
 
     /// Begins a run of a network. Packets are received only in such runs, but belong to the whole
@@ -87,11 +107,35 @@ impl<T: Transport> Ranks<T> {
 
     /// Gives a sign of life, and looks for that of another rank.
     fn beat(&mut self) -> Result<(), Error> {
-        if self.heartbeat.poll(self.now())? && self.size() > 1 {
-            let next = (self.rank() + 1) % self.size();
-            self.transport.send(next, encode(&Header::Alive(self.run), &())?)?;
+        let is_time = match self.heartbeat.poll(self.now()) {
+            Err(Error::Silent { rank, time }) => {
+                self.bury(rank, time)?;
+                self.heartbeat.expect(self.now());
+                let message = encode(&Header::Dead(rank, time), &())?;
+                self.send_to_all(&message)?;
+                true
+            }
+            polled => polled?,
+        };
+        if is_time && self.heartbeat.next != self.rank() {
+            let message = encode(&Header::Alive(self.run), &())?;
+            self.transport.send(self.heartbeat.next, message)?;
         }
         Ok(())
+    }
+
+    /// Goes on without a rank that has died, if that is possible.
+    fn bury(&mut self, dead: usize, time: Duration) -> Result<(), Error> {
+        match self.dead {
+            Some((rank, _)) if rank == dead => Ok(()),
+            None if self.goes_on && dead != 0 && dead != self.rank() => {
+                self.dead = Some((dead, time));
+                self.heartbeat.skip(dead);
+                self.transport.fail();
+                Ok(())
+            }
+            _ => Err(Error::Silent { rank: dead, time }),
+        }
     }
 
     pub(crate) fn now(&self) -> Duration {
@@ -100,12 +144,9 @@ impl<T: Transport> Ranks<T> {
 
     /// Receives what has arrived, and does what is to be done. Returns true if a message has
     /// arrived.
-    pub(crate) fn turn<L>(
-        &mut self,
-        protocol: &mut Protocol<L::Output>,
-        local: &mut L,
-    ) -> Result<bool, Error>
+    pub(crate) fn turn<M, L>(&mut self, protocol: &mut M, local: &mut L) -> Result<bool, Error>
     where
+        M: Machine<L>,
         L: Local<Tasks: Serialize + DeserializeOwned, Output: Serialize + DeserializeOwned>,
     {
         let mut out = Vec::new();
@@ -115,10 +156,13 @@ impl<T: Transport> Ranks<T> {
             && let Some((from, message)) = self.receive()?
         {
             has_received = true;
-            protocol.receive(from, message, local, &mut out);
+            protocol.receive(from, message, local, &mut out)?;
             self.send_all(&mut out)?;
         }
-        protocol.poll(local, &mut out);
+        if let Some((dead, _)) = self.dead {
+            protocol.on_death(dead, local, &mut out);
+        }
+        protocol.poll(local, &mut out)?;
         self.send_all(&mut out)?;
         self.beat()?;
         Ok(has_received)
@@ -167,6 +211,7 @@ impl<T: Transport> Ranks<T> {
                     let reason = String::from_utf8_lossy(rest).into_owned();
                     return Err(Error::Remote { rank: from, reason });
                 }
+                Header::Dead(dead, time) => self.bury(dead, time)?,
                 Header::Run(run) | Header::Alive(run) | Header::Network(run) if run > self.run => {
                     later.push_back((from, bytes));
                 }
@@ -187,16 +232,19 @@ impl<T: Transport> Ranks<T> {
         Ok(found)
     }
 
+    fn send_to_all(&mut self, message: &[u8]) -> Result<(), Error> {
+        let own = self.rank();
+        let mut others = (0..self.size()).filter(|&rank| rank != own);
+        others.try_for_each(|rank| self.transport.send(rank, message.to_vec()))
+    }
+
     /// Tells all other ranks about a failure, unless one of them has told this rank.
     pub(crate) fn fail(&mut self, error: Error) -> Error {
         if !matches!(error, Error::Remote { .. }) {
             let mut message = postcard::to_allocvec(&Header::Failed).unwrap_or_default();
             message.extend_from_slice(error.to_string().as_bytes());
-            let own = self.rank();
-            for rank in (0..self.size()).filter(|&rank| rank != own) {
-                // The error is reported; that another rank cannot be told is a consequence.
-                let _ = self.transport.send(rank, message.clone());
-            }
+            // The error is reported; that another rank cannot be told is a consequence.
+            let _ = self.send_to_all(&message);
         }
         self.transport.fail();
         self.failure = Some(error.clone());

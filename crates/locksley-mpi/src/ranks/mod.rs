@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::Duration;
 
 use locksley::Pool;
 use serde::Serialize;
@@ -18,8 +20,10 @@ use crate::error::Error;
 use crate::heartbeat::Heartbeat;
 use crate::local::Pieces;
 use crate::nap::Nap;
+use crate::protocol::Machine;
 use crate::range::{MapReduce, block};
 use crate::steal::Local;
+use crate::supervision::Jobs;
 use crate::transport::Transport;
 
 /// The ranks of a program, seen from one of them.
@@ -41,6 +45,11 @@ pub struct Ranks<T> {
     early: VecDeque<(usize, Vec<u8>)>,
     max_message: usize,
     stolen: u64,
+    is_resilient: bool,
+    /// Whether this run goes on if a rank dies.
+    goes_on: bool,
+    /// The rank that has died, and how long it had been silent then.
+    dead: Option<(usize, Duration)>,
     failure: Option<Error>,
 }
 
@@ -57,6 +66,9 @@ impl<T: Transport> Ranks<T> {
             // MPI counts bytes by an `int`.
             max_message: i32::MAX as usize,
             stolen: 0,
+            is_resilient: false,
+            goes_on: false,
+            dead: None,
             failure: None,
         }
     }
@@ -65,6 +77,47 @@ impl<T: Transport> Ranks<T> {
     /// is also the most.
     pub fn set_max_message(&mut self, bytes: usize) {
         self.max_message = bytes.min(i32::MAX as usize);
+    }
+
+    /// Has later runs of bags go on if one rank other than 0 dies: the output is that of all tasks
+    /// nevertheless. Call it on all ranks.
+    ///
+    /// Only rank 0 begins with tasks then. Each steal costs a copy of its tasks, and a message for
+    /// their output. If rank 0 dies, or a second rank, then that is [`Error::Silent`].
+    ///
+    /// # Errors
+    /// [`Error::Transport`] if the transport does not [survive](Transport::survives_deaths) deaths:
+    /// [`Mpi`](crate::Mpi) does with Open MPI's `mpirun --enable-recovery`.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_mpi::{Error, Ranks, Simulation};
+    ///
+    /// let simulation = Simulation::new(2, 1);
+    /// simulation.kill_after(1, 5);
+    /// let ranks = simulation.ranks().into_iter().map(|transport| {
+    ///     std::thread::spawn(move || -> Result<Option<u64>, Error> {
+    ///         let mut ranks = Ranks::connect(transport)?;
+    ///         ranks.set_resilient(true)?;
+    ///         ranks.par_map_reduce(&Pool::new(1).unwrap(), 1..1001, |n| n, |a, b| a + b)
+    ///     })
+    /// });
+    /// let ranks: Vec<_> = ranks.collect();
+    /// let mut sums = ranks.into_iter().map(|rank| rank.join().unwrap());
+    /// assert_eq!(sums.next(), Some(Ok(Some(500_500))));
+    /// ```
+    pub fn set_resilient(&mut self, is_resilient: bool) -> Result<(), Error> {
+        let survives = self.transport.survives_deaths();
+        if let Err(reason) = survives
+            && is_resilient
+        {
+            let error = Error::Transport(format!("no run can be resilient: {reason}"));
+            let reason = error.to_string();
+            return Err(if self.rank() == 0 { error } else { Error::Remote { rank: 0, reason } });
+        }
+        self.is_resilient = is_resilient;
+        Ok(())
     }
 
     /// The number of this rank.
@@ -104,11 +157,27 @@ impl<T: Transport> Ranks<T> {
         bag: B,
         tasks: Option<B::Tasks>,
     ) -> Result<Option<B::Output>, Error> {
-        let mut local = Pieces::new(pool, bag);
-        if let Some(tasks) = tasks {
-            local.give(tasks);
+        let bag = Arc::new(bag);
+        let pieces = || Pieces::new(pool, Arc::clone(&bag));
+        if self.is_resilient {
+            let protocol = self.begin_resilient()?;
+            if tasks.is_some() && self.rank() != 0 {
+                return Err(self.fail(Error::Unsupervised));
+            }
+            return self.play(protocol, Jobs::new(self.rank(), tasks, pieces));
         }
-        let mut protocol = self.begin()?;
+        let mut local = pieces();
+        tasks.into_iter().for_each(|tasks| local.give(tasks));
+        let protocol = self.begin()?;
+        self.play(protocol, local)
+    }
+
+    /// Takes turns until this rank leaves.
+    fn play<M, L>(&mut self, mut protocol: M, mut local: L) -> Result<Option<L::Output>, Error>
+    where
+        M: Machine<L>,
+        L: Local<Tasks: Serialize + DeserializeOwned, Output: Serialize + DeserializeOwned>,
+    {
         let mut nap = Nap::new();
         loop {
             // The bag's code runs here, too: it merges outputs, and messages are serialized.
@@ -120,7 +189,7 @@ impl<T: Transport> Ranks<T> {
                 Err(payload) => self.panic(payload),
             };
             if let Some(output) = protocol.left() {
-                self.stolen += protocol.stealing.received;
+                self.stolen += protocol.stolen();
                 return Ok(output);
             }
             if has_received {
@@ -173,7 +242,11 @@ impl<T: Transport> Ranks<T> {
         G: Fn(R, R) -> R + Send + Sync + 'static,
         R: Serialize + DeserializeOwned + Send + 'static,
     {
-        let block = block(&range, self.rank(), self.size());
+        let block = match (self.is_resilient, self.rank()) {
+            (false, rank) => block(&range, rank, self.size()),
+            (true, 0) => range,
+            (true, _) => 0..0,
+        };
         let tasks = (!block.is_empty()).then_some(block);
         let output = self.run(pool, MapReduce { map, reduce, result: PhantomData }, tasks)?;
         Ok(output.flatten())

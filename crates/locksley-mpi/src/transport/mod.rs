@@ -22,6 +22,15 @@ pub trait Transport {
     /// The time since a moment that does not change.
     fn now(&self) -> Duration;
 
+    /// Returns `Ok` if the other ranks can go on when one dies, and otherwise the reason for which
+    /// [`Ranks::set_resilient`](crate::Ranks::set_resilient) is refused.
+    ///
+    /// # Errors
+    /// The default.
+    fn survives_deaths(&self) -> Result<(), &'static str> {
+        Err("it ends all ranks when one dies")
+    }
+
     /// Sends a message to another rank. It does not wait for the receiver.
     ///
     /// # Errors
@@ -34,6 +43,6 @@ pub trait Transport {
     /// If the engine has failed.
     fn try_receive(&mut self) -> Result<Option<(usize, Vec<u8>)>, Error>;
 
-    /// The computation has failed. When the transport is dropped, it must not wait for other ranks.
+    /// A rank has failed. When the transport is dropped, it must not wait for other ranks.
     fn fail(&mut self) {}
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use mpi::Threading;
 use mpi::datatype::Equivalence;
@@ -93,6 +93,13 @@ impl Transport for Mpi {
 
     fn now(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    /// Open MPI's launcher tells ranks by a variable whether it leaves the others alone.
+    fn survives_deaths(&self) -> Result<(), &'static str> {
+        let has_recovery = env::var("OMPI_MCA_orte_enable_recovery").is_ok_and(|it| it == "1");
+        let reason = "it ends all ranks when one dies, without `mpirun --enable-recovery`";
+        if has_recovery { Ok(()) } else { Err(reason) }
     }
 
     fn send(&mut self, to: usize, message: Vec<u8>) -> Result<(), Error> {

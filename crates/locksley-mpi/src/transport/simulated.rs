@@ -44,7 +44,8 @@ struct State {
     manual: Option<Duration>,
     sent: u64,
     inboxes: Vec<BinaryHeap<Reverse<Letter>>>,
-    is_dead: Vec<bool>,
+    /// How many more messages each rank sends before it dies. 0: it is dead.
+    lives: Vec<u64>,
 }
 
 /// A message on its way: ordered by when it arrives, then by when it was sent.
@@ -69,7 +70,7 @@ impl Simulation {
             manual: None,
             sent: 0,
             inboxes: (0..size).map(|_| BinaryHeap::new()).collect(),
-            is_dead: vec![false; size],
+            lives: vec![u64::MAX; size],
         };
         let state = Arc::new(Mutex::new(state));
         Self { size, start: Instant::now(), delay: Duration::ZERO..Duration::ZERO, state }
@@ -103,9 +104,16 @@ impl Simulation {
     /// # Panics
     /// If there is no such rank.
     pub fn kill(&self, rank: usize) {
-        let mut state = self.lock();
-        state.is_dead[rank] = true;
-        state.inboxes[rank].clear();
+        self.kill_after(rank, 0);
+    }
+
+    /// Kills a rank as soon as it has sent so many messages more. Use it to test each moment at
+    /// which others may notice a death.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    pub fn kill_after(&self, rank: usize, messages: u64) {
+        self.lock().lives[rank] = messages;
     }
 
     /// The transports of all ranks.
@@ -125,7 +133,7 @@ impl Simulation {
     /// The state, unless this rank was killed.
     fn alive(&self, rank: usize) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.lock();
-        if state.is_dead[rank] {
+        if state.lives[rank] == 0 {
             return Err(Error::Transport("this rank was killed".to_owned()));
         }
         Ok(state)
@@ -152,6 +160,10 @@ impl Transport for Simulated {
         self.network.now(&self.network.lock())
     }
 
+    fn survives_deaths(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     fn send(&mut self, to: usize, message: Vec<u8>) -> Result<(), Error> {
         let mut state = self.network.alive(self.rank)?;
         let Range { start, end } = self.network.delay;
@@ -160,7 +172,8 @@ impl Transport for Simulated {
         let arrival = self.network.now(&state) + delay;
         state.sent += 1;
         let letter = Letter { arrival, number: state.sent, from: self.rank, message };
-        if !state.is_dead[to] {
+        state.lives[self.rank] -= 1;
+        if state.lives[to] > 0 {
             state.inboxes[to].push(Reverse(letter));
         }
         Ok(())
