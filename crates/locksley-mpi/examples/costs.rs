@@ -5,11 +5,12 @@
 //! mpirun -n 2 --oversubscribe target/release/examples/costs
 //! ```
 
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Pool;
-use locksley_mpi::{Error, Mpi, Ranks, Transport};
+use locksley_mpi::{Bag, Error, Mpi, Ranks, Transport};
 use rustix::time::{ClockId, clock_gettime};
 
 const ROUNDS: u32 = 10_000;
@@ -57,6 +58,57 @@ fn empty_run(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
     Ok(())
 }
 
+/// Tasks of which a thief gets one at a time.
+struct Singles {
+    length: Duration,
+    last: Mutex<Option<Instant>>,
+}
+
+impl Bag for Singles {
+    type Tasks = u32;
+    /// The time between two tasks of a thief.
+    type Output = Vec<Duration>;
+
+    fn process(&self, tasks: &mut u32, items: usize, waits: &mut Vec<Duration>) -> bool {
+        let mut last = self.last.lock().expect("no task panics");
+        waits.extend(last.map(|last| last.elapsed()).filter(|_| *tasks == 1));
+        for _ in 0..items.min(*tasks as usize) {
+            *tasks -= 1;
+            let start = Instant::now();
+            while start.elapsed() < self.length {}
+        }
+        *last = (*tasks == 0).then(Instant::now);
+        *tasks > 0
+    }
+
+    fn split(&self, tasks: &mut u32) -> Option<u32> {
+        (*tasks > 1).then(|| {
+            *tasks -= 1;
+            1
+        })
+    }
+
+    fn merge(&self, waits: &mut Vec<Duration>, more: Vec<Duration>) {
+        waits.extend(more);
+    }
+}
+
+/// The time from the end of a thief's task to the next one, which it steals from rank 0. That one
+/// is busy with tasks of the same length, and splits one off when it has ended another one.
+fn steal(ranks: &mut Ranks<Mpi>, pool: &Pool, length: Duration) -> Result<(), Error> {
+    let tasks = (ranks.rank() == 0).then_some(1_000_000 / length.as_micros() as u32);
+    let bag = Singles { length, last: Mutex::new(None) };
+    if let Some(mut waits) = ranks.run(pool, bag, tasks)?
+        && !waits.is_empty()
+    {
+        waits.sort();
+        let us = waits[waits.len() / 2].as_secs_f64() * 1e6;
+        let task = length.as_micros();
+        println!("{{\"metric\":\"steal\",\"task_us\":{task},\"us\":{us:.1}}}");
+    }
+    Ok(())
+}
+
 /// The processor time of a rank without tasks, while rank 0 has one.
 fn idle(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
     let rank = ranks.rank();
@@ -79,6 +131,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut ranks = Ranks::connect(mpi)?;
     let pool = Pool::new(1)?;
     empty_run(&mut ranks, &pool)?;
+    for task in [20, 200] {
+        steal(&mut ranks, &pool, Duration::from_micros(task))?;
+    }
     idle(&mut ranks, &pool)?;
     Ok(())
 }

@@ -286,12 +286,12 @@ impl<T: Transport> Ranks<T> {
                 self.send_packet(to, &Message::<_, Waiting>::Loot { lifeline: false, tasks })?;
             }
             local.observe(self.now())?;
-            let has_received = self.turn(&mut protocol, local)?;
+            let is_active = self.turn(&mut protocol, local)?;
             if let Some(waiting) = Machine::<LocalNetwork<'_>>::left(&mut protocol) {
                 *counts = (protocol.stealing.sent, protocol.stealing.received);
                 return Ok(waiting);
             }
-            if has_received || has_sent {
+            if is_active || has_sent {
                 nap = Nap::new();
             } else {
                 nap.rest(!local.is_idle);

@@ -142,20 +142,20 @@ impl<T: Transport> Ranks<T> {
         self.transport.now()
     }
 
-    /// Receives what has arrived, and does what is to be done. Returns true if a message has
-    /// arrived.
+    /// Receives what has arrived, and does what is to be done. Returns true if a message was
+    /// received or sent: then one may arrive soon.
     pub(crate) fn turn<M, L>(&mut self, protocol: &mut M, local: &mut L) -> Result<bool, Error>
     where
         M: Machine<L>,
         L: Local<Tasks: Serialize + DeserializeOwned, Output: Serialize + DeserializeOwned>,
     {
         let mut out = Vec::new();
-        let mut has_received = false;
+        let mut is_active = false;
         // What arrives after it has left belongs to a later run, or to none.
         while !protocol.has_left()
             && let Some((from, message)) = self.receive()?
         {
-            has_received = true;
+            is_active = true;
             protocol.receive(from, message, local, &mut out)?;
             self.send_all(&mut out)?;
         }
@@ -163,9 +163,10 @@ impl<T: Transport> Ranks<T> {
             protocol.on_death(dead, local, &mut out);
         }
         protocol.poll(local, &mut out)?;
+        is_active |= !out.is_empty();
         self.send_all(&mut out)?;
         self.beat()?;
-        Ok(has_received)
+        Ok(is_active)
     }
 
     fn send_all<M, R>(&mut self, out: &mut Vec<(usize, Message<M, R>)>) -> Result<(), Error>

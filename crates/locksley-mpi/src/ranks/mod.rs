@@ -158,7 +158,8 @@ impl<T: Transport> Ranks<T> {
         tasks: Option<B::Tasks>,
     ) -> Result<Option<B::Output>, Error> {
         let bag = Arc::new(bag);
-        let pieces = || Pieces::new(pool, Arc::clone(&bag));
+        let doorbell = self.transport.doorbell();
+        let pieces = || Pieces::new(pool, Arc::clone(&bag), doorbell.clone());
         if self.is_resilient {
             let protocol = self.begin_resilient()?;
             if tasks.is_some() && self.rank() != 0 {
@@ -183,8 +184,8 @@ impl<T: Transport> Ranks<T> {
             // The bag's code runs here, too: it merges outputs, and messages are serialized.
             let turn = catch_unwind(AssertUnwindSafe(|| self.turn(&mut protocol, &mut local)));
             let turn = turn.and_then(|turn| local.panicked().map_or(Ok(turn), Err));
-            let has_received = match turn {
-                Ok(Ok(has_received)) => has_received,
+            let is_active = match turn {
+                Ok(Ok(is_active)) => is_active,
                 Ok(Err(error)) => return Err(self.fail(error)),
                 Err(payload) => self.panic(payload),
             };
@@ -192,7 +193,7 @@ impl<T: Transport> Ranks<T> {
                 self.stolen += protocol.stolen();
                 return Ok(output);
             }
-            if has_received {
+            if is_active {
                 nap = Nap::new();
             } else {
                 nap.rest(!local.is_idle());
