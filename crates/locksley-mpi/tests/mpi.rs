@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use locksley::Pool;
 use locksley_mpi::{Bag, Error, Mpi, Ranks};
 use rustix::process::{Signal, getpid, kill_process};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 fn main() {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -23,43 +24,81 @@ fn main() {
         assert_eq!(answers.matches("all answers are right").count(), 1, "{output:?}");
         println!("test answers_on_{ranks}_ranks ... ok");
     }
-    for (case, text) in [
-        ("panics", "of my own"),
-        ("stops", "rank 1 has died or hangs"),
-        ("dies", "signal 9"),
-        ("too_large", "larger than the limit of 1000 bytes"),
-        ("resilient", "no run can be resilient: it ends all ranks when one dies"),
+    for (case, code, text) in [
+        ("panics", 101, "of my own"),
+        ("stops", 2, "rank 1 has died or hangs"),
+        ("dies", 137, "signal 9"),
+        ("too_large", 2, "larger than the limit of 1000 bytes"),
+        ("unserializable", 2, "a message cannot be serialized"),
+        ("resilient", 2, "no run can be resilient: it ends all ranks when one dies"),
     ] {
         let start = Instant::now();
         let output = mpirun(&["-n", "3"], case);
-        assert!(!output.status.success(), "{case}: {output:?}");
+        assert_eq!(output.status.code(), Some(code), "{case}: {output:?}");
         let all = [output.stdout, output.stderr].concat();
         let all = String::from_utf8_lossy(&all);
         assert!(all.contains(text), "{case}: {all}");
         println!("test {case} ... ok ({:.1} s)", start.elapsed().as_secs_f64());
     }
+    // Each compares its result with a sequential one.
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/");
+    let words = ["lib.rs", "bag.rs", "local.rs", "steal.rs"].map(|it| format!("{sources}{it}"));
+    for (example, arguments, text) in [
+        ("bfs", &["12".to_owned()][..], "\"scale\":12,"),
+        ("matrix", &["100".to_owned()], "\"rows\":100,"),
+        ("words", &words, "\"files\":4,"),
+    ] {
+        for ranks in ["1", "2", "4"] {
+            let output = run_example(ranks, example, arguments);
+            let line = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && line.contains(text), "{example}: {output:?}");
+            println!("test {example}_on_{ranks}_ranks ... ok");
+        }
+    }
     let output = mpirun(&["--enable-recovery", "-n", "4"], "survives");
     let answers = String::from_utf8_lossy(&output.stdout);
     assert_eq!(answers.matches("the answer is exact").count(), 1, "{output:?}");
     println!("test survives ... ok");
-    // Two programs that differ in an argument.
+    // Rank 0 has an argument more; then, rank 0 runs another file.
     let this = env::current_exe().unwrap();
-    let this = this.to_str().unwrap();
-    let others = ["-n", "1", this, "rank", "answers", "other", ":", "-n", "1"];
-    let output = mpirun(&others, "answers");
-    assert!(!output.status.success());
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(error.matches("rank 1 runs program").count(), 1, "{error}");
-    println!("test arguments_differ ... ok\n\ntest result: ok. 9 passed; 0 failed");
+    let other = this.with_extension("other");
+    std::fs::write(&other, [std::fs::read(&this).unwrap(), vec![0]].concat()).unwrap();
+    std::fs::set_permissions(&other, std::fs::metadata(&this).unwrap().permissions()).unwrap();
+    for (test, program, extra) in
+        [("arguments_differ", &this, &["other"][..]), ("programs_differ", &other, &[])]
+    {
+        let first = ["-n", "1", program.to_str().unwrap(), "rank", "answers"];
+        let output = mpirun(&[&first, extra, &[":", "-n", "1"]].concat(), "answers");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(error.matches("rank 1 runs program").count(), 1, "{error}");
+        println!("test {test} ... ok");
+    }
+    std::fs::remove_file(&other).unwrap();
+    println!("\ntest result: ok. 22 passed; 0 failed");
+}
+
+fn launcher() -> Command {
+    let mut command = Command::new("mpirun");
+    // Open MPI asks for this where everything runs as root, as in containers.
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.arg("--oversubscribe");
+    command
 }
 
 /// Runs this program as ranks.
 fn mpirun(options: &[&str], case: &str) -> Output {
-    let mut command = Command::new("mpirun");
-    command.arg("--oversubscribe").args(options).arg(env::current_exe().unwrap());
-    // Open MPI asks for this where everything runs as root, as in containers.
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let mut command = launcher();
+    command.args(options).arg(env::current_exe().unwrap());
     command.args(["rank", case]).output().expect("mpirun can be run")
+}
+
+fn run_example(ranks: &str, example: &str, arguments: &[String]) -> Output {
+    let this = env::current_exe().unwrap();
+    let examples = this.parent().unwrap().with_file_name("examples");
+    let mut command = launcher();
+    command.args(["-n", ranks]).arg(examples.join(example)).args(arguments);
+    command.output().expect("mpirun can be run")
 }
 
 fn rank_program(case: &str) {
@@ -81,6 +120,7 @@ fn rank_program(case: &str) {
             let text = |_| "x".repeat(2000);
             ranks.par_map_reduce(&pool, 0..100, text, |a, b| a.max(b)).map(drop)
         }
+        "unserializable" => ranks.par_map_reduce(&pool, 0..100, |_| Secret, |one, _| one).map(drop),
         "resilient" => ranks.set_resilient(true),
         "survives" => survives(&mut ranks, &pool),
         _ => fail(&mut ranks, &pool, case),
@@ -102,6 +142,21 @@ fn answers(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
         println!("all answers are right");
     }
     Ok(())
+}
+
+/// What stays in its process.
+struct Secret;
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("it stays here"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Ok(Self)
+    }
 }
 
 /// Adds the bytes of large tasks, slowly, so that they move.
