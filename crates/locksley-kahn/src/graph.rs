@@ -1,7 +1,7 @@
 //! A network that runs: its processes, its channels, and how it ends.
 
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
@@ -10,6 +10,7 @@ use super::error::{Failure, NetworkError};
 use super::process::Process;
 use super::single_owner::SingleOwner;
 use super::wait::Need;
+use locksley::extend::Queues;
 use locksley_sys::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// In a link: this end of the channel was dropped before the network began. In a failure: the
@@ -40,6 +41,21 @@ impl Link {
             Need::Message => self.consumer,
             Need::Room => self.producer,
         }
+    }
+}
+
+/// The channels of a network, for a tracer.
+#[derive(Debug)]
+pub(super) struct Channels(pub(super) Weak<Graph>);
+
+impl Queues for Channels {
+    fn read(&self, read: &mut dyn FnMut(&str, usize)) -> bool {
+        let graph = self.0.upgrade();
+        for core in graph.iter().flat_map(|graph| graph.cores()) {
+            let (sent, received) = core.counts();
+            read(&format!("channel {}", core.name), sent.saturating_sub(received) as usize);
+        }
+        graph.is_some()
     }
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use super::deferred;
 use super::error::{Failure, NetworkError};
-use super::graph::Graph;
+use super::graph::{Channels, Graph};
 use super::report::NetworkReport;
 use locksley::Pool;
 use locksley::Worker;
@@ -119,6 +119,9 @@ async fn conclude(
         let has_heavy_barrier = extend::assists(worker).has(Assists::MEMBARRIER);
         let is_observed = extend::stamp().is_some();
         graph.begin(is_observed, has_heavy_barrier);
+        if let Some(tracer) = extend::tracer(worker) {
+            tracer.attach_queues(Arc::new(Channels(Arc::downgrade(&graph))));
+        }
         starters.into_iter().for_each(|start| start(&graph, worker));
     });
     let unfinished = Unfinished(&graph);

@@ -35,7 +35,7 @@ impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for SpanLayer {
 }
 
 /// Tells of what is rare in the life of a pool, at the level `DEBUG`.
-pub(crate) fn tell(pool: u8, event: Event) {
+pub(crate) fn tell(pool: u32, event: Event) {
     match event {
         Event::Attached { slot, place } => tracing::debug!(pool, slot, place, "a worker starts"),
         Event::Allows(workers) => {

@@ -11,14 +11,18 @@ use std::sync::atomic::AtomicU64;
 
 use rustix::fs::FallocateFlags;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::param::page_size;
 
 use crate::format::WORD;
 
 /// A part of a file, as words that several threads and processes may read and write.
 #[derive(Debug)]
 pub(crate) struct Mapping {
+    /// The first word.
     address: NonNull<AtomicU64>,
     words: usize,
+    /// Mapped before that: pages are larger than the file's parts on some machines.
+    before: usize,
 }
 
 // SAFETY: it is memory, which belongs to no thread, and is accessed by atomics only.
@@ -28,15 +32,19 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Reserves a part of a file that is not in use yet, and maps it. `offset` and `bytes` are
-    /// multiples of the page size.
+    /// multiples of the word size.
     pub(crate) fn reserve(file: &File, offset: usize, bytes: usize) -> io::Result<Self> {
         reserve(file, offset, bytes)?;
         let (access, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        let before = offset % page_size();
+        let (begin, all) = ((offset - before) as u64, before + bytes);
         // SAFETY: a new mapping at an address that the kernel chooses touches no memory that is in
         // use.
-        let address = unsafe { mmap(ptr::null_mut(), bytes, access, shared, file, offset as u64) }?;
-        let address = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { address, words: bytes / WORD })
+        let address = unsafe { mmap(ptr::null_mut(), all, access, shared, file, begin) }?;
+        let address = NonNull::new(address.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: `before` is less than what was mapped there.
+        let address = unsafe { address.add(before) };
+        Ok(Self { address: address.cast(), words: bytes / WORD, before })
     }
 
     #[inline]
@@ -49,8 +57,10 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        // SAFETY: `reserve` added as much.
+        let address = unsafe { self.address.cast::<u8>().sub(self.before) };
         // SAFETY: exactly what `reserve` mapped, and no reference to it is left.
-        let unmapped = unsafe { munmap(self.address.as_ptr().cast(), self.words * WORD) };
+        let unmapped = unsafe { munmap(address.as_ptr().cast(), self.before + self.words * WORD) };
         debug_assert!(unmapped.is_ok());
     }
 }
@@ -68,5 +78,31 @@ fn reserve(file: &File, offset: usize, bytes: usize) -> io::Result<()> {
             })
         }
         reserved => Ok(reserved?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+
+    /// On machines with large pages, several rings lie in one page.
+    #[test]
+    fn a_part_may_begin_within_a_page() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[1; 100]).unwrap();
+        let parts = [(page_size() - 8, 24), (page_size() + 16, 16)];
+        let parts = parts.map(|(at, bytes)| Mapping::reserve(&file, at, bytes).unwrap());
+        for (number, part) in (1..).zip(&parts) {
+            part.words().iter().for_each(|word| word.store(number, Ordering::Relaxed));
+        }
+        let mut words = [0; 48];
+        file.read_exact_at(&mut words, page_size() as u64 - 16).unwrap();
+        let firsts: Vec<u8> = words.chunks(WORD).map(|word| word[0]).collect();
+        assert_eq!(firsts, [0, 1, 1, 1, 2, 2]);
+        let lengths = parts.map(|part| part.words().len());
+        assert_eq!(lengths, [3, 2]);
     }
 }

@@ -5,7 +5,7 @@
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"lkstrace");
 
 /// The version of the layout. A reader knows only its own.
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
 
 /// Words of the header, by their index.
 pub(crate) mod header {
@@ -37,16 +37,18 @@ pub(crate) mod header {
     /// The name of the program, up to a zero.
     pub(crate) const NAME: usize = 16;
     pub(crate) const NAME_BYTES: usize = 128;
-    /// The sizes of the pools, by their numbers, in a live recording. 0 if there is none.
-    pub(crate) const SIZES: usize = 32;
-    pub(crate) const MOST_SIZES: usize = 256;
+    /// The pools of a live recording: the size in the low half, and above it the number, plus 1. 0
+    /// after the last one.
+    pub(crate) const POOLS: usize = 32;
+    pub(crate) const MOST_POOLS: usize = 256;
 }
 
 /// Words of the header of a ring.
 pub(crate) mod ring {
     /// The number of events ever written.
     pub(crate) const HEAD: usize = 0;
-    /// The number of the oldest event that is not to be left out.
+    /// The number of the oldest event that is not to be left out. Each thread that gets the ring
+    /// begins with another one.
     pub(crate) const FIRST: usize = 1;
     pub(crate) const THREAD: usize = 2;
     pub(crate) const POOL: usize = 3;

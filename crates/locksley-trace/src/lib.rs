@@ -7,7 +7,7 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | record a program that is started with `LOCKSLEY_TRACE=file` | [`init`] |
+//! | record a program that is started with `LOCKSLEY_TRACE=file` | [`init`], [`init_library`] |
 //! | record a part of a program | [`Recorder`] |
 //! | keep what came before something slow | [`Recording::dump`] |
 //! | name what a task does | [`span`] |
@@ -45,6 +45,8 @@ mod format;
 #[cfg(target_os = "linux")]
 mod labels;
 #[cfg(target_os = "linux")]
+mod lengths;
+#[cfg(target_os = "linux")]
 mod live;
 mod names;
 mod read;
@@ -77,7 +79,7 @@ pub use record::{Kind, Record};
 pub use recorder::{Recorder, Recording};
 pub use span::{Span, span};
 pub use timeline::{Counter, Flow, FlowKind, Instant, Slice, SliceKind, Timeline, Track};
-pub use tracer::{init, trace_all_pools, tracer};
+pub use tracer::{init, init_library, library_tracer, trace_all_pools, tracer};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -38,6 +38,7 @@ pub fn live_file(process: u32) -> PathBuf {
 pub fn live_processes() -> Vec<u32> {
     let mut processes: Vec<u32> = files().map(|(process, _)| process).filter(is_alive).collect();
     processes.sort_unstable();
+    processes.dedup();
     processes
 }
 
@@ -46,7 +47,8 @@ fn files() -> impl Iterator<Item = (u32, PathBuf)> {
     let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
     entries.filter_map(|entry| {
         let path = entry.path();
-        let is_trace = path.extension().is_some_and(|it| it == "trace");
+        // One with the other extension may be left where a program was killed.
+        let is_trace = path.extension().is_some_and(|it| it == "trace" || it == "new");
         let process = path.file_stem()?.to_str()?.parse().ok()?;
         is_trace.then_some((process, path))
     })
@@ -72,7 +74,7 @@ pub enum Command {
     /// that size.
     Resize {
         /// The number of the pool.
-        pool: u8,
+        pool: u32,
         /// Its new size.
         size: u16,
     },
@@ -99,7 +101,7 @@ impl Command {
 
     fn word(self) -> u64 {
         match self {
-            Self::Resize { pool, size } => 1 | u64::from(pool) << 8 | u64::from(size) << 16,
+            Self::Resize { pool, size } => 1 | u64::from(pool) << 16 | u64::from(size) << 48,
             Self::BeginTrace => 2,
             Self::EndTrace => 3,
         }
@@ -107,7 +109,7 @@ impl Command {
 
     /// `None` for what is no command.
     pub(crate) fn of(word: u64) -> Option<Self> {
-        let resize = Self::Resize { pool: (word >> 8) as u8, size: (word >> 16) as u16 };
+        let resize = Self::Resize { pool: (word >> 16) as u32, size: (word >> 48) as u16 };
         [resize, Self::BeginTrace, Self::EndTrace].into_iter().find(|it| it.word() == word)
     }
 }

@@ -43,4 +43,8 @@ impl Recording {
     pub fn dump(&self, _path: impl AsRef<Path>, _last: Duration) -> Result<(), Error> {
         match *self {}
     }
+
+    pub(crate) fn end_at_exit(self) {
+        match self {}
+    }
 }

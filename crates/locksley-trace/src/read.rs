@@ -11,7 +11,7 @@ use crate::format::{
     VERSION, WORD, header, ring,
 };
 use crate::record::{Kind, Record, unpack_sync};
-use crate::ring::kept;
+use crate::ring::{Ends, kept};
 
 /// The contents of a recording.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ pub struct Trace {
     /// The number of this trace in its process, if a [`Command`](crate::Command) began it.
     pub command_trace: Option<u64>,
     /// In a live recording, the number and the size of each pool.
-    pub sizes: Vec<(u8, u64)>,
+    pub sizes: Vec<(u32, u32)>,
 }
 
 /// The events of a thread.
@@ -46,7 +46,7 @@ pub struct ThreadTrace {
     /// Its thread ID.
     pub thread: u32,
     /// The number of its pool, if it was a worker.
-    pub pool: u8,
+    pub pool: u32,
     /// Its last slot in the pool. `None` if it never was a worker.
     pub slot: Option<u32>,
     /// The place of that worker.
@@ -84,8 +84,9 @@ impl Trace {
         let rings: Vec<&[u8]> = places_of_rings(bytes)?.map(|place| &bytes[place]).collect();
         let clocks = Clocks::new(bytes, rings.iter().flat_map(|bytes| events(bytes)))?;
         let since = word(header::SINCE)?;
-        let sizes =
-            (0..header::MOST_SIZES).filter_map(|it| Some((it as u8, word(header::SIZES + it)?)));
+        let pools = (0..header::MOST_POOLS).map_while(|it| word(header::POOLS + it));
+        let pools = pools.take_while(|&it| it != 0);
+        let sizes = pools.map(|it| (((it >> 32) as u32).wrapping_sub(1), it as u32));
         let threads = rings.iter().filter_map(|bytes| ThreadTrace::parse(bytes, &clocks, since));
         Some(Self {
             program: text_at(bytes, header::NAME, header::NAME_BYTES),
@@ -95,7 +96,7 @@ impl Trace {
             labels: crate::names::names(&bytes[HEADER_BYTES..HEADER_BYTES + used]),
             threads: threads.collect(),
             threads_without: word(header::THREADS_WITHOUT)?,
-            sizes: sizes.filter(|&(_, size)| size > 0).collect(),
+            sizes: sizes.collect(),
             command_trace: Some(word(header::TRACE)?).filter(|&it| it != 0),
             read_at: 0,
         })
@@ -117,7 +118,7 @@ impl ThreadTrace {
         Some(Self {
             name: text_at(bytes, ring::NAME, ring::NAME_BYTES),
             thread: word(ring::THREAD)? as u32,
-            pool: word(ring::POOL)? as u8,
+            pool: word(ring::POOL)? as u32,
             slot: (slot != NO_SLOT).then_some(slot as u32),
             place: word(ring::PLACE)? as u8,
             lost: oldest(bytes)?,
@@ -138,9 +139,14 @@ fn events(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
 
 /// The number of the oldest event that can be read.
 fn oldest(bytes: &[u8]) -> Option<u64> {
-    let (head, first) = (word_at(bytes, ring::HEAD * WORD)?, word_at(bytes, ring::FIRST * WORD)?);
+    let ends = ends(bytes)?;
     // The thread may have been overwriting the oldest event.
-    Some(first.max(kept(head, head, capacity(bytes)).start).min(head))
+    Some(kept(ends, ends, capacity(bytes)).start)
+}
+
+fn ends(ring: &[u8]) -> Option<Ends> {
+    let [head, first] = [ring::HEAD, ring::FIRST].map(|word| word_at(ring, word * WORD));
+    Some(Ends { first: first?, head: head? })
 }
 
 /// Copies a file that a program may write meanwhile. Leaves out events that may be torn.
@@ -149,16 +155,31 @@ pub(crate) fn snapshot(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.resize(length, 0);
-    read_at(file, &mut bytes, 0)?;
+    let rings = RINGS_OFFSET.min(length);
+    read_at(file, &mut bytes[..rings], 0)?;
     for place in places_of_rings(&bytes).into_iter().flatten() {
         let copy = &mut bytes[place.clone()];
-        let [before, first] = [ring::HEAD, ring::FIRST].map(|word| word_at(copy, word * WORD));
-        let mut after = [0; WORD];
-        read_at(file, &mut after, place.start + ring::HEAD * WORD)?;
-        let kept = kept(before.unwrap_or(0), u64::from_le_bytes(after), capacity(copy));
-        set_word(copy, ring::FIRST, kept.start.max(first.unwrap_or(0)));
+        let mut copy_ring = || {
+            let before = read_ends(file, place.start)?;
+            read_at(file, copy, place.start)?;
+            Ok::<_, io::Error>((before, read_ends(file, place.start)?))
+        };
+        let (mut before, mut after) = copy_ring()?;
+        if before.first != after.first {
+            // Once more: threads do not begin and end all the time.
+            (before, after) = copy_ring()?;
+        }
+        let kept = kept(before, after, capacity(copy));
+        set_word(copy, ring::HEAD, kept.end);
+        set_word(copy, ring::FIRST, kept.start);
     }
     Ok(bytes)
+}
+
+fn read_ends(file: &File, ring: usize) -> io::Result<Ends> {
+    let mut words = [0; 2 * WORD];
+    read_at(file, &mut words, ring)?;
+    Ok(ends(&words).expect("both are there"))
 }
 
 #[cfg(unix)]

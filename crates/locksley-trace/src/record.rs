@@ -7,6 +7,8 @@
 //! | 16–31 | the processor; all ones if it is not known |
 //! | 32–63 | the argument, which depends on the kind |
 //!
+//! Some kinds have a large detail: bits 48–63 are its upper bits, and the argument has bits 32–47.
+//!
 //! The first word is the time: ticks of the recorder's clock. Records of the kernel have
 //! nanoseconds there. In a `ClockSync` the second word has nanoseconds from bit 8 on.
 
@@ -69,9 +71,11 @@ pub enum Kind {
     /// The thread goes on on processor `arg`. Found by [`Timeline`](crate::Timeline), never in a
     /// file.
     Migrates = 26,
+    /// The queue with label `arg` has `detail` entries: a sample.
+    Length = 27,
 }
 
-const KINDS: [Kind; 26] = [
+const KINDS: [Kind; 27] = [
     Kind::ClockSync,
     Kind::Attached,
     Kind::TaskBegins,
@@ -98,16 +102,20 @@ const KINDS: [Kind; 26] = [
     Kind::Mark,
     Kind::LosesAssist,
     Kind::Migrates,
+    Kind::Length,
 ];
+
+/// The largest detail of the kinds that have a large one.
+pub(crate) const MOST_DETAIL: u32 = (1 << 24) - 1;
 
 /// The details of [`Kind::Parks`].
 pub(crate) mod role {
     /// There is no work.
-    pub(crate) const ORDINARY: u8 = 0;
+    pub(crate) const ORDINARY: u32 = 0;
     /// As many workers are awake as may be.
-    pub(crate) const SPARE: u8 = 1;
+    pub(crate) const SPARE: u32 = 1;
     /// The worker looks for neglected tasks after a timeout.
-    pub(crate) const SENTINEL: u8 = 2;
+    pub(crate) const SENTINEL: u32 = 2;
 }
 
 /// An event of a thread.
@@ -118,7 +126,7 @@ pub struct Record {
     /// What happened.
     pub kind: Kind,
     /// See the kind.
-    pub detail: u8,
+    pub detail: u32,
     /// The processor that the thread ran on.
     pub processor: Option<u16>,
     /// See the kind.
@@ -129,9 +137,10 @@ const UNKNOWN: u16 = u16::MAX;
 
 /// The second word of an event.
 #[inline]
-pub(crate) fn pack(kind: Kind, detail: u8, processor: Option<usize>, arg: u32) -> u64 {
+pub(crate) fn pack(kind: Kind, detail: u32, processor: Option<usize>, arg: u32) -> u64 {
     let processor = processor.map_or(UNKNOWN, |it| u16::try_from(it).unwrap_or(UNKNOWN));
-    kind as u64 | u64::from(detail) << 8 | u64::from(processor) << 16 | u64::from(arg) << 32
+    let detail = u64::from(detail & 0xff) << 8 | u64::from(detail >> 8) << 48;
+    kind as u64 | detail | u64::from(processor) << 16 | u64::from(arg) << 32
 }
 
 /// The second word of a [`Kind::ClockSync`].
@@ -154,6 +163,12 @@ impl Kind {
     pub(crate) fn is_of_kernel(self) -> bool {
         matches!(self, Self::SwitchedIn | Self::Preempted | Self::Blocked)
     }
+
+    /// True if the detail is a pool or a length, of 24 bits. The argument then has 16.
+    fn has_large_detail(self) -> bool {
+        use Kind::{Allows, Attached, HandsOver, Length, Signals, Wakes};
+        matches!(self, Attached | Wakes | Signals | HandsOver | Allows | Length)
+    }
 }
 
 impl Record {
@@ -161,7 +176,12 @@ impl Record {
     pub(crate) fn unpack(at: u64, word: u64) -> Option<Self> {
         let processor = Some((word >> 16) as u16).filter(|&it| it != UNKNOWN);
         let kind = Kind::of_word(word)?;
-        Some(Self { at, kind, detail: (word >> 8) as u8, processor, arg: (word >> 32) as u32 })
+        let (detail, arg) = ((word >> 8) as u32 & 0xff, (word >> 32) as u32);
+        let (detail, arg) = match kind.has_large_detail() {
+            true => (detail | arg >> 16 << 8, arg & 0xffff),
+            false => (detail, arg),
+        };
+        Some(Self { at, kind, detail, processor, arg })
     }
 }
 
@@ -173,8 +193,12 @@ mod tests {
     fn what_is_packed_is_unpacked() {
         for (code, kind) in (1..).zip(KINDS) {
             assert_eq!(kind as u8, code);
-            let record =
-                Record { at: 7, kind, detail: 200, processor: Some(63), arg: u32::MAX - 1 };
+            let (detail, arg) = if kind.has_large_detail() {
+                (MOST_DETAIL, u16::MAX.into())
+            } else {
+                (200, u32::MAX - 1)
+            };
+            let record = Record { at: 7, kind, detail, processor: Some(63), arg };
             let word = pack(kind, record.detail, Some(63), record.arg);
             assert_eq!(Record::unpack(7, word), Some(record));
         }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use locksley_sys::os;
@@ -129,6 +130,21 @@ impl Recording {
         let since = clock::now().saturating_sub(u64::try_from(last.as_nanos()).unwrap_or(u64::MAX));
         let session = current().clone();
         session.map_or(Ok(()), |session| session.copy(path, since)).map_err(Error::file(path))
+    }
+
+    /// Ends when the program exits by itself.
+    pub(crate) fn end_at_exit(self) {
+        static RECORDING: Mutex<Option<Recording>> = Mutex::new(None);
+        extern "C" fn end() {
+            // In a forked child, a thread of the parent may hold the lock for ever.
+            if let Ok(mut recording) = RECORDING.try_lock() {
+                drop(recording.take());
+            }
+        }
+        *RECORDING.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
+        // SAFETY: `end` may be called at any time, and does not unwind.
+        let refused = unsafe { libc::atexit(end) };
+        debug_assert_eq!(refused, 0);
     }
 }
 

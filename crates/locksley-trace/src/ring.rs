@@ -4,6 +4,10 @@
 //! then `n + 1` as the head. A reader copies the head, the words, and the head again. It keeps the
 //! events before the first head that the writer had not begun to overwrite at the second one.
 //! Readers write nothing, so a slow, stopped or faulty reader does not affect the writer.
+//!
+//! A thread that gets the ring of an ended one continues its numbers: the number of its *first*
+//! event is in the ring, and names the thread. A reader copies this with each head. If it has
+//! changed, another thread has got the ring meanwhile, and the reader keeps nothing.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is recorded"))]
 
@@ -39,15 +43,31 @@ pub(crate) fn write<W: Word>(head: &W, words: &[W], number: u64, event: [u64; 2]
     head.store(number + 1, Ordering::Release);
 }
 
-/// The events that a reader keeps. It read the head `before` and `after` it copied the words.
-pub(crate) fn kept(before: u64, after: u64, capacity: u64) -> Range<u64> {
-    if after < before {
-        // The ring was reused by another thread meanwhile.
-        return before..before;
+/// Begins to use the ring of a thread that has ended. The next event is `number`, before which the
+/// caller writes what else tells the threads apart.
+pub(crate) fn begin<W: Word>(first: &W, number: u64) {
+    first.store(number, Ordering::Relaxed);
+    // Release pairs with the reader's fence between its copies: a reader that sees what follows then
+    // reads this number.
+    fence(Ordering::Release);
+}
+
+/// What a reader finds in the ring's header before it copies the rest, and after that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub(crate) first: u64,
+    pub(crate) head: u64,
+}
+
+/// The events that a reader keeps.
+pub(crate) fn kept(before: Ends, after: Ends, capacity: u64) -> Range<u64> {
+    let Ends { first, head } = before;
+    if after.first != first || after.head < head {
+        return head..head;
     }
-    // The writer may have been in the middle of event `after`.
-    let oldest = after.saturating_add(1).saturating_sub(capacity);
-    oldest.min(before)..before
+    // The writer may have been in the middle of event `after.head`.
+    let oldest = after.head.saturating_add(1).saturating_sub(capacity);
+    oldest.max(first).min(head)..head
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -56,13 +76,21 @@ mod tests {
 
     #[test]
     fn what_may_be_overwritten_is_left_out() {
-        assert_eq!(kept(0, 0, 4), 0..0);
-        assert_eq!(kept(3, 3, 4), 0..3);
+        let kept = |before: [u64; 2], after: [u64; 2]| {
+            let [before, after] = [before, after].map(|[first, head]| Ends { first, head });
+            kept(before, after, 4)
+        };
+        assert_eq!(kept([0, 0], [0, 0]), 0..0);
+        assert_eq!(kept([0, 3], [0, 3]), 0..3);
         // Event 4 may be partly written, in the place of event 0.
-        assert_eq!(kept(4, 4, 4), 1..4);
-        assert_eq!(kept(4, 6, 4), 3..4);
-        assert_eq!(kept(4, 100, 4), 4..4);
-        assert_eq!(kept(4, 3, 4), 4..4);
-        assert_eq!(kept(u64::MAX, u64::MAX, 4), u64::MAX - 4..u64::MAX);
+        assert_eq!(kept([0, 4], [0, 4]), 1..4);
+        assert_eq!(kept([0, 4], [0, 6]), 3..4);
+        assert_eq!(kept([0, 4], [0, 100]), 4..4);
+        assert_eq!(kept([0, 4], [0, 3]), 4..4);
+        assert_eq!(kept([0, u64::MAX], [0, u64::MAX]), u64::MAX - 4..u64::MAX);
+        // Another thread's.
+        assert_eq!(kept([2, 4], [2, 4]), 2..4);
+        assert_eq!(kept([0, 4], [4, 4]), 4..4);
+        assert_eq!(kept([9, 4], [9, 4]), 4..4);
     }
 }

@@ -17,6 +17,7 @@ use crate::file::Mapping;
 use crate::format::{self, RINGS_OFFSET, WORD, header, ring};
 use crate::labels::Labels;
 use crate::read;
+use crate::ring::begin;
 
 /// Which recording goes on: its number in the high half, 0 for none, and in the low half the
 /// generation of the process, so that a forked child does not write to its parent's file.
@@ -63,8 +64,8 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 struct Rings {
     made: usize,
-    /// Rings of threads that have ended, the oldest first.
-    ended: VecDeque<usize>,
+    /// Rings of threads that have ended, the oldest first, and the numbers of their next events.
+    ended: VecDeque<(usize, u64)>,
 }
 
 impl Session {
@@ -128,19 +129,20 @@ impl Session {
         self.labels.intern(&self.header, name)
     }
 
-    /// A ring for the calling thread, and its number. `None` if there is no room.
-    pub(crate) fn take_ring(&self) -> Option<(Mapping, usize)> {
+    /// A ring for the calling thread, its number, and that of the next event. `None` if there is no
+    /// room.
+    pub(crate) fn take_ring(&self) -> Option<(Mapping, usize, u64)> {
         let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
         let reused = if rings.made < MANY_RINGS { None } else { rings.ended.pop_front() };
-        let number = reused.or_else(|| (rings.made < MOST_RINGS).then_some(rings.made));
+        let taken = reused.or_else(|| (rings.made < MOST_RINGS).then_some((rings.made, 0)));
         let bytes = format::ring_bytes(self.capacity);
-        let mapped = number.and_then(|number| {
+        let mapped = taken.and_then(|(number, head)| {
             let offset = format::ring_offset(number, self.capacity);
-            Some((Mapping::reserve(&self.file, offset, bytes).ok()?, number))
+            Some((Mapping::reserve(&self.file, offset, bytes).ok()?, number, head))
         });
         match &mapped {
-            Some((mapping, _)) if reused.is_some() => {
-                mapping.words()[ring::HEAD].store(0, Ordering::Release);
+            Some((mapping, _, head)) if reused.is_some() => {
+                begin(&mapping.words()[ring::FIRST], *head);
             }
             Some(_) => {
                 rings.made += 1;
@@ -153,11 +155,11 @@ impl Session {
         mapped
     }
 
-    /// Notes that the thread of a ring has ended.
-    pub(crate) fn leave_ring(&self, number: usize) {
+    /// Notes that the thread of a ring has ended. `head` is the number of the next event.
+    pub(crate) fn leave_ring(&self, number: usize, head: u64) {
         // In a forked child, a thread of the parent may hold the lock for ever.
         if let Ok(mut rings) = self.rings.try_lock() {
-            rings.ended.push_back(number);
+            rings.ended.push_back((number, head));
         }
     }
 

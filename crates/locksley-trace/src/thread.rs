@@ -11,7 +11,7 @@ use locksley_sys::os::{self, Switch, SwitchLog};
 
 use crate::file::Mapping;
 use crate::format::{NO_SLOT, RING_HEADER_BYTES, WORD, ring as header};
-use crate::record::{Kind, pack, pack_sync};
+use crate::record::{Kind, MOST_DETAIL, pack, pack_sync};
 use crate::ring;
 use crate::session::{ACTIVE, Session, write_text};
 
@@ -32,7 +32,7 @@ fn current_processor() -> Option<usize> {
 /// Which worker a thread is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
-    pub(crate) pool: u8,
+    pub(crate) pool: u32,
     pub(crate) slot: u64,
     pub(crate) place: u8,
 }
@@ -47,7 +47,7 @@ struct Thread {
 
 /// Records an event of the calling thread, if a recording goes on.
 #[inline]
-pub(crate) fn record(kind: Kind, detail: u8, arg: u32) {
+pub(crate) fn record(kind: Kind, detail: u32, arg: u32) {
     record_with(|_| (kind, detail, arg));
 }
 
@@ -87,8 +87,14 @@ pub(crate) fn record_named(kind: Kind, name: &str) {
     record_with(|ring| (kind, 0, ring.label_of_copy(name)));
 }
 
+/// Records the length of a queue, or the largest one that an event can tell.
+pub(crate) fn record_length(name: &str, length: usize) {
+    let length = u32::try_from(length).unwrap_or(MOST_DETAIL).min(MOST_DETAIL);
+    record_with(|ring| (Kind::Length, length, ring.label_of_copy(name)));
+}
+
 #[inline]
-fn record_with(event: impl FnOnce(&mut Ring) -> (Kind, u8, u32)) -> bool {
+fn record_with(event: impl FnOnce(&mut Ring) -> (Kind, u32, u32)) -> bool {
     // Relaxed: `Thread::renew` acquires what it needs.
     let active = ACTIVE.load(Ordering::Relaxed);
     // A forked child has the rings of its parent.
@@ -109,7 +115,7 @@ impl Thread {
     }
 
     #[inline]
-    fn record(&self, active: u64, event: impl FnOnce(&mut Ring) -> (Kind, u8, u32)) -> bool {
+    fn record(&self, active: u64, event: impl FnOnce(&mut Ring) -> (Kind, u32, u32)) -> bool {
         let Ok(mut ring) = self.ring.try_borrow_mut() else { return false };
         if self.active.get() != active {
             *ring = self.renew(active);
@@ -140,7 +146,7 @@ impl Thread {
 struct Ring {
     mapping: Mapping,
     number: usize,
-    /// The number of events written.
+    /// The number of the next event. A reused ring has those of other threads before.
     head: u64,
     switches: Option<SwitchLog>,
     /// Labels by the addresses of names.
@@ -152,15 +158,15 @@ struct Ring {
 
 impl Ring {
     fn new(session: Arc<Session>, identity: Identity) -> Option<Self> {
-        let (mapping, number) = session.take_ring()?;
+        let (mapping, number, head) = session.take_ring()?;
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         mapping.words()[header::THREAD].store(thread as u64, Ordering::Relaxed);
-        let name = std::thread::current();
-        let name = name.name().unwrap_or("thread");
-        write_text(&mapping, header::NAME, header::NAME_BYTES, name);
+        let name =
+            std::thread::current().name().map_or_else(|| format!("thread {thread}"), Into::into);
+        write_text(&mapping, header::NAME, header::NAME_BYTES, &name);
         let switches = SwitchLog::of_this_thread().ok();
         let (labels, copies) = (Vec::new(), HashMap::new());
-        let mut this = Self { mapping, number, head: 0, switches, labels, copies, session };
+        let mut this = Self { mapping, number, head, switches, labels, copies, session };
         this.name(identity);
         this.sync();
         Some(this)
@@ -194,7 +200,7 @@ impl Ring {
     }
 
     #[inline]
-    fn record(&mut self, kind: Kind, detail: u8, arg: u32) {
+    fn record(&mut self, kind: Kind, detail: u32, arg: u32) {
         if self.switches.as_ref().is_some_and(SwitchLog::has_new) {
             self.record_switches();
         }
@@ -236,6 +242,6 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        self.session.leave_ring(self.number);
+        self.session.leave_ring(self.number, self.head);
     }
 }

@@ -37,7 +37,7 @@ pub struct Track {
     /// The name of the thread or the processor.
     pub name: String,
     /// The pool and the slot, if it is a worker, or the last ones of a thread that calls pools.
-    pub worker: Option<(u8, u32)>,
+    pub worker: Option<(u32, u32)>,
     /// The number of the thread in the system, or of the processor.
     pub number: u32,
     /// By their begin, and outer ones before inner ones.
@@ -167,7 +167,7 @@ impl Timeline {
             end,
             processors: processors(&records),
             flows: flows::all(&records, &stints),
-            counters: counters::all(&records, &stints),
+            counters: counters::all(&records, &stints, |it| label(&trace.labels, it).to_owned()),
             labels: trace.labels.clone(),
             tracks,
         }
@@ -209,9 +209,13 @@ impl Timeline {
         }
     }
 
-    fn label(&self, label: u32) -> &str {
-        self.labels.get(label as usize).map_or("(unknown)", |it| it)
+    fn label(&self, number: u32) -> &str {
+        label(&self.labels, number)
     }
+}
+
+fn label(labels: &[String], number: u32) -> &str {
+    labels.get(number as usize).map_or("(unknown)", |it| it)
 }
 
 fn instants(records: &[Record]) -> Vec<Instant> {
@@ -273,7 +277,7 @@ fn processors(threads: &[&[Record]]) -> Vec<Track> {
     processors.into_iter().map(track).collect()
 }
 
-fn slept(detail: u8) -> SliceKind {
+fn slept(detail: u32) -> SliceKind {
     match detail {
         role::SPARE => SliceKind::IsSpare,
         role::SENTINEL => SliceKind::IsSentinel,

@@ -1,19 +1,22 @@
 //! The tracer of a pool.
 
 use std::ffi::OsString;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Once};
 
-use locksley::extend::{Event, SleepRole, Tracer, trace_pools};
+use locksley::extend::{Event, Tracer, trace_pools};
+#[cfg(target_os = "linux")]
+use locksley::extend::{PoolHandle, Queues, SleepRole};
 
 use crate::error::Error;
+#[cfg(target_os = "linux")]
+use crate::lengths;
+use crate::record::MOST_DETAIL;
 #[cfg(target_os = "linux")]
 use crate::record::{Kind, role};
 use crate::recorder::{Recorder, Recording};
 #[cfg(target_os = "linux")]
 use crate::thread::{self, Identity};
-#[cfg(target_os = "linux")]
-use crate::watch;
 
 /// The environment variable that names the file of a recording.
 const VARIABLE: &str = "LOCKSLEY_TRACE";
@@ -21,9 +24,9 @@ const VARIABLE: &str = "LOCKSLEY_TRACE";
 /// The tracer of one pool. It records events while a recording is active.
 #[derive(Debug)]
 struct PoolTracer {
-    /// The number of the pool, modulo 256. Events identify a worker by this and its slot.
+    /// The number of the pool; the last number is that of many pools. Events identify a worker by this and its slot.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is recorded"))]
-    pool: u8,
+    pool: u32,
 }
 
 /// A tracer for one pool, set by [`PoolBuilder::tracer`](locksley::PoolBuilder::tracer).
@@ -39,8 +42,10 @@ pub fn tracer() -> impl Tracer {
 }
 
 fn new_tracer() -> PoolTracer {
-    static POOLS: AtomicU8 = AtomicU8::new(0);
-    PoolTracer { pool: POOLS.fetch_add(1, Ordering::Relaxed) }
+    static POOLS: AtomicU32 = AtomicU32::new(0);
+    let next = |pool: u32| (pool < MOST_DETAIL).then_some(pool + 1);
+    let pool = POOLS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    PoolTracer { pool: pool.unwrap_or(MOST_DETAIL) }
 }
 
 /// Gives each pool that is later built a tracer, unless it has one.
@@ -69,6 +74,46 @@ pub fn init() -> Result<Option<Recording>, Error> {
         Some(file) => Recorder::new().record_to(with_process(file)).map(Some),
         None => Ok(None),
     }
+}
+
+/// As [`init`], for a library, which has no `main`. Call it before the first pool is built. If the
+/// variable is set, the recording begins with that pool, and ends when the program exits.
+///
+/// A failure is told on the standard error, and the program runs unrecorded.
+///
+/// # Examples
+/// ```
+/// locksley_trace::init_library();
+/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+/// ```
+pub fn init_library() {
+    if is_wanted() {
+        trace_pools(|| library_tracer().unwrap_or_else(|| Arc::new(new_tracer())));
+    }
+}
+
+/// A tracer for a library with a scheduler of its own. `None` if the variable `LOCKSLEY_TRACE` is
+/// not set. The recording begins with the first call, as [`init_library`] describes it.
+///
+/// # Examples
+/// ```
+/// assert!(std::env::var_os("LOCKSLEY_TRACE").is_some() || locksley_trace::library_tracer().is_none());
+/// ```
+pub fn library_tracer() -> Option<Arc<dyn Tracer>> {
+    static BEGIN: Once = Once::new();
+    is_wanted().then(|| {
+        BEGIN.call_once(|| match init() {
+            Ok(Some(recording)) => recording.end_at_exit(),
+            // The program records itself.
+            Ok(None) | Err(Error::AlreadyRecording) => {}
+            Err(error) => eprintln!("locksley: {VARIABLE}: {error}"),
+        });
+        Arc::new(new_tracer()) as Arc<dyn Tracer>
+    })
+}
+
+fn is_wanted() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|file| !file.is_empty())
 }
 
 /// Replaces `%p` by the process ID. A name that is not UTF-8 is left unchanged.
@@ -102,7 +147,7 @@ impl Tracer for PoolTracer {
             Event::SearchBegins => record(Kind::SearchBegins, 0, 0),
             Event::SearchEnds => record(Kind::SearchEnds, 0, 0),
             Event::Steals { victim, left } => {
-                record(Kind::Steals, left.min(u8::MAX.into()) as u8, slot(victim));
+                record(Kind::Steals, left.min(u8::MAX.into()) as u32, slot(victim));
             }
             Event::Parks(role) => record(Kind::Parks, code_of(role), 0),
             Event::Blocks => record(Kind::Blocks, 0, 0),
@@ -112,13 +157,21 @@ impl Tracer for PoolTracer {
             Event::Resumes => record(Kind::Resumes, 0, 0),
             Event::Signals(waiter) => record(Kind::Signals, self.pool, slot(waiter)),
             Event::HandsOver(peer) => record(Kind::HandsOver, self.pool, slot(peer)),
-            Event::Allows(workers) => record(Kind::Allows, self.pool, slot(workers)),
+            Event::Allows(workers) => {
+                record(Kind::Allows, self.pool, slot(workers.min(u16::MAX.into())));
+            }
             Event::LosesAssist => record(Kind::LosesAssist, 0, 0),
+            // An event of a later version.
+            _ => {}
         }
     }
 
-    fn attach(&self, pool: Arc<dyn locksley::extend::PoolSize>) {
-        watch::note_pool(self.pool, pool);
+    fn attach(&self, pool: Arc<dyn PoolHandle>) {
+        lengths::add_pool(self.pool, pool);
+    }
+
+    fn attach_queues(&self, queues: Arc<dyn Queues>) {
+        lengths::add_queues(queues);
     }
 
     fn begin_span(&self, name: &str) {
@@ -135,10 +188,10 @@ impl Tracer for PoolTracer {
 }
 
 #[cfg(target_os = "linux")]
-fn code_of(role: SleepRole) -> u8 {
+fn code_of(role: SleepRole) -> u32 {
     match role {
-        SleepRole::Ordinary => role::ORDINARY,
         SleepRole::Spare => role::SPARE,
         SleepRole::Sentinel | SleepRole::ReserveSentinel => role::SENTINEL,
+        _ => role::ORDINARY,
     }
 }

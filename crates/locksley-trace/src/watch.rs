@@ -1,19 +1,18 @@
-//! The thread of a recording that polls for what causes no events: throttling by quotas, and
-//! commands of other processes.
+//! The thread of a recording that polls for what causes no events: throttling by quotas, lengths of
+//! queues, and commands of other processes.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, park_timeout};
 use std::time::Duration;
 
-use locksley::extend::PoolSize;
 use locksley_sys::os::{Quota, QuotaWatch};
 
 use crate::format::header;
+use crate::lengths::{self, Lengths};
 use crate::live::{self, Command};
 use crate::record::Kind;
 use crate::session::{self, Session};
@@ -21,6 +20,8 @@ use crate::thread;
 
 /// The polling period: a quarter of a quota's usual period. Polling costs about 100 µs a second.
 const PERIOD: Duration = Duration::from_millis(25);
+/// A quota is looked for in one of so many polls: it may be set or changed while the program runs.
+const QUOTA_POLLS: u32 = 40;
 
 /// The handle of the thread. Dropping it stops and joins the thread.
 #[derive(Debug)]
@@ -30,22 +31,20 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts the thread. `None` if there is nothing to poll, or no thread can be created.
-    pub(crate) fn start(live: Option<Live>) -> Option<Self> {
-        let throttling = Throttling::new();
-        if live.is_none() && throttling.is_none() {
-            return None;
-        }
+    /// Starts the thread. `None` if no thread can be created.
+    pub(crate) fn start(mut live: Option<Live>) -> Option<Self> {
+        let mut throttling = Throttling::new(QuotaWatch::of_this_process());
         let ends = Arc::new(AtomicBool::new(false));
         let ends_too = Arc::clone(&ends);
         let look = move || {
-            let (mut live, mut throttling) = (live, throttling);
+            let mut lengths = Lengths::default();
             while !ends_too.load(Ordering::Relaxed) {
                 live.iter_mut().for_each(Live::obey);
-                throttling.iter_mut().for_each(Throttling::record);
+                lengths.record();
+                throttling.record();
                 park_timeout(PERIOD);
             }
-            throttling.iter_mut().for_each(Throttling::record);
+            throttling.record();
         };
         let thread = Builder::new().name("locksley-trace".to_owned()).spawn(look).ok()?;
         Some(Self { thread: Some(thread), ends })
@@ -68,13 +67,6 @@ pub(crate) const TRACE_EVENTS: usize = 1 << 18;
 /// The number in a live recording.
 pub(crate) const LIVE_EVENTS: usize = 1 << 12;
 
-/// The traced pools of this process, by their numbers. Pools that have ended stay.
-static POOLS: Mutex<BTreeMap<u8, Arc<dyn PoolSize>>> = Mutex::new(BTreeMap::new());
-
-pub(crate) fn note_pool(number: u8, pool: Arc<dyn PoolSize>) {
-    POOLS.lock().unwrap_or_else(PoisonError::into_inner).insert(number, pool);
-}
-
 /// The live recording of this process. Executes commands.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -93,11 +85,12 @@ impl Live {
     pub(crate) fn obey(&mut self) {
         let session = session::current().clone();
         let Some(session) = session else { return };
-        let pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for (&number, pool) in &pools {
-            let size = pool.size().unwrap_or(0) as u64;
-            let word = &session.header()[header::SIZES + usize::from(number)];
-            word.store(size, Ordering::Relaxed);
+        let pools = lengths::pools();
+        let known = pools.iter().filter_map(|(&number, pool)| Some((number, pool.size()?)));
+        let words = known.map(|(number, size)| u64::from(number + 1) << 32 | size as u64);
+        let words = words.take(header::MOST_POOLS - 1).chain([0]);
+        for (word, to) in words.zip(&session.header()[header::POOLS..]) {
+            to.store(word, Ordering::Relaxed);
         }
         let [command, trace] = [header::COMMAND, header::TRACE].map(|it| &session.header()[it]);
         let is_traced = trace.load(Ordering::Relaxed) != 0;
@@ -127,7 +120,7 @@ impl Live {
         if let Some(kept) = kept {
             // An earlier process with the same ID may have left a file.
             let _ = fs::remove_file(kept);
-            fs::hard_link(&self.path, kept)?;
+            fs::hard_link(&self.path, kept).inspect_err(|_| _ = fs::remove_file(&new))?;
         }
         session::replace(&mut session::current(), Some(session));
         // Last, and atomically: a reader finds the old file or the new one.
@@ -138,25 +131,71 @@ impl Live {
 /// Measures for how long the process's CPU quota has throttled it.
 struct Throttling {
     groups: QuotaWatch,
-    quota: Quota,
-    before: Duration,
+    /// The smallest quota, and for how long it had throttled the process at the last poll. `None`
+    /// if there is no quota, or the kernel does not report throttling.
+    known: Option<(Quota, Duration)>,
+    polls: u32,
 }
 
 impl Throttling {
-    /// `None` if there is no quota now, or the kernel does not report throttling.
-    fn new() -> Option<Self> {
-        let groups = QuotaWatch::of_this_process();
-        let quota = groups.quota().0?;
-        let before = groups.throttled(&quota)?;
-        Some(Self { groups, quota, before })
+    fn new(groups: QuotaWatch) -> Self {
+        Self { groups, known: None, polls: 0 }
     }
 
     fn record(&mut self) {
-        let now = self.groups.throttled(&self.quota).unwrap_or(self.before);
-        let micros = now.saturating_sub(self.before).as_micros();
+        let micros = self.micros_since_last_poll();
         if micros > 0 {
             thread::record(Kind::Throttled, 0, u32::try_from(micros).unwrap_or(u32::MAX));
-            self.before = now;
         }
+    }
+
+    fn micros_since_last_poll(&mut self) -> u128 {
+        if self.polls.is_multiple_of(QUOTA_POLLS) {
+            let quota = self.groups.quota().0;
+            let file = |quota: &Quota| quota.file.clone();
+            if quota.as_ref().map(file) != self.known.as_ref().map(|(quota, _)| file(quota)) {
+                let throttled = |quota| Some((self.groups.throttled(&quota)?, quota));
+                self.known = quota.and_then(throttled).map(|(before, quota)| (quota, before));
+            }
+        }
+        self.polls = self.polls.wrapping_add(1);
+        let Some((quota, before)) = &mut self.known else { return 0 };
+        let now = self.groups.throttled(quota).unwrap_or(*before);
+        now.saturating_sub(std::mem::replace(before, now)).as_micros()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a made-up machine.
+    #[test]
+    fn a_quota_that_is_set_later_is_seen() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let mount = "30 22 0:25 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n";
+        write("proc/self/mountinfo", mount);
+        write("proc/self/cgroup", "0::/job\n");
+        write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
+        write("sys/fs/cgroup/job/cpu.stat", "throttled_usec 900\n");
+        let mut throttling = Throttling::new(QuotaWatch::below(root.path()));
+        let mut polls =
+            |number| -> u128 { (0..number).map(|_| throttling.micros_since_last_poll()).sum() };
+        assert_eq!(polls(QUOTA_POLLS), 0);
+        write("sys/fs/cgroup/job/cpu.max", "50000 100000\n");
+        // What came before is another program's.
+        assert_eq!(polls(QUOTA_POLLS), 0);
+        write("sys/fs/cgroup/job/cpu.stat", "throttled_usec 1500\n");
+        assert_eq!((polls(1), polls(1)), (600, 0));
+        // And a group that sets less.
+        write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
+        assert_eq!(polls(QUOTA_POLLS), 0);
+        write("sys/fs/cgroup/job/cpu.stat", "throttled_usec 1600\n");
+        assert_eq!(polls(1), 0);
     }
 }

@@ -23,15 +23,24 @@ fn commands_are_obeyed_and_lies_do_no_harm() {
     unsafe { std::env::set_var("XDG_RUNTIME_DIR", folder.path()) };
     let process = std::process::id();
     assert!(Command::BeginTrace.send(process).is_err(), "it does not record");
+    // The number of a pool does not fit into a byte.
+    (0..300).for_each(|_| drop(tracer()));
     let pool = Pool::builder().workers(3).tracer(tracer()).build().unwrap();
+    let ended = Pool::builder().workers(1).tracer(tracer()).build().unwrap();
+    drop(ended);
     let recording = Recorder::new().record_live().unwrap();
     let read = || Trace::read(live_file(process)).unwrap();
 
-    Command::Resize { pool: 0, size: 2 }.send(process).unwrap();
+    Command::Resize { pool: 44, size: 1 }.send(process).unwrap(); // 300 modulo 256
+    std::thread::sleep(Duration::from_millis(60));
+    Command::Resize { pool: 300, size: 2 }.send(process).unwrap();
     wait_until("a new size", || pool.size() == 2);
+    wait_until("its size is told", || read().sizes == [(300, 2)]);
     // What is no command, no pool or no size changes nothing.
     let file = OpenOptions::new().write(true).open(live_file(process)).unwrap();
-    for lie in [u64::MAX, 4, 2 | 1 << 8, 1 | 9 << 8 | 1 << 16, 1, 1 | 4 << 16] {
+    for lie in
+        [u64::MAX, 4, 2 | 1 << 16, 1 | 9 << 16 | 1 << 48, 1 | 300 << 16, 1 | 300 << 16 | 4 << 48]
+    {
         file.write_all_at(&lie.to_le_bytes(), 13 * 8).unwrap();
         std::thread::sleep(Duration::from_millis(30));
     }

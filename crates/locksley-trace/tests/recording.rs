@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use locksley::extend::Tracer;
+use locksley::extend::{Queues, Tracer};
 use locksley::{Pool, Worker};
 use locksley_trace::{
-    Error, FlowKind, Kind, Recorder, Slice, SliceKind, ThreadTrace, Timeline, Trace, perfetto,
-    span, tracer,
+    Counter, Error, FlowKind, Kind, Recorder, Slice, SliceKind, ThreadTrace, Timeline, Trace,
+    perfetto, span, tracer,
 };
 use tempfile::TempDir;
 
@@ -219,6 +219,99 @@ fn a_thread_that_calls_pools_is_the_worker_that_it_was_before() {
             assert!(stack.len() <= 2, "{stack:?}");
         }
     }
+}
+
+/// What is left of two queues, last first.
+#[derive(Debug)]
+struct Two(Mutex<Vec<[usize; 2]>>);
+
+impl Queues for Two {
+    fn read(&self, read: &mut dyn FnMut(&str, usize)) -> bool {
+        let lengths = self.0.lock().unwrap().pop();
+        if let Some([first, second]) = lengths {
+            read("first", first);
+            read("second", second);
+        }
+        lengths.is_some()
+    }
+}
+
+#[test]
+fn lengths_of_queues_are_recorded_when_they_change() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    let recording = Recorder::new().events(256).record_to(&file).unwrap();
+    let two = Arc::new(Two(Mutex::new(vec![[9, 0], [9, 1 << 30], [5, 0], [5, 0], [0, 0]])));
+    tracer().attach_queues(Arc::clone(&two) as Arc<dyn Queues>);
+    while Arc::strong_count(&two) > 1 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(recording);
+    let timeline = Timeline::new(&Trace::read(&file).unwrap());
+    let values = |name: &str| -> Vec<u32> {
+        let counter = timeline.counters.iter().find(|it| it.name == name).unwrap();
+        counter.values.iter().map(|&(_, value)| value).collect()
+    };
+    assert_eq!(values("first"), [5, 9]);
+    assert_eq!(values("second"), [(1 << 24) - 1, 0], "the largest that is told");
+}
+
+#[test]
+fn tasks_that_wait_in_a_deque_are_counted() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    let _recording = Recorder::new().events(256).record_to(&file).unwrap();
+    let builder = Pool::builder().workers(1).own_threads_only();
+    let pool = builder.tracer(tracer()).build().unwrap();
+    let is_counted = |it: &Counter| {
+        it.name.ends_with(": tasks of 0") && it.values.last().is_some_and(|it| it.1 == 3)
+    };
+    let read = || Timeline::new(&Trace::read(&file).unwrap()).counters;
+    pool.install(|_| {
+        locksley::scope(|scope| {
+            (0..3).for_each(|_| scope.spawn(|_| ()));
+            while !read().iter().any(is_counted) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+    });
+}
+
+/// A reader that copies while threads get the rings of others finds no thread with another's events.
+#[test]
+fn threads_that_use_one_ring_are_not_mixed() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    let recording = Recorder::new().events(256).record_to(&file).unwrap();
+    const NAMES: [&str; 3] = ["one", "two", "three"];
+    let run = |name: &'static str| {
+        let body = move || (0..5).for_each(|_| drop(span(name)));
+        std::thread::Builder::new().name(name.to_owned()).spawn(body).unwrap().join().unwrap();
+    };
+    let is_over = AtomicBool::new(false);
+    let check = |trace: &Trace| {
+        for thread in &trace.threads {
+            for record in thread.records.iter().filter(|it| it.kind == Kind::SpanBegins) {
+                assert_eq!(trace.labels[record.arg as usize], thread.name);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // From the 65th on, threads get rings of others.
+            NAMES.iter().cycle().take(500).for_each(|&name| run(name));
+            is_over.store(true, Ordering::Relaxed);
+        });
+        while !is_over.load(Ordering::Relaxed) {
+            check(&Trace::read(&file).unwrap());
+        }
+    });
+    drop(recording);
+    let trace = Trace::read(&file).unwrap();
+    check(&trace);
+    let named = |name: &str| trace.threads.iter().filter(|it| it.name == name).count();
+    assert!(trace.threads.len() < 70 && NAMES.iter().all(|it| named(it) > 10));
+    assert!(trace.threads.iter().filter(|it| it.records.len() == 10).count() >= 60);
 }
 
 fn own(trace: &Trace) -> &ThreadTrace {

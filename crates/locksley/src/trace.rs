@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 /// An event of the calling thread. Workers are identified by their slots, as for an
 /// [`Observer`](crate::extend::Observer).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// The thread becomes a worker. A thread outside of the pool may do so for one call.
     Attached {
@@ -62,6 +63,7 @@ pub enum Event {
 
 /// The role of a sleeping worker. The limit is the number of workers that may be awake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SleepRole {
     /// Within the limit: looks at all queues before it parks.
     Ordinary,
@@ -113,8 +115,11 @@ pub trait Tracer: Debug + Send + Sync + 'static {
     /// Must not block or use the pool. A panic ends the process.
     fn record(&self, event: Event);
 
-    /// Called when the pool is built. `_pool` reads and changes its size.
-    fn attach(&self, _pool: Arc<dyn PoolSize>) {}
+    /// Called when the pool is built. `_pool` reads its state, and changes its size.
+    fn attach(&self, _pool: Arc<dyn PoolHandle>) {}
+
+    /// A library begins to use queues, for example a network's channels.
+    fn attach_queues(&self, _queues: Arc<dyn Queues>) {}
 
     /// A library begins a named span on the calling thread, for example a process or an interval.
     fn begin_span(&self, _name: &str) {}
@@ -126,14 +131,23 @@ pub trait Tracer: Debug + Send + Sync + 'static {
     fn mark(&self, _name: &str) {}
 }
 
-/// A weak handle that reads and changes the size of a pool.
-pub trait PoolSize: Debug + Send + Sync {
+/// A weak handle of a pool, for other threads.
+pub trait PoolHandle: Debug + Send + Sync {
     /// As [`Pool::size`](crate::Pool::size). `None` if the pool has ended.
     fn size(&self) -> Option<usize>;
 
     /// As [`Pool::resize`](crate::Pool::resize). Returns false, and changes nothing, if the pool
     /// has ended or `size` is not between 1 and its number of workers.
     fn resize(&self, size: usize) -> bool;
+
+    /// The number of tasks in the deque of each slot, as thieves see them: an estimate.
+    fn queued(&self) -> Vec<usize>;
+}
+
+/// A weak handle of queues.
+pub trait Queues: Debug + Send + Sync {
+    /// Calls `_read` with the name and the length of each queue. Returns false if they have ended.
+    fn read(&self, _read: &mut dyn FnMut(&str, usize)) -> bool;
 }
 
 static FOR_ALL_POOLS: OnceLock<fn() -> Arc<dyn Tracer>> = OnceLock::new();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 
-use locksley::extend::{Event, PoolSize, SleepRole, Tracer, trace_pools};
+use locksley::extend::{Event, PoolHandle, SleepRole, Tracer, trace_pools};
 use locksley::idle::Bws;
 use locksley::{Pool, Worker};
 
@@ -182,12 +182,12 @@ fn a_caller_is_a_worker_until_its_call_ends() {
 #[test]
 fn a_pool_is_resized_by_its_tracer_while_it_lives() {
     #[derive(Debug, Default)]
-    struct Keeper(Mutex<Option<Arc<dyn PoolSize>>>);
+    struct Keeper(Mutex<Option<Arc<dyn PoolHandle>>>);
 
     impl Tracer for &'static Keeper {
         fn record(&self, _: Event) {}
 
-        fn attach(&self, pool: Arc<dyn PoolSize>) {
+        fn attach(&self, pool: Arc<dyn PoolHandle>) {
             *self.0.lock().unwrap() = Some(pool);
         }
     }

@@ -21,7 +21,7 @@ pub struct Sample {
     /// The number of the trace that goes on, if a key has begun one.
     pub trace: Option<u64>,
     /// How many workers of each pool may be awake.
-    pub sizes: BTreeMap<u8, u64>,
+    pub sizes: BTreeMap<u32, u32>,
     /// The workers, in the order of pools and slots.
     pub workers: Vec<WorkerSample>,
 }
@@ -32,7 +32,7 @@ pub struct WorkerSample {
     /// The name of its thread.
     pub name: String,
     /// Its pool.
-    pub pool: u8,
+    pub pool: u32,
     /// Its slot.
     pub slot: u32,
     /// What it does now.

@@ -15,7 +15,7 @@ use super::{Sample, sample::WorkerSample};
 use crate::fault::{Fault, Outcome};
 
 /// The busy shares of a worker in the last intervals.
-type History = HashMap<(u8, u32), Vec<f64>>;
+type History = HashMap<(u32, u32), Vec<f64>>;
 const INTERVALS: usize = 30;
 
 const COLUMNS: [(&str, u16); 11] = [
@@ -87,9 +87,9 @@ fn show(terminal: &mut DefaultTerminal, process: u32, interval: Duration) -> std
 #[derive(Debug, Default)]
 struct Control {
     /// The pool that is resized.
-    pool: u8,
+    pool: u32,
     /// The sizes of all pools, or what they shall be.
-    sizes: BTreeMap<u8, u64>,
+    sizes: BTreeMap<u32, u32>,
     is_traced: bool,
     /// What happens with the trace.
     note: String,

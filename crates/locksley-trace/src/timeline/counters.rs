@@ -8,10 +8,15 @@ use crate::record::{Kind, Record};
 
 /// The counters of each pool: workers awake, workers allowed, tasks left where one was stolen.
 ///
-/// And for how long a quota has stopped the process.
-pub(super) fn all(threads: &[&[Record]], stints: &[Stint<'_>]) -> Vec<Counter> {
-    let mut pools: BTreeMap<u8, Pool> = BTreeMap::new();
+/// And the lengths of queues, and for how long a quota has stopped the process.
+pub(super) fn all(
+    threads: &[&[Record]],
+    stints: &[Stint<'_>],
+    name: impl Fn(u32) -> String,
+) -> Vec<Counter> {
+    let mut pools: BTreeMap<u32, Pool> = BTreeMap::new();
     let mut throttled = Counter { name: "throttled by the quota, µs".into(), values: Vec::new() };
+    let mut lengths: BTreeMap<u32, Vec<(u64, u32)>> = BTreeMap::new();
     for stint in stints {
         pools.entry(stint.worker.0).or_default().add_worker(stint);
     }
@@ -19,11 +24,17 @@ pub(super) fn all(threads: &[&[Record]], stints: &[Stint<'_>]) -> Vec<Counter> {
         match kind {
             Kind::Allows => pools.entry(detail).or_default().allowed.push((at, arg)),
             Kind::Throttled => throttled.values.push((at, arg)),
+            Kind::Length => lengths.entry(arg).or_default().push((at, detail)),
             _ => {}
         }
     }
     let counters = pools.into_iter().flat_map(|(number, pool)| pool.counters(number));
-    counters.chain([throttled]).filter(|counter| !counter.values.is_empty()).collect()
+    let lengths = lengths.into_iter().map(|(label, values)| Counter { name: name(label), values });
+    counters
+        .chain(lengths)
+        .chain([throttled])
+        .filter(|counter| !counter.values.is_empty())
+        .collect()
 }
 
 #[derive(Default)]
@@ -52,10 +63,10 @@ impl Pool {
         let last = records.last().filter(|_| stint.ends);
         self.awake.extend(last.map(|record| (record.at, -1)));
         let steals = records.iter().filter(|record| record.kind == Kind::Steals);
-        self.left.extend(steals.map(|record| (record.at, record.detail.into())));
+        self.left.extend(steals.map(|record| (record.at, record.detail)));
     }
 
-    fn counters(mut self, number: u8) -> [Counter; 3] {
+    fn counters(mut self, number: u32) -> [Counter; 3] {
         self.awake.sort_by_key(|&(at, _)| at);
         self.allowed.sort_by_key(|&(at, _)| at);
         self.left.sort_by_key(|&(at, _)| at);
@@ -83,7 +94,9 @@ mod tests {
         let record = |(at, kind, detail, arg)| Record { at, kind, detail, processor: None, arg };
         let one = [(1, Kind::Parks, 0, 0), (5, Kind::Unparks, 0, 0)].map(record);
         let other = [(2, Kind::Unparks, 0, 0), (3, Kind::Steals, 4, 0)].map(record);
-        let outside = [(4, Kind::Allows, 0, 6), (9, Kind::Throttled, 0, 7)].map(record);
+        let outside =
+            [(4, Kind::Allows, 0, 6), (8, Kind::Length, 5, 3), (9, Kind::Throttled, 0, 7)];
+        let outside = outside.map(record);
         let caller = [(6, Kind::Attached, 0, 9), (8, Kind::Detached, 0, 0)].map(record);
         let stint = |track, records, ends| Stint {
             track,
@@ -95,12 +108,14 @@ mod tests {
         let stints = [stint(0, &one[..], false), stint(1, &other[..], false)];
         let stints = stints.into_iter().chain([stint(2, &caller[..1], true)]);
         let stints: Vec<_> = stints.collect();
-        let counters = all(&[&one, &other, &caller, &outside], &stints);
+        let name = |label| format!("queue {label}");
+        let counters = all(&[&one, &other, &caller, &outside], &stints, name);
         let values: Vec<_> = counters.iter().map(|it| (it.name.as_str(), &it.values[..])).collect();
-        let expected: [(_, &[_]); 4] = [
+        let expected: [(_, &[_]); 5] = [
             ("pool 0: workers awake", &[(1, 1), (1, 0), (2, 1), (5, 2), (6, 3), (6, 2)]),
             ("pool 0: workers allowed", &[(4, 6)]),
             ("pool 0: tasks left by a steal", &[(3, 4)]),
+            ("queue 3", &[(8, 5)]),
             ("throttled by the quota, µs", &[(9, 7)]),
         ];
         assert_eq!(values, expected);

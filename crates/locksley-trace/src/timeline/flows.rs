@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::read::ThreadTrace;
 
-    fn record((at, kind, detail, arg): (u64, Kind, u8, u32)) -> Record {
+    fn record((at, kind, detail, arg): (u64, Kind, u32, u32)) -> Record {
         Record { at, kind, detail, processor: None, arg }
     }
 

@@ -6,7 +6,7 @@ use crate::read::ThreadTrace;
 use crate::record::{Kind, Record};
 
 /// The number of a pool, and a slot in it.
-pub(super) type WorkerId = (u8, u32);
+pub(super) type WorkerId = (u32, u32);
 
 /// A time in which a thread was one worker.
 pub(super) struct Stint<'t> {

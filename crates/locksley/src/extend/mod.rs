@@ -36,7 +36,7 @@ pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
 pub use crate::scheduler::job::{GroupHeader, Job, Kind};
 pub use crate::scheduler::observed::{follow, stamp};
-pub use crate::trace::{Event, PoolSize, SleepRole, Tracer, trace_pools};
+pub use crate::trace::{Event, PoolHandle, Queues, SleepRole, Tracer, trace_pools};
 
 /// The most slots of a pool, for workers and their replacements. Slot numbers are less.
 pub const MAX_SLOTS: usize = crate::sleep::MAX_WORKERS;

@@ -197,7 +197,10 @@ impl Sleep {
             self.park_with_wake_affinity(worker, role, || parker.park());
             SleepOutcome::Woken
         };
-        if self.end_park(worker, role.is_sentinel()) { SleepOutcome::Recalled } else { outcome }
+        let is_recalled = self.end_park(worker, role.is_sentinel());
+        // Not before: the thread sleeps on while a caller acts as the worker.
+        self.trace(|| Event::Unparks);
+        if is_recalled { SleepOutcome::Recalled } else { outcome }
     }
 
     fn begin_sleep(&self, in_reserve: bool) -> SleepRole {
@@ -224,7 +227,6 @@ impl Sleep {
         let wake_affinity = wake_affinity.filter(|_| worker >= self.limits.borrowed_threads);
         wake_affinity.inspect(|wake_affinity| wake_affinity.begin_sleep(self.processors));
         park();
-        self.trace(|| Event::Unparks);
         wake_affinity.inspect(|wake_affinity| wake_affinity.end_sleep());
     }
 }

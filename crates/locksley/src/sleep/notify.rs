@@ -244,7 +244,7 @@ impl Sleep {
         self.first_unnotified(is_wanted).is_some_and(|worker| self.unpark(worker))
     }
 
-    fn unpark(&self, worker: usize) -> bool {
+    pub(super) fn unpark(&self, worker: usize) -> bool {
         self.trace(|| Event::Wakes(worker));
         self.parkers[worker].unpark()
     }

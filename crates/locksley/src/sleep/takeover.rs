@@ -186,7 +186,7 @@ impl Sleep {
         let must_wake = needs_sentinel || look_again(snapshot.is_bound_reached(spare));
         takeover.end_return();
         if must_wake {
-            self.parkers[worker].unpark();
+            self.unpark(worker);
         }
         true
     }
@@ -194,7 +194,7 @@ impl Sleep {
     /// Recalls `worker` if a caller has taken it over, and wakes its own thread.
     pub(super) fn recall(&self, worker: usize) {
         if self.takeovers.get(worker).is_some_and(|takeover| takeover.recall()) {
-            self.parkers[worker].unpark();
+            self.unpark(worker);
         }
     }
 

@@ -171,6 +171,8 @@ pub struct PoolStats {
     /// of a place. A pool that [starts in the
     /// background](crate::PoolBuilder::start_in_background) counts the workers that have started.
     pub bound_workers: usize,
+    /// The number of tasks in all deques at this moment, as thieves see them: an estimate.
+    pub queued: usize,
     /// The workers, in the order of [`Worker::index`](crate::Worker::index). After them, threads
     /// outside of the pool that have run its tasks ([`Pool::install`](crate::Pool::install)), and
     /// replacement workers that were started ([`blocking`](crate::blocking())).

@@ -7,7 +7,7 @@ use super::Shared;
 use crate::idle::{Activity, IdlePolicy, Limit, Peers};
 use crate::os::{self, Assists, Standing, ThreadAffinity};
 use crate::scheduler::allowance::{Allowance, PollBudget};
-use crate::trace::PoolSize;
+use crate::trace::PoolHandle;
 
 /// The policy's limit for so many processors. A borrowed thread counts as awake, though it mostly
 /// runs code that is not the pool's.
@@ -131,7 +131,7 @@ impl Shared {
     }
 }
 
-impl PoolSize for Weak<Shared> {
+impl PoolHandle for Weak<Shared> {
     fn size(&self) -> Option<usize> {
         self.upgrade().map(|pool| pool.size())
     }
@@ -139,6 +139,10 @@ impl PoolSize for Weak<Shared> {
     fn resize(&self, size: usize) -> bool {
         let pool = self.upgrade().filter(|pool| (1..=pool.workers).contains(&size));
         pool.inspect(|pool| pool.resize(size)).is_some()
+    }
+
+    fn queued(&self) -> Vec<usize> {
+        self.upgrade().map_or_else(Vec::new, |pool| pool.queued().collect())
     }
 }
 

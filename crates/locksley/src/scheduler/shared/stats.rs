@@ -22,7 +22,13 @@ impl Shared {
         };
         let workers = self.taken().iter().enumerate().map(stats).collect();
         let (idle_policy, bound_workers) = (self.idle_policy.name(), self.bound_workers());
-        PoolStats { idle_policy, bound_workers, workers }
+        PoolStats { idle_policy, bound_workers, workers, queued: self.queued().sum() }
+    }
+
+    /// The number of tasks in each deque, as thieves see them.
+    pub(crate) fn queued(&self) -> impl Iterator<Item = usize> {
+        let length = |(oldest, end): (i64, i64)| usize::try_from(end - oldest).unwrap_or(0);
+        self.taken().iter().map(move |slot| slot.deque.bounds().map_or(0, length))
     }
 
     /// The time that the first `number` workers, without borrowed threads, have waited for a
