@@ -22,6 +22,8 @@ mod pool;
 mod scope;
 mod spawn;
 mod thread;
+#[cfg(all(feature = "trace", target_os = "linux"))]
+mod trace;
 mod yielding;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
