@@ -11,6 +11,7 @@
 //! | `tasks` | tasks, groups, dependences, reductions |
 //! | `shares` | loops and other constructs that a team shares |
 //! | `waiting` | how threads wait, and what the machine grants |
+//! | `trace` | recordings for `locksley top` and `locksley trace` |
 //! | `environment` | OMP_* variables |
 #![cfg(target_os = "linux")]
 // The models need a part of the modules only.
@@ -30,4 +31,6 @@ mod shares;
 mod tasks;
 #[cfg(not(loom))]
 mod team;
+#[cfg(not(loom))]
+mod trace;
 mod waiting;

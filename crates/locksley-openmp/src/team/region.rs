@@ -14,6 +14,7 @@ use crate::environment::{settings, warn};
 use crate::icv::Icvs;
 use crate::shares::Preparation;
 use crate::tasks::{Function, Group};
+use crate::trace;
 
 /// A region as the program states it.
 #[derive(Debug)]
@@ -74,6 +75,7 @@ pub(crate) fn end() {
     let member = team.member(0);
     // The region stays active meanwhile: tasks that end in this barrier may begin others.
     team.wait_at_barrier(member);
+    trace::end_region();
     member.leave();
     drop(team);
     let active = thread.state.borrow_mut().active.pop();
@@ -103,6 +105,7 @@ pub(crate) fn isolated(thread_limit: u32, body: impl FnOnce()) {
     body();
     current::thread().state.borrow_mut().active.pop();
     team.wait_at_barrier(member);
+    trace::end_region();
     member.leave();
     current::set_member(outer);
 }
@@ -115,6 +118,7 @@ pub(super) fn execute(team: &Arc<Team>, number: u32) {
         unsafe { function(team.data) };
     }
     team.wait_at_barrier(member);
+    trace::end_region();
     member.leave();
     current::set_member(ptr::null());
 }
@@ -123,6 +127,7 @@ fn enter(team: &Arc<Team>, number: u32) -> &Member {
     let member = team.member(number);
     member.enter(team);
     current::set_member(member);
+    trace::begin_region();
     member
 }
 

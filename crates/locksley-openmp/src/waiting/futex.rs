@@ -6,13 +6,15 @@ use locksley_sys::primitive::AtomicU32;
 #[cfg(not(loom))]
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
     super::machine::note_asleep();
-    // What it returns does not matter: the caller looks at the word again.
-    let _ = rustix::thread::futex::wait(
-        std_word(word),
-        rustix::thread::futex::Flags::PRIVATE,
-        expected,
-        None,
-    );
+    crate::trace::sleep(|| {
+        // What it returns does not matter: the caller looks at the word again.
+        let _ = rustix::thread::futex::wait(
+            std_word(word),
+            rustix::thread::futex::Flags::PRIVATE,
+            expected,
+            None,
+        );
+    });
     super::machine::note_awake();
 }
 
