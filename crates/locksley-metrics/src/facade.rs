@@ -11,6 +11,7 @@ impl PoolMetrics {
         let labels = [("pool", pool.to_owned())];
         gauge!("locksley_workers_count", &labels).set(self.workers_count as f64);
         gauge!("locksley_busy_ratio", &labels).set(self.busy_ratio());
+        gauge!("locksley_local_queue_depth", &labels).set(self.total_local_queue_depth as f64);
         counter!("locksley_park_count", &labels).increment(self.total_park_count);
         counter!("locksley_steal_count", &labels).increment(self.total_steal_count);
         counter!("locksley_steal_operations", &labels).increment(self.total_steal_operations);

@@ -71,6 +71,8 @@ pub struct PoolMetrics {
     pub total_steal_operations: u64,
     /// Tasks that were sent to the pool, a place or a worker, and not pushed to a deque.
     pub num_remote_schedules: u64,
+    /// Tasks in the workers' deques at the end of the interval, as thieves see them: an estimate.
+    pub total_local_queue_depth: usize,
     /// Tasks that were run; a future counts at each poll. Second halves of joins count if they were
     /// stolen.
     pub total_polls_count: u64,
@@ -118,6 +120,7 @@ impl PoolMetrics {
             min_steal_count: fewest(|it| it.steals),
             total_steal_operations: total.steals + total.failed_steals,
             num_remote_schedules: total.received,
+            total_local_queue_depth: stats.queued,
             total_polls_count: total.tasks,
             max_polls_count: most(|it| it.tasks),
             min_polls_count: fewest(|it| it.tasks),
@@ -165,6 +168,19 @@ mod tests {
         assert_eq!(monitor.next_interval().total_polls_count, 0);
         pool.install(|_| ());
         assert_eq!(monitor.intervals().next().unwrap().total_polls_count, 1);
+    }
+
+    #[test]
+    fn tasks_that_wait_are_the_queue_depth() {
+        let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
+        let depth = || PoolMonitor::new(&pool).next_interval().total_local_queue_depth;
+        let found = pool.install(|_| {
+            locksley::scope(|scope| {
+                (0..3).for_each(|_| scope.spawn(|_| ()));
+                depth()
+            })
+        });
+        assert_eq!((found, depth()), (3, 0));
     }
 
     #[test]

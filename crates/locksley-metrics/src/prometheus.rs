@@ -41,7 +41,11 @@ const COUNTERS: [(&str, &str, Read); 12] = [
 #[must_use]
 pub fn text(name: &str, stats: &PoolStats) -> String {
     let name = name.replace('\\', r"\\").replace('"', "\\\"").replace('\n', "\\n");
-    let mut text = String::new();
+    let mut text = format!(
+        "# HELP locksley_queued_tasks Tasks in all deques now, an estimate.\n\
+         # TYPE locksley_queued_tasks gauge\nlocksley_queued_tasks{{pool=\"{name}\"}} {}\n",
+        stats.queued
+    );
     for (counter, about, read) in COUNTERS {
         let _ = writeln!(text, "# HELP locksley_{counter} {about}");
         let _ = writeln!(text, "# TYPE locksley_{counter} counter");
@@ -65,7 +69,9 @@ mod tests {
         let mut worker = WorkerStats::default();
         (worker.steals, worker.working) = (3, Duration::from_millis(1500));
         stats.workers = vec![WorkerStats::default(), worker];
+        stats.queued = 5;
         let text = text("a \"b\"\\\n", &stats);
+        assert!(text.contains("locksley_queued_tasks{pool=\"a \\\"b\\\"\\\\\\n\"} 5\n"), "{text}");
         assert!(text.contains("# TYPE locksley_steals_total counter\n"));
         let labels = "{pool=\"a \\\"b\\\"\\\\\\n\",worker=\"1\"}";
         assert!(text.contains(&format!("locksley_steals_total{labels} 3\n")), "{text}");

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use locksley::extend::{PoolHandle, Queues};
 
+use crate::names::deque_name;
 use crate::session::ACTIVE;
 use crate::thread;
 
@@ -35,16 +36,15 @@ pub(crate) fn pools() -> Pools {
     pools.clone()
 }
 
-/// The name of the counter of a worker's deque.
-pub(crate) fn deque_name(pool: u32, slot: u32) -> String {
-    format!("pool {pool}: tasks of {slot}")
-}
+/// All lengths are recorded in one of so many samples: older events are overwritten.
+const FULL_SAMPLE: u32 = 40;
 
 /// Records the lengths that have changed since the last sample.
 #[derive(Default)]
 pub(crate) struct Lengths {
     /// The recording that has the lengths.
     active: u64,
+    samples: u32,
     deques: HashMap<(u32, u32), usize>,
     others: HashMap<String, usize>,
 }
@@ -53,27 +53,34 @@ impl Lengths {
     pub(crate) fn record(&mut self) {
         // Relaxed: a recording that has just begun gets the next sample.
         let active = ACTIVE.load(Ordering::Relaxed);
-        if std::mem::replace(&mut self.active, active) != active {
-            (self.deques, self.others) = Default::default();
-        }
+        let is_new = std::mem::replace(&mut self.active, active) != active;
+        let is_full = is_new || self.samples.is_multiple_of(FULL_SAMPLE);
+        self.samples = self.samples.wrapping_add(1);
+        let is_told = |before, length| length != before || is_full && length != 0;
         for (pool, handle) in pools() {
             for (slot, length) in (0..).zip(handle.queued()) {
                 let before = self.deques.entry((pool, slot)).or_default();
-                if std::mem::replace(before, length) != length {
+                if is_told(std::mem::replace(before, length), length) {
                     thread::record_length(&deque_name(pool, slot), length);
                 }
             }
         }
-        let others = &mut self.others;
-        let mut record = |name: &str, length| {
-            if others.get(name).copied().unwrap_or(0) != length {
-                others.insert(name.to_owned(), length);
+        let mut found = HashMap::new();
+        // In a copy: what is read may end thereby, and take the lock.
+        let mut queues = lock(&QUEUES).clone();
+        queues.retain(|queues| {
+            !queues.read(&mut |name, length| _ = found.insert(name.to_owned(), length))
+        });
+        lock(&QUEUES).retain(|it| !queues.iter().any(|ended| Arc::ptr_eq(ended, it)));
+        for name in self.others.keys() {
+            found.entry(name.clone()).or_insert(0);
+        }
+        for (name, &length) in &found {
+            if is_told(self.others.get(name).copied().unwrap_or(0), length) {
                 thread::record_length(name, length);
             }
-        };
-        // In a copy: to read a queue may end it, and thereby begin another one.
-        let mut queues = lock(&QUEUES).clone();
-        queues.retain(|queues| !queues.read(&mut record));
-        lock(&QUEUES).retain(|it| !queues.iter().any(|ended| Arc::ptr_eq(ended, it)));
+        }
+        found.retain(|_, length| *length != 0);
+        self.others = found;
     }
 }

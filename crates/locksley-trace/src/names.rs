@@ -1,4 +1,4 @@
-//! The names of labels, as they lie in a file: a byte with the length, and the bytes of the name.
+//! Names of labels. In a file, a name is a byte with the length, and its bytes.
 
 /// The names in the bytes of a table.
 pub(crate) fn names(mut bytes: &[u8]) -> Vec<String> {
@@ -10,4 +10,9 @@ pub(crate) fn names(mut bytes: &[u8]) -> Vec<String> {
         bytes = rest;
     }
     names
+}
+
+/// The name of the counter of a worker's deque.
+pub(crate) fn deque_name(pool: u32, slot: u32) -> String {
+    format!("pool {pool}: tasks of {slot}")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::names::deque_name;
 use crate::read::Trace;
 use crate::record::{Kind, Record, role};
 
@@ -189,6 +190,14 @@ impl Timeline {
             SliceKind::IsPreempted => "preempted".to_owned(),
             SliceKind::Runs(track) => self.tracks[track].name.clone(),
         }
+    }
+
+    /// The last known number of tasks in the deque of a worker.
+    #[must_use]
+    pub fn queued(&self, pool: u32, slot: u32) -> u32 {
+        let name = deque_name(pool, slot);
+        let counter = self.counters.iter().find(|it| it.name == name);
+        counter.and_then(|it| it.values.last()).map_or(0, |&(_, value)| value)
     }
 
     /// What an instant is called.

@@ -24,6 +24,8 @@ pub struct Sample {
     pub sizes: BTreeMap<u32, u32>,
     /// The workers, in the order of pools and slots.
     pub workers: Vec<WorkerSample>,
+    /// The number of messages in each channel of a network.
+    pub channels: BTreeMap<String, u32>,
 }
 
 /// What a worker did. Shares are parts of the interval, from 0 to 1.
@@ -51,6 +53,10 @@ pub struct WorkerSample {
     pub waiting: f64,
     /// The share in which it was preempted.
     pub preempted: f64,
+    /// The share of the time in which it had a processor, of that in which it wanted one.
+    pub granted: f64,
+    /// The number of tasks in its deque, sampled.
+    pub queued: u32,
     /// The number of tasks that it stole.
     pub steals: usize,
     /// How often it parked.
@@ -77,7 +83,12 @@ impl Sample {
             let thread = trace.threads.iter().find(|it| it.thread == track.number)?;
             worker(&timeline, track, &thread.records, begin)
         });
+        let channels = timeline.counters.iter().filter_map(|counter| {
+            let name = counter.name.strip_prefix("channel ")?;
+            Some((name.to_owned(), counter.values.last()?.1))
+        });
         Sample {
+            channels: channels.collect(),
             trace: trace.command_trace,
             sizes: trace.sizes.iter().copied().collect(),
             program: trace.program.clone(),
@@ -113,14 +124,18 @@ fn worker(
     let recent = || records.iter().filter(|record| record.at >= begin);
     let count = |kinds: &[Kind]| recent().filter(|it| kinds.contains(&it.kind)).count();
     let label = open().rfind(|it| matches!(it.kind, SliceKind::Span(_)));
+    let busy = (1.0 - searching - asleep - waits - preempted).max(0.0);
+    let wanted = busy + searching + preempted;
     Some(WorkerSample {
+        granted: if wanted > 0.0 { (busy + searching) / wanted } else { 1.0 },
+        queued: timeline.queued(pool, slot),
         name: track.name.clone(),
         pool,
         slot,
         state: state(open().next_back()),
         label: label.map(|slice| timeline.name_of(slice)),
         processor: records.iter().rev().find_map(|record| record.processor),
-        busy: (1.0 - searching - asleep - waits - preempted).max(0.0),
+        busy,
         searching,
         asleep,
         waiting: waits,
@@ -155,7 +170,7 @@ fn state(slice: Option<&Slice>) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use locksley_trace::{Recorder, span, tracer};
+    use locksley_trace::{Recorder, ThreadTrace, span, tracer};
 
     use super::*;
 
@@ -184,5 +199,31 @@ mod tests {
             let sum: f64 = shares.iter().sum::<f64>() + worker.preempted;
             assert!((sum - 1.0).abs() < 0.01, "{worker:?}");
         }
+    }
+    #[test]
+    fn lengths_are_of_workers_and_channels() {
+        let record = |(at, kind, detail, arg)| Record { at, kind, detail, processor: None, arg };
+        let records = [
+            (1, Kind::Attached, 300, 1),
+            (2, Kind::Length, 9, 1),
+            (3, Kind::Length, 7, 1),
+            (4, Kind::Length, 2, 2),
+            (5, Kind::Preempted, 0, 0),
+            (9, Kind::SwitchedIn, 0, 0),
+        ];
+        let thread = ThreadTrace {
+            pool: 300,
+            slot: Some(1),
+            records: records.map(record).to_vec(),
+            ..ThreadTrace::default()
+        };
+        let labels = ["(other)", "channel numbers", "pool 300: tasks of 1"];
+        let labels = labels.map(str::to_owned).to_vec();
+        let trace = Trace { threads: vec![thread], labels, read_at: 11, ..Trace::default() };
+        let sample = Sample::of(&trace, Duration::from_nanos(10));
+        assert_eq!(sample.channels, [("numbers".to_owned(), 7)].into());
+        let [worker] = &sample.workers[..] else { panic!("{sample:?}") };
+        assert_eq!((worker.pool, worker.queued, worker.preemptions), (300, 2, 1));
+        assert!((worker.granted - 0.6).abs() < 1e-9, "{worker:?}");
     }
 }

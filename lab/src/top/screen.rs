@@ -18,7 +18,7 @@ use crate::fault::{Fault, Outcome};
 type History = HashMap<(u32, u32), Vec<f64>>;
 const INTERVALS: usize = 30;
 
-const COLUMNS: [(&str, u16); 11] = [
+const COLUMNS: [(&str, u16); 13] = [
     ("worker", 16),
     ("state", 10),
     ("span", 20),
@@ -28,9 +28,14 @@ const COLUMNS: [(&str, u16); 11] = [
     ("asleep", 6),
     ("wait", 6),
     ("preempted", 9),
+    ("granted", 7),
+    ("queued", 6),
     ("steals", 7),
     ("parks", 7),
 ];
+
+/// The column of queues.
+const QUEUED: usize = 10;
 
 /// Shows samples of the live recording of a process until `q` is pressed, or the program ends.
 ///
@@ -144,7 +149,13 @@ fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History, control: &Con
     let header = COLUMNS.iter().map(|(name, _)| *name).chain(["busy before"]);
     let widths = COLUMNS.iter().map(|&(_, width)| Constraint::Length(width));
     let widths = widths.chain([Constraint::Min(INTERVALS as u16)]);
-    let rows = sample.workers.iter().map(|worker| row(worker, history));
+    let channels = sample.channels.iter().map(|(name, length)| {
+        let mut cells = [const { String::new() }; COLUMNS.len()];
+        cells[0] = format!("channel {name}");
+        cells[QUEUED] = length.to_string();
+        Row::new(cells)
+    });
+    let rows = sample.workers.iter().map(|worker| row(worker, history)).chain(channels);
     let table = Table::new(rows, widths)
         .header(Row::new(header).style(Style::new().bold()))
         .block(Block::bordered().title(title).title_bottom(keys));
@@ -170,6 +181,8 @@ fn row<'w>(worker: &'w WorkerSample, history: &History) -> Row<'w> {
         percent(worker.asleep),
         percent(worker.waiting),
         percent(worker.preempted),
+        percent(worker.granted),
+        worker.queued.to_string(),
         worker.steals.to_string(),
         worker.parks.to_string(),
         before.iter().map(|&share| bar(share)).collect(),
@@ -206,6 +219,11 @@ mod tests {
         assert_eq!(control.press(key('t')), Some(Command::EndTrace));
         assert_eq!(control.press(key('x')), None);
         assert_eq!(Control::default().press(key('+')), None);
+    }
+
+    #[test]
+    fn channels_stand_in_the_column_of_queues() {
+        assert_eq!(COLUMNS[QUEUED].0, "queued");
     }
 
     #[test]
