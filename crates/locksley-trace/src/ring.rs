@@ -47,8 +47,8 @@ pub(crate) fn write<W: Word>(head: &W, words: &[W], number: u64, event: [u64; 2]
 /// caller writes what else tells the threads apart.
 pub(crate) fn begin<W: Word>(first: &W, number: u64) {
     first.store(number, Ordering::Relaxed);
-    // Release pairs with the reader's fence between its copies: a reader that sees what follows then
-    // reads this number.
+    // Release pairs with the reader's fence between its copies: a reader that sees what follows
+    // then reads this number.
     fence(Ordering::Release);
 }
 

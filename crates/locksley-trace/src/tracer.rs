@@ -24,7 +24,8 @@ const VARIABLE: &str = "LOCKSLEY_TRACE";
 /// The tracer of one pool. It records events while a recording is active.
 #[derive(Debug)]
 struct PoolTracer {
-    /// The number of the pool; the last number is that of many pools. Events identify a worker by this and its slot.
+    /// The number of the pool, by which, with a slot, events identify a worker. Many pools may have
+    /// the last number.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is recorded"))]
     pool: u32,
 }
@@ -97,7 +98,8 @@ pub fn init_library() {
 ///
 /// # Examples
 /// ```
-/// assert!(std::env::var_os("LOCKSLEY_TRACE").is_some() || locksley_trace::library_tracer().is_none());
+/// let is_set = std::env::var_os("LOCKSLEY_TRACE").is_some_and(|file| !file.is_empty());
+/// assert_eq!(locksley_trace::library_tracer().is_some(), is_set);
 /// ```
 pub fn library_tracer() -> Option<Arc<dyn Tracer>> {
     static BEGIN: Once = Once::new();

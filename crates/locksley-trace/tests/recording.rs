@@ -278,7 +278,7 @@ fn tasks_that_wait_in_a_deque_are_counted() {
     });
 }
 
-/// A reader that copies while threads get the rings of others finds no thread with another's events.
+/// A reader that copies while threads get the rings of others mixes no events.
 #[test]
 fn threads_that_use_one_ring_are_not_mixed() {
     let _alone = alone();

@@ -15,7 +15,8 @@ pub use screen::watch;
 ///
 /// [`Fault::Input`] if there is none, or several.
 pub fn find(process: Option<u32>) -> Outcome<u32> {
-    let hint = "programs that call locksley_trace::init record with LOCKSLEY_TRACE=live";
+    let hint = "programs that call locksley_trace::init, or use the drop-in or the OpenMP library, \
+                record with LOCKSLEY_TRACE=live";
     if let Some(process) = process {
         if locksley_trace::live_file(process).exists() {
             return Ok(process);

@@ -94,7 +94,7 @@ fn loom_readers_do_not_disturb_each_other() {
     });
 }
 
-/// A thread gets the ring of an ended one. What a reader keeps is of the thread that it finds named.
+/// A thread gets the ring of an ended one. A reader keeps events of the named thread only.
 #[test]
 fn loom_a_reader_does_not_mix_the_threads_that_use_a_ring() {
     loom::model(|| {
