@@ -61,7 +61,7 @@ pub use bag::Bag;
 pub use error::Error;
 pub use network::{Inlet, Network, Outlet, Ports, Product};
 pub use ranks::Ranks;
+pub use transport::Transport;
 #[cfg(feature = "mpi")]
 pub use transport::mpi::Mpi;
 pub use transport::simulated::{Simulated, Simulation};
-pub use transport::{Doorbell, Transport};

@@ -17,7 +17,6 @@ use locksley::Pool;
 
 use crate::bag::Bag;
 use crate::steal::{Local, Reduce};
-use crate::transport::Doorbell;
 
 /// How long a worker processes tasks before it looks whether to split them, about.
 const CHUNK: Duration = Duration::from_micros(50);
@@ -47,11 +46,10 @@ struct Shared<B: Bag> {
     panics: SegQueue<Box<dyn Any + Send>>,
     /// The thread that polls the transport.
     poller: Thread,
-    doorbell: Option<Doorbell>,
 }
 
 impl<'p, B: Bag> Pieces<'p, B> {
-    pub(crate) fn new(pool: &'p Pool, bag: Arc<B>, doorbell: Option<Doorbell>) -> Self {
+    pub(crate) fn new(pool: &'p Pool, bag: Arc<B>) -> Self {
         let shared = Arc::new(Shared {
             bag,
             ready: SegQueue::new(),
@@ -63,7 +61,6 @@ impl<'p, B: Bag> Pieces<'p, B> {
             is_over: AtomicBool::new(false),
             panics: SegQueue::new(),
             poller: thread::current(),
-            doorbell,
         });
         Self { pool, shared }
     }
@@ -147,9 +144,6 @@ impl<B: Bag> Shared<B> {
         while self.bag.process(&mut tasks, grain, &mut output) {
             if self.is_over.load(Ordering::Relaxed) {
                 return;
-            }
-            if self.doorbell.as_ref().is_some_and(|has_message| has_message()) {
-                self.poller.unpark();
             }
             let now = Instant::now();
             let time = now - before;

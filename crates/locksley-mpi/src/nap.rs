@@ -10,8 +10,8 @@ const AWAKE_IDLE: Duration = Duration::from_micros(200);
 const AWAKE_BUSY: Duration = Duration::from_micros(50);
 /// The first nap.
 const SHORTEST: Duration = Duration::from_micros(10);
-/// The longest nap of a rank that works: this bounds the time for a steal from it, if workers do
-/// not look for messages. One poll takes up to 30 µs of a processor, where a timer is expensive.
+/// The longest nap of a rank that works: this bounds the time for a steal from it. One poll takes
+/// up to 30 µs of a processor, where a timer is expensive.
 const LONGEST_BUSY: Duration = Duration::from_millis(2);
 /// The longest nap of an idle rank, which takes less than 1% of a processor.
 const LONGEST_IDLE: Duration = Duration::from_millis(5);

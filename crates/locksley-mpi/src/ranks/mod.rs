@@ -158,8 +158,7 @@ impl<T: Transport> Ranks<T> {
         tasks: Option<B::Tasks>,
     ) -> Result<Option<B::Output>, Error> {
         let bag = Arc::new(bag);
-        let doorbell = self.transport.doorbell();
-        let pieces = || Pieces::new(pool, Arc::clone(&bag), doorbell.clone());
+        let pieces = || Pieces::new(pool, Arc::clone(&bag));
         if self.is_resilient {
             let protocol = self.begin_resilient()?;
             if tasks.is_some() && self.rank() != 0 {

@@ -4,13 +4,9 @@
 pub(crate) mod mpi;
 pub(crate) mod simulated;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Error;
-
-/// Tells from any thread whether a message has arrived.
-pub type Doorbell = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// What carries messages between the ranks of a program, seen from one of them.
 ///
@@ -46,13 +42,6 @@ pub trait Transport {
     /// # Errors
     /// If the engine has failed.
     fn try_receive(&mut self) -> Result<Option<(usize, Vec<u8>)>, Error>;
-
-    /// A way to see from the pool's workers that a message has arrived: they look at about each
-    /// 50 µs, so that a busy rank can nap and answer soon. It is not called after
-    /// [`fail`](Self::fail), or after a run has ended. The default is that there is none.
-    fn doorbell(&self) -> Option<Doorbell> {
-        None
-    }
 
     /// A rank has failed. When the transport is dropped, it must not wait for other ranks.
     fn fail(&mut self) {}

@@ -2,18 +2,17 @@
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
+use mpi::Threading;
 use mpi::datatype::Equivalence;
 use mpi::environment::Universe;
 use mpi::request::{Request, StaticScope};
 use mpi::topology::{Communicator, SimpleCommunicator};
-use mpi::traits::{AsRaw, Destination, Source};
-use mpi::{Threading, ffi};
+use mpi::traits::{Destination, Source};
 
-use super::{Doorbell, Transport};
+use super::Transport;
 use crate::error::Error;
 
 /// How long the messages of a rank that ends may take to leave it.
@@ -38,8 +37,6 @@ pub struct Mpi {
     incoming: Option<(usize, Transfer)>,
     start: Instant,
     world: SimpleCommunicator,
-    /// Whether other threads may look for messages, too.
-    admits_threads: bool,
     has_failed: bool,
     /// Dropped last: this ends MPI.
     universe: Option<Universe>,
@@ -51,7 +48,7 @@ impl Mpi {
     /// # Errors
     /// If this process has initialized MPI before, or if MPI admits no other threads.
     pub fn new() -> Result<Self, Error> {
-        let (universe, threading) = mpi::initialize_with_threading(Threading::Multiple)
+        let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled)
             .ok_or_else(|| Error::Transport("MPI was initialized before".to_owned()))?;
         if threading < Threading::Funneled {
             return Err(Error::Transport("this MPI admits no other threads".to_owned()));
@@ -62,7 +59,6 @@ impl Mpi {
             start: Instant::now(),
             // A communicator of its own keeps the program's messages apart.
             world: universe.world().duplicate(),
-            admits_threads: threading == Threading::Multiple,
             has_failed: false,
             universe: Some(universe),
         })
@@ -104,11 +100,6 @@ impl Transport for Mpi {
         let has_recovery = env::var("OMPI_MCA_orte_enable_recovery").is_ok_and(|it| it == "1");
         let reason = "it ends all ranks when one dies, without `mpirun --enable-recovery`";
         if has_recovery { Ok(()) } else { Err(reason) }
-    }
-
-    fn doorbell(&self) -> Option<Doorbell> {
-        let world = SharedWorld(self.world.as_raw());
-        self.admits_threads.then(|| Arc::new(move || world.has_message()) as Doorbell)
     }
 
     fn send(&mut self, to: usize, message: Vec<u8>) -> Result<(), Error> {
@@ -169,28 +160,6 @@ impl Drop for Mpi {
 impl fmt::Debug for Mpi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mpi").field("rank", &self.world.rank()).finish_non_exhaustive()
-    }
-}
-
-/// The communicator, for a look from other threads.
-struct SharedWorld(ffi::MPI_Comm);
-
-// SAFETY: it is a handle of MPI, which admits calls from all threads where this is made.
-unsafe impl Send for SharedWorld {}
-// SAFETY: as above.
-unsafe impl Sync for SharedWorld {}
-
-impl SharedWorld {
-    fn has_message(&self) -> bool {
-        let mut found = 0;
-        // SAFETY: a constant of the library.
-        let (source, tag) = (unsafe { ffi::RSMPI_ANY_SOURCE }, unsafe { ffi::RSMPI_ANY_TAG });
-        // SAFETY: as above. The status is not wanted.
-        let ignored = unsafe { ffi::RSMPI_STATUS_IGNORE };
-        // SAFETY: MPI admits calls from this thread. It has not ended: workers call this only while
-        // a run goes on, or after a failure, after which MPI is not ended.
-        unsafe { ffi::MPI_Iprobe(source, tag, self.0, &mut found, ignored) };
-        found != 0
     }
 }
 

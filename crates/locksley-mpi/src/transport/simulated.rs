@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Doorbell, Transport};
+use super::Transport;
 use crate::error::Error;
 use crate::random::Random;
 
@@ -162,15 +162,6 @@ impl Transport for Simulated {
 
     fn survives_deaths(&self) -> Result<(), &'static str> {
         Ok(())
-    }
-
-    fn doorbell(&self) -> Option<Doorbell> {
-        let (rank, network) = (self.rank, self.network.clone());
-        Some(Arc::new(move || {
-            let state = network.lock();
-            let first = state.inboxes[rank].peek();
-            first.is_some_and(|Reverse(first)| first.arrival <= network.now(&state))
-        }))
     }
 
     fn send(&mut self, to: usize, message: Vec<u8>) -> Result<(), Error> {
