@@ -97,8 +97,8 @@ impl<A: Divisible, B: Divisible> Divisible for (A, B) {
     }
 }
 
-/// Halves `work` down to leaves of at most so many elements, unless it is serial, and combines what `does` makes of
-/// these, in an order that depends on the length alone.
+/// Halves `work` down to leaves of at most so many elements, unless it is serial, and combines what
+/// `does` makes of these, in an order that depends on the length alone.
 pub(crate) fn reduce<F: Fork, W: Divisible, R: Send>(
     fork: &F,
     work: W,

@@ -34,8 +34,8 @@ pub fn several_places(machine: &Topology, allowed: &ProcessorSet) -> Option<Plac
     found.chain(private).find(|places| places.count() > 1)
 }
 
-/// The topology of `machine`, and the places of a program that may use the `allowed` processors. Sets
-/// of processors are in the kernel's list format: `0-3,8`.
+/// The topology of `machine`, and the places of a program that may use the `allowed` processors.
+/// Sets of processors are in the kernel's list format: `0-3,8`.
 pub fn shape(machine: &Topology, allowed: &ProcessorSet) -> Value {
     let places = Places::found(machine, allowed);
     let near = machine.levels().iter().flat_map(|level| &level.regions);

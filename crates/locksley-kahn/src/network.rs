@@ -282,8 +282,8 @@ impl Network {
     /// Its waits for channels count in [deadlocks](Self#deadlocks). They return the error [`Over`]
     /// when the network fails or its pool is dropped. A wait for anything else, such as
     /// [`block_on`](locksley::block_on), does not end with the network. If another process has to
-    /// go on meanwhile, make such a wait in [`blocking`](locksley::blocking()). A pool that is dropped
-    /// cancels its tasks, and then waits for the process to return.
+    /// go on meanwhile, make such a wait in [`blocking`](locksley::blocking()). A pool that is
+    /// dropped cancels its tasks, and then waits for the process to return.
     ///
     /// [`Over`]: super::Over
     ///

@@ -21,8 +21,8 @@ pub(crate) trait Local {
     /// Whether the rank has no tasks. Then it gets some by [`give`](Self::give) only.
     fn is_idle(&self) -> bool;
 
-    /// Takes tasks away for a thief, if there are some to spare. If there are none, then the protocol is polled
-    /// again when there are.
+    /// Takes tasks away for a thief, if there are some to spare. If there are none, then the
+    /// protocol is polled again when there are.
     fn take(&mut self, thief: usize) -> Option<Self::Tasks>;
 
     fn give(&mut self, tasks: Self::Tasks);

@@ -4,8 +4,8 @@
 //! [`Instance`], which holds its input and its answer and computes one from the other on any
 //! runtime, as often as asked.
 
-/// The methods of an [`Instance`] for the serial program and both libraries, from what is to be done
-/// on a [`Fork`](crate::fork::Fork); and its copy, which is a clone.
+/// The methods of an [`Instance`] for the serial program and both libraries, from what is to be
+/// done on a [`Fork`](crate::fork::Fork); and its copy, which is a clone.
 macro_rules! fork_join {
     ($self:ident, $fork:ident => $computed:expr) => {
         fn serial(&mut $self) {

@@ -2,8 +2,8 @@
 //! leaves open ("The Performance of Work Stealing in Multiprogrammed Environments", 1998,
 //! section 7).
 //!
-//! A process that mostly sleeps measures how late it wakes (`locksley once neighbour`), alone and beside
-//! `locksley rounds` on each runtime. Each is a process of its own.
+//! A process that mostly sleeps measures how late it wakes (`locksley once neighbour`), alone and
+//! beside `locksley rounds` on each runtime. Each is a process of its own.
 
 mod sleeper;
 

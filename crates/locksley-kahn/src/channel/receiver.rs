@@ -16,9 +16,9 @@ use locksley_sys::primitive::Ordering;
 /// The end of a channel at which a process receives.
 ///
 /// It belongs to one process: see [`Network::process`](crate::Network::process). When it is
-/// dropped, the messages that are left are dropped. What is sent later is dropped at the latest when
-/// the network ends. A message that panics when it is dropped counts as a panic of this process, and
-/// ends the network.
+/// dropped, the messages that are left are dropped. What is sent later is dropped at the latest
+/// when the network ends. A message that panics when it is dropped counts as a panic of this
+/// process, and ends the network.
 pub struct Receiver<T> {
     end: End<T>,
     /// Messages that were taken out.

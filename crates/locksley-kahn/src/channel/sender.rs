@@ -37,9 +37,9 @@ impl<T> Sender<T> {
     /// With a capacity of 8 or more, a waiting sender continues as soon as a quarter of the
     /// capacity is free, or the receiver's process waits or ends.
     ///
-    /// If the receiver was dropped, the message is dropped, at the latest when the network ends, and
-    /// is not counted as [received](crate::ChannelReport::received). `send` does not report that: whether it has
-    /// happened yet depends on the schedule.
+    /// If the receiver was dropped, the message is dropped, at the latest when the network ends,
+    /// and is not counted as [received](crate::ChannelReport::received). `send` does not report
+    /// that: whether it has happened yet depends on the schedule.
     ///
     /// # Panics
     /// If it has to wait and is not awaited by the process that the sender belongs to, or if that

@@ -21,7 +21,7 @@ use locksley_mpi::{Error, Mpi, Ranks};
 /// The number of vertices on this level, and new ones with their parents.
 type Level = (usize, Vec<(u32, u32)>);
 
-/// Vertices whose numbers are `part` modulo the number of parts. Returns their parents.
+/// The vertices with numbers that are `part` modulo the number of parts. Returns their parents.
 async fn search(
     (part, scale): (usize, u32),
     (mut outputs, mut inputs): (Vec<Sender<Level>>, Vec<Receiver<Level>>),

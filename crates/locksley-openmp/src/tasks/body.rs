@@ -56,7 +56,8 @@ impl Body {
         self.data.as_ptr().cast()
     }
 
-    /// True if a copier has constructed the data. Then the function destroys them, so it has to run.
+    /// True if a copier has constructed the data. Then the function destroys them, so it has to
+    /// run.
     pub(crate) fn is_constructed(&self) -> bool {
         self.is_constructed
     }

@@ -204,8 +204,8 @@ where
 }
 
 impl Shared {
-    /// Makes a job available as the option says. `current` is the calling worker, of any pool. For a
-    /// closure with `Spawn::Fifo`, a worker of this pool uses its own FIFO instead.
+    /// Makes a job available as the option says. `current` is the calling worker, of any pool. For
+    /// a closure with `Spawn::Fifo`, a worker of this pool uses its own FIFO instead.
     pub(crate) fn send_with(&self, current: Option<&Worker>, option: Spawn, job: NonNull<Job>) {
         match option {
             // The injector is a FIFO.

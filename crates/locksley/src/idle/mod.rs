@@ -2,8 +2,8 @@
 //!
 //! A pool uses [`Balanced`] unless [`PoolBuilder::idle_policy`](crate::PoolBuilder::idle_policy)
 //! gives it another policy: [`Bws`] and [`Abp`] are close to those of two papers, and a policy of
-//! your own implements [`IdlePolicy`] and [`Thief`]. A policy decides only how a worker idles. It cannot
-//! lose a task or a wake-up.
+//! your own implements [`IdlePolicy`] and [`Thief`]. A policy decides only how a worker idles. It
+//! cannot lose a task or a wake-up.
 //!
 //! # Examples
 //! ```

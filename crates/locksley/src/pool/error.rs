@@ -17,7 +17,8 @@ pub enum BuildError {
     TooManyWorkers {
         /// The requested number.
         asked: usize,
-        /// The largest possible number: [`max_workers`](crate::PoolBuilder::max_workers), or 65,534.
+        /// The largest possible number: [`max_workers`](crate::PoolBuilder::max_workers), or
+        /// 65,534.
         most: usize,
     },
     /// The environment variable `LOCKSLEY_WORKERS` is not a positive number.

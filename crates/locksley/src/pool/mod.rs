@@ -203,7 +203,8 @@ impl Pool {
     /// so. A [borrowed thread](PoolBuilder::with_current_thread) does not count.
     ///
     /// # Errors
-    /// [`BuildError::NoWorkers`] if the size is 0, and [`BuildError::TooManyWorkers`] if it is larger than [`workers`](Self::workers).
+    /// [`BuildError::NoWorkers`] if the size is 0, and [`BuildError::TooManyWorkers`] if it is
+    /// larger than [`workers`](Self::workers).
     ///
     /// # Examples
     /// ```

@@ -42,8 +42,8 @@ pub(crate) unsafe fn wrap(job: NonNull<Job>, cause: Stamp) -> NonNull<Job> {
 }
 
 impl Shared {
-    /// In an observed pool, wraps `job`, which `current` has made ready. Returns the word to push or
-    /// send.
+    /// In an observed pool, wraps `job`, which `current` has made ready. Returns the word to push
+    /// or send.
     ///
     /// # Safety
     /// As for [`wrap`].

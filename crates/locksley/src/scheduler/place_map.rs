@@ -146,8 +146,8 @@ impl Shared {
         assert!(place < count, "there is no place {place} in a pool of {count}");
     }
 
-    /// Makes a job available to all workers, and first to those of a place. `current` is the calling
-    /// worker, of any pool.
+    /// Makes a job available to all workers, and first to those of a place. `current` is the
+    /// calling worker, of any pool.
     pub(crate) fn send_near(&self, current: Option<&Worker>, place: usize, job: NonNull<Job>) {
         let own_worker = self.own_worker(current);
         let is_elsewhere = own_worker.is_none_or(|worker| worker.place() != place);

@@ -10,11 +10,11 @@
 //!           end_sleep
 //! ```
 //!
-//! For the rest of the protocol, the worker wakes up in `TAKING`, finds the caller's task, and falls
-//! asleep in `RETURNING`. The caller changes the counters and the set,
-//! executes the fence and looks again in the worker's order, so the README's argument holds. Each
-//! state but `RECALLED` names the only thread that may do this. An acquiring exchange hands this
-//! right to the next thread.
+//! For the rest of the protocol, the worker wakes up in `TAKING`, finds the caller's task, and
+//! falls asleep in `RETURNING`. The caller changes the counters and the set, executes the fence and
+//! looks again in the worker's order, so the README's argument holds. Each state but `RECALLED`
+//! names the only thread that may do this. An acquiring exchange hands this right to the next
+//! thread.
 //!
 //! A waker may choose the worker just before `take`. The worker's thread then waits for the caller.
 //! So the caller executes a fence after `end_take`. If a task was sent, it gives the worker back at
@@ -22,8 +22,8 @@
 //!
 //! The caller may wait for a task that is pinned to the worker later. So the pinned send *recalls*
 //! the worker: its own thread acts again, and the caller runs on without giving it back. In
-//! `TAKING` and `RETURNING` there is no recall, since both threads would change the counters and the
-//! set: the caller looks for the task after its fence.
+//! `TAKING` and `RETURNING` there is no recall, since both threads would change the counters and
+//! the set: the caller looks for the task after its fence.
 //!
 //! The sentinel is never taken over: if the limit permits a takeover, another worker sleeps.
 //!

@@ -109,7 +109,7 @@ unsafe fn free(task: *mut Visible) {
     unsafe { dealloc(head.cast(), layout) };
 }
 
-/// Executes a task whose address is the data, and frees it.
+/// Executes the task at the address of the data, and frees it.
 unsafe extern "C" fn execute(data: *mut c_void) {
     // SAFETY: `create` passes it.
     let task = unsafe { *data.cast::<*mut Visible>() };
@@ -122,7 +122,7 @@ unsafe extern "C" fn execute(data: *mut c_void) {
     unsafe { discard(data) };
 }
 
-/// Frees a task whose address is the data.
+/// Frees the task at the address of the data.
 unsafe extern "C" fn discard(data: *mut c_void) {
     // SAFETY: `create` passes it.
     let task = unsafe { *data.cast::<*mut Visible>() };

@@ -186,7 +186,8 @@ fn wait_until_asleep(pool: &Pool) {
 }
 
 /// Tasks that are sent run on no more workers than are allowed, plus the sentinel, which helps at
-/// most once in `RESCUE_FROM_IDLE`, and a worker that was about to sleep when the first task was sent.
+/// most once in `RESCUE_FROM_IDLE`, and a worker that was about to sleep when the first task was
+/// sent.
 #[test]
 fn tasks_that_are_sent_keep_to_the_limit() {
     const TASKS: usize = 30;

@@ -70,7 +70,7 @@ impl Shared {
         self.slots_in_use.raise(slot + 1);
     }
 
-    /// The number of slots up to the last one whose thread works, and the thief's own. Slots above
+    /// The number of slots up to the last one in use, and the thief's own. Slots above
     /// may hold tasks, too.
     pub(crate) fn slots_in_use(&self, own_slot: usize) -> usize {
         self.slots_in_use.get().max(own_slot + 1)

@@ -97,7 +97,8 @@ pub struct Worker {
     makes_room: Cell<bool>,
     /// True while its thread may block (`replaced.rs`), whether or not it has a replacement.
     is_away: Cell<bool>,
-    /// True if its thread belongs to the program: it runs tasks only while it waits, or is a caller.
+    /// True if its thread belongs to the program: it runs tasks only while it waits, or is a
+    /// caller.
     pub(crate) is_borrowed: bool,
     /// True if a caller's thread acts as a worker that sleeps (`../caller.rs`).
     is_caller: bool,
