@@ -175,13 +175,14 @@ fn process<B: Bag>(shared: &Arc<Shared<B>>) {
     // Relaxed, here and below: a hint.
     shared.active.fetch_add(1, Ordering::Relaxed);
     let ended = catch_unwind(AssertUnwindSafe(|| shared.process_piece(tasks)));
-    let has_panicked = ended.is_err();
-    if let Err(payload) = ended {
-        shared.panics.push(payload);
-    }
     shared.active.fetch_sub(1, Ordering::Relaxed);
+    if let Err(payload) = ended {
+        // The piece stays unfinished, so the output is not taken without it.
+        shared.panics.push(payload);
+        return shared.poller.unpark();
+    }
     // Release: pairs with `is_idle`, which publishes the output.
-    if shared.unfinished.fetch_sub(1, Ordering::Release) == 1 || has_panicked {
+    if shared.unfinished.fetch_sub(1, Ordering::Release) == 1 {
         shared.poller.unpark();
     }
 }

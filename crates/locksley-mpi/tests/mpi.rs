@@ -58,6 +58,7 @@ fn main() {
     let output = mpirun(&["--enable-recovery", "-n", "4"], "survives");
     let answers = String::from_utf8_lossy(&output.stdout);
     assert_eq!(answers.matches("the answer is exact").count(), 1, "{output:?}");
+    assert!(!answers.contains("no rank has died"), "{output:?}");
     println!("test survives ... ok");
     // Rank 0 has an argument more; then, rank 0 runs another file.
     let this = env::current_exe().unwrap();
@@ -198,6 +199,9 @@ fn survives(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
     if let Some(sum) = ranks.par_map_reduce(pool, 0..2000, map, |a, b| a + b)? {
         assert_eq!(sum, 1_999_000);
         println!("the answer is exact");
+    }
+    if is_killed {
+        println!("no rank has died");
     }
     Ok(())
 }

@@ -140,8 +140,15 @@ fn tasks_on_every_rank_are_processed_once() {
 
 #[test]
 fn a_panic_ends_all_ranks() {
-    let outcomes = on_ranks(&Simulation::new(3, 1), 1, |ranks, pool| {
-        let is_culprit = ranks.rank() == 1;
+    [false, true].into_iter().for_each(panic_on_a_rank);
+}
+
+fn panic_on_a_rank(is_resilient: bool) {
+    // In a resilient run, rank 0 has all tasks at first.
+    let culprit = usize::from(!is_resilient);
+    let outcomes = on_ranks(&Simulation::new(3, 1), 1, move |ranks, pool| {
+        ranks.set_resilient(is_resilient).unwrap();
+        let is_culprit = ranks.rank() == culprit;
         let run = catch_unwind(AssertUnwindSafe(|| {
             let map = move |n: u64| if is_culprit { panic!("no {}", n / 1000) } else { n };
             ranks.par_map_reduce(pool, 0..1000, map, |a, b| a + b)
@@ -158,8 +165,8 @@ fn a_panic_ends_all_ranks() {
             }
         }
     });
-    assert_eq!(outcomes[1], Ok(()));
-    assert_blames(&outcomes, 1, "the bag has panicked: no 0");
+    assert_eq!(outcomes[culprit], Ok(()));
+    assert_blames(&outcomes, culprit, "the bag has panicked: no 0");
 }
 
 #[test]

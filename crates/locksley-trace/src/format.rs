@@ -55,6 +55,8 @@ pub(crate) mod ring {
     /// All ones for a thread that is no worker.
     pub(crate) const SLOT: usize = 4;
     pub(crate) const PLACE: usize = 5;
+    /// In a reader's copy: the number of the thread's events that were overwritten.
+    pub(crate) const LOST: usize = 6;
     pub(crate) const NAME: usize = 8;
     pub(crate) const NAME_BYTES: usize = 64;
 }

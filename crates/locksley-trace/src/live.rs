@@ -36,9 +36,9 @@ pub fn live_file(process: u32) -> PathBuf {
 /// ```
 #[must_use]
 pub fn live_processes() -> Vec<u32> {
-    let mut processes: Vec<u32> = files().map(|(process, _)| process).filter(is_alive).collect();
+    let files = files().filter(|(_, file)| file.extension().is_some_and(|it| it == "trace"));
+    let mut processes: Vec<u32> = files.map(|(process, _)| process).filter(is_alive).collect();
     processes.sort_unstable();
-    processes.dedup();
     processes
 }
 

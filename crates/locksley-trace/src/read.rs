@@ -121,7 +121,7 @@ impl ThreadTrace {
             pool: word(ring::POOL)? as u32,
             slot: (slot != NO_SLOT).then_some(slot as u32),
             place: word(ring::PLACE)? as u8,
-            lost: oldest(bytes)?,
+            lost: word(ring::LOST)?,
             records,
         })
     }
@@ -172,6 +172,7 @@ pub(crate) fn snapshot(file: &File) -> io::Result<Vec<u8>> {
         let kept = kept(before, after, capacity(copy));
         set_word(copy, ring::HEAD, kept.end);
         set_word(copy, ring::FIRST, kept.start);
+        set_word(copy, ring::LOST, kept.start.saturating_sub(after.first));
     }
     Ok(bytes)
 }
@@ -253,7 +254,7 @@ impl Clocks {
     }
 }
 
-fn word_at(bytes: &[u8], offset: usize) -> Option<u64> {
+pub(crate) fn word_at(bytes: &[u8], offset: usize) -> Option<u64> {
     let bytes = bytes.get(offset..)?.first_chunk()?;
     Some(u64::from_le_bytes(*bytes))
 }

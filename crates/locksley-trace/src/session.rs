@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use rustix::fs::MemfdFlags;
 
 use crate::clock::Clock;
 use crate::file::Mapping;
-use crate::format::{self, RINGS_OFFSET, WORD, header, ring};
+use crate::format::{self, HEADER_BYTES, RINGS_OFFSET, WORD, header, ring};
 use crate::labels::Labels;
 use crate::read;
 use crate::ring::begin;
@@ -68,6 +68,17 @@ struct Rings {
     ended: VecDeque<(usize, u64)>,
 }
 
+/// The process that has begun the recording in a file, if that goes on.
+fn recorder_of(path: &Path) -> Option<u64> {
+    let mut bytes = [0; HEADER_BYTES];
+    File::open(path).ok()?.read_exact(&mut bytes).ok()?;
+    let word = |word: usize| read::word_at(&bytes, word * WORD);
+    let is_recording = word(header::MAGIC)? == format::MAGIC && word(header::IS_STOPPED)? == 0;
+    let process = word(header::PROCESS)?;
+    let is_alive = Path::new("/proc").join(process.to_string()).exists();
+    (is_recording && is_alive).then_some(process)
+}
+
 impl Session {
     /// The recording that goes on. `None` if another thread begins or ends one at this moment: an
     /// event is not worth to wait for.
@@ -79,6 +90,10 @@ impl Session {
     pub(crate) fn at(path: &Path, events: usize) -> io::Result<Self> {
         if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "is no ordinary file"));
+        }
+        if let Some(process) = recorder_of(path) {
+            let why = format!("process {process} records to it; %p in a name is the process");
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
         }
         // Not truncated: another process may have mapped the old one.
         match fs::remove_file(path) {

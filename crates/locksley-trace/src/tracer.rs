@@ -114,8 +114,21 @@ pub fn library_tracer() -> Option<Arc<dyn Tracer>> {
     })
 }
 
+/// True if the variable is set, and this user may have the program write files.
 fn is_wanted() -> bool {
-    std::env::var_os(VARIABLE).is_some_and(|file| !file.is_empty())
+    std::env::var_os(VARIABLE).is_some_and(|file| !file.is_empty()) && !has_rights_of_others()
+}
+
+/// True if the program runs with the rights of another user than the one that has started it.
+#[cfg(target_os = "linux")]
+fn has_rights_of_others() -> bool {
+    use rustix::process::{getegid, geteuid, getgid, getuid};
+    getuid() != geteuid() || getgid() != getegid()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_rights_of_others() -> bool {
+    false
 }
 
 /// Replaces `%p` by the process ID. A name that is not UTF-8 is left unchanged.

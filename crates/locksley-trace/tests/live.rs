@@ -33,6 +33,7 @@ fn commands_are_obeyed_and_lies_do_no_harm() {
 
     Command::Resize { pool: 44, size: 1 }.send(process).unwrap(); // 300 modulo 256
     std::thread::sleep(Duration::from_millis(60));
+    assert_eq!(pool.size(), 3);
     Command::Resize { pool: 300, size: 2 }.send(process).unwrap();
     wait_until("a new size", || pool.size() == 2);
     wait_until("its size is told", || read().sizes == [(300, 2)]);

@@ -202,6 +202,9 @@ impl<T: Transport> Ranks<T> {
                 None => self.transport.try_receive()?,
             };
             let Some((from, bytes)) = next else { break None };
+            if self.dead.is_some_and(|(dead, _)| dead == from) {
+                continue; // it was only slow, and the others go on without it
+            }
             let unreadable = |error: postcard::Error| Error::Unreadable {
                 rank: from,
                 reason: error.to_string(),

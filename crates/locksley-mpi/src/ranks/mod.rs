@@ -86,7 +86,8 @@ impl<T: Transport> Ranks<T> {
     /// their output. If rank 0 dies, or a second rank, then that is [`Error::Silent`].
     ///
     /// # Errors
-    /// [`Error::Transport`] if the transport does not [survive](Transport::survives_deaths) deaths:
+    /// [`Error::Transport`] on rank 0, and [`Error::Remote`] on the others, if the transport does
+    /// not [survive](Transport::survives_deaths) deaths:
     /// [`Mpi`](crate::Mpi) does with Open MPI's `mpirun --enable-recovery`.
     ///
     /// # Examples
