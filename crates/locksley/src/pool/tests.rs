@@ -44,6 +44,12 @@ pub(crate) fn beside_a_held_worker<R: Send + 'static>(test: fn(&Worker) -> R) ->
     let pool = Pool::new(2).unwrap();
     let _held = hold(&pool, 1);
     let (result, received) = channel();
-    pool.spawn_with(Spawn::At(0), move |_| result.send(on_worker(test)).unwrap());
+    let run = move |worker: &Worker| {
+        let tested = test(worker);
+        // A job that is left in a queue when the pool is closed is never freed.
+        while worker.run_one() {}
+        tested
+    };
+    pool.spawn_with(Spawn::At(0), move |_| result.send(on_worker(run)).unwrap());
     received.recv_timeout(LONGEST).unwrap()
 }
