@@ -66,8 +66,8 @@ impl Recorder {
     /// No process may truncate the file during the recording: the program would die by SIGBUS.
     ///
     /// # Errors
-    /// If a recording is active, or the file cannot be created, for example because the disk is
-    /// full.
+    /// If a recording is active, or another process records into the file, or the file cannot be
+    /// created, for example because the disk is full.
     pub fn record_to(&self, path: impl AsRef<Path>) -> Result<Recording, Error> {
         let path = path.as_ref();
         begin(path, || Session::at(path, self.events))?;

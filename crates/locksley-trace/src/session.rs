@@ -68,15 +68,17 @@ struct Rings {
     ended: VecDeque<(usize, u64)>,
 }
 
-/// The process that has begun the recording in a file, if that goes on.
+/// The other process that has begun the recording in a file, if that goes on. One with this
+/// process's ID has ended: in a new container, IDs begin anew.
 fn recorder_of(path: &Path) -> Option<u64> {
     let mut bytes = [0; HEADER_BYTES];
     File::open(path).ok()?.read_exact(&mut bytes).ok()?;
     let word = |word: usize| read::word_at(&bytes, word * WORD);
     let is_recording = word(header::MAGIC)? == format::MAGIC && word(header::IS_STOPPED)? == 0;
     let process = word(header::PROCESS)?;
-    let is_alive = Path::new("/proc").join(process.to_string()).exists();
-    (is_recording && is_alive).then_some(process)
+    let is_other = process != u64::from(std::process::id());
+    let is_alive = || Path::new("/proc").join(process.to_string()).exists();
+    (is_recording && is_other && is_alive()).then_some(process)
 }
 
 impl Session {

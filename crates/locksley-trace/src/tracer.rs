@@ -80,7 +80,8 @@ pub fn init() -> Result<Option<Recording>, Error> {
 /// As [`init`], for a library, which has no `main`. Call it before the first pool is built. If the
 /// variable is set, the recording begins with that pool, and ends when the program exits.
 ///
-/// A failure is told on the standard error, and the program runs unrecorded.
+/// A failure is told on the standard error, and the program runs unrecorded. The variable is
+/// ignored in a program with the rights of another user.
 ///
 /// # Examples
 /// ```
@@ -94,7 +95,7 @@ pub fn init_library() {
 }
 
 /// A tracer for a library with a scheduler of its own. `None` if the variable `LOCKSLEY_TRACE` is
-/// not set. The recording begins with the first call, as [`init_library`] describes it.
+/// not set, or ignored. The recording begins with the first call, as [`init_library`] describes it.
 ///
 /// # Examples
 /// ```

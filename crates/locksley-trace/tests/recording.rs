@@ -389,6 +389,27 @@ fn a_file_is_for_its_user_only() {
 }
 
 #[test]
+fn the_recording_of_another_process_is_not_replaced() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    let recording = Recorder::new().events(256).record_to(&file).unwrap();
+    let active = std::fs::read(&file).unwrap();
+    drop(recording);
+    let begin_over = |process: u32| {
+        let mut bytes = active.clone();
+        bytes[2 * 8..][..8].copy_from_slice(&u64::from(process).to_le_bytes());
+        std::fs::write(&file, bytes).unwrap();
+        Recorder::new().events(256).record_to(&file).map(drop).map_err(|error| error.to_string())
+    };
+    let parent = std::os::unix::process::parent_id();
+    let refused = begin_over(parent).unwrap_err();
+    assert!(refused.contains(&format!("process {parent} records to it")), "{refused}");
+    assert!(!Trace::read(&file).unwrap().is_stopped, "it is as it was");
+    assert_eq!(begin_over(std::process::id()), Ok(()), "of an earlier one with this ID");
+    assert_eq!(begin_over(u32::MAX), Ok(()), "it has crashed");
+}
+
+#[test]
 fn what_is_no_recording_is_refused_in_one_line() {
     let _alone = alone();
     let (_folder, file) = folder();

@@ -203,7 +203,7 @@ impl<T: Transport> Ranks<T> {
             };
             let Some((from, bytes)) = next else { break None };
             if self.dead.is_some_and(|(dead, _)| dead == from) {
-                continue; // it was only slow, and the others go on without it
+                continue; // on its way since before, or the rank was only slow
             }
             let unreadable = |error: postcard::Error| Error::Unreadable {
                 rank: from,

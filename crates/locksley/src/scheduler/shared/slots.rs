@@ -79,16 +79,10 @@ impl Shared {
     /// Lowers the number of slots in use, when a replacement parks. Otherwise thieves would miss
     /// more often for ever after many workers have waited or blocked at once.
     pub(crate) fn lower_slots_in_use(&self) {
-        let is_free = |slot: usize| {
-            let caller = slot.saturating_sub(self.workers);
-            let replacement = slot.checked_sub(self.first_replacement());
-            slot >= self.workers
-                && replacement.map_or_else(
-                    || self.callers.is_free(caller),
-                    |replacement| self.replacements.is_parked(replacement),
-                )
-        };
-        self.slots_in_use.lower(is_free);
+        self.slots_in_use.lower(|slot| match slot.checked_sub(self.first_replacement()) {
+            Some(replacement) => self.replacements.is_parked(replacement),
+            None => slot >= self.workers && self.callers.is_free(slot - self.workers),
+        });
     }
 
     /// The slots that workers ever had.
