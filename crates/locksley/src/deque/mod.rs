@@ -1,5 +1,4 @@
-//! Where ready tasks wait: a deque for each worker, inboxes for tasks from other threads, and a
-//! queue for the tasks that are pinned to a worker.
+//! Where ready tasks wait: a deque for each worker, and inboxes for tasks from other threads.
 //!
 //! The README beside this file states the protocols and the arguments.
 
@@ -12,7 +11,6 @@ pub(crate) mod alternatives;
 mod chase_lev;
 mod contract;
 mod inbox;
-mod pinned_queue;
 #[cfg(test)]
 mod tests;
 mod worker_deque;
@@ -20,5 +18,4 @@ mod worker_deque;
 pub(crate) use chase_lev::{ChaseLevOwner, ChaseLevThief, OpenRequest, TakeBack, chase_lev};
 pub(crate) use contract::{SlowPush, Steal};
 pub(crate) use inbox::Inbox;
-pub(crate) use pinned_queue::{PinnedQueue, Reader, pinned_queue};
 pub(crate) use worker_deque::{DequeChoice, OwnDeque, SharedDeque};

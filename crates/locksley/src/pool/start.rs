@@ -8,6 +8,7 @@ use super::error::BuildError;
 use super::global;
 use super::rebuild::Rebuild;
 use super::thread::{Starting, WorkerThread};
+use crate::deque::OwnDeque;
 use crate::futures::OwnedTasks;
 use crate::os;
 use crate::primitive::mpsc::channel;
@@ -15,8 +16,9 @@ use crate::primitive::thread::JoinHandle;
 use crate::scheduler::Shared;
 use crate::scheduler::caller::Callers;
 use crate::scheduler::config::{Affinity, Configuration, ThreadHooks, Threads};
+use crate::scheduler::job::Job;
 use crate::scheduler::replacement::Replacements;
-use crate::scheduler::worker::{OwnerHandles, Worker};
+use crate::scheduler::worker::Worker;
 use crate::sleep::MAX_WORKERS;
 use crate::unwind::{self, Payload};
 
@@ -84,7 +86,7 @@ pub(super) fn start(
     // In a forked child, a thread that was a worker is none any more.
     os::watch_for_forks(Worker::forget_current);
     let plan_for_child = options.can_rebuild.then(|| plan.clone());
-    let (handles, shared) = new_shared(plan);
+    let (deques, shared) = new_shared(plan);
     // From here on an early return drops the pool, which ends the workers that have started.
     let mut pool = Pool {
         shared: Arc::clone(&shared),
@@ -92,18 +94,18 @@ pub(super) fn start(
         is_detached: false,
         rebuild: Rebuild::new(plan_for_child.map(|plan| adapt_to_child(plan, &shared))),
     };
-    let mut handles = handles.into_iter().enumerate();
-    let borrowed = if options.with_current_thread { handles.next() } else { None };
-    start_threads(&mut pool, handles, options.in_background, spawn)?;
+    let mut deques = deques.into_iter().enumerate();
+    let borrowed = if options.with_current_thread { deques.next() } else { None };
+    start_threads(&mut pool, deques, options.in_background, spawn)?;
     // The last step, so that nothing can fail after the thread has become a worker.
-    if let Some((index, handles)) = borrowed {
-        adopt_current_thread(index, handles, &shared)?;
+    if let Some((index, deque)) = borrowed {
+        adopt_current_thread(index, deque, &shared)?;
     }
     Ok(pool)
 }
 
-/// Makes what the workers share. Also returns the owner's handles of each worker.
-fn new_shared(plan: Plan) -> (Vec<OwnerHandles>, Arc<Shared>) {
+/// Makes what the workers share. Also returns the owner's handle of each worker's deque.
+fn new_shared(plan: Plan) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
     let takes_callers = plan.takes_callers();
     let Plan { workers, options, hooks, configuration, threads } = plan;
     let callers = if takes_callers { workers.min(CALLERS).min(MAX_WORKERS - workers) } else { 0 };
@@ -112,15 +114,15 @@ fn new_shared(plan: Plan) -> (Vec<OwnerHandles>, Arc<Shared>) {
         Some(_) => options.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(rest),
         None => 0,
     };
-    let (mut handles, slots): (Vec<_>, Vec<_>) =
+    let (mut deques, slots): (Vec<_>, Vec<_>) =
         (0..workers + callers + replacements).map(|_| configuration.new_slot()).unzip();
     let borrowed = usize::from(options.with_current_thread);
-    let of_replacements = handles.split_off(workers + callers).into_iter();
+    let of_replacements = deques.split_off(workers + callers).into_iter();
     let replacements =
         Replacements::new(of_replacements, threads, hooks, options.affinity, workers - borrowed);
-    let callers = Callers::new(handles.drain(workers..));
+    let callers = Callers::new(deques.drain(workers..));
     let tasks = Box::new(OwnedTasks::new(slots.len()));
-    (handles, Shared::new(slots, workers, borrowed, callers, replacements, tasks, configuration))
+    (deques, Shared::new(slots, workers, borrowed, callers, replacements, tasks, configuration))
 }
 
 fn adapt_to_child(mut plan: Plan, shared: &Shared) -> Plan {
@@ -134,14 +136,14 @@ fn adapt_to_child(mut plan: Plan, shared: &Shared) -> Plan {
 /// Gives each worker a thread. Unless they start in the background, waits until they are ready.
 fn start_threads(
     pool: &mut Pool,
-    handles: impl Iterator<Item = (usize, OwnerHandles)>,
+    deques: impl Iterator<Item = (usize, OwnDeque<Job>)>,
     in_background: bool,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<(), BuildError> {
     let (ready, results) = channel();
-    for (index, handles) in handles {
+    for (index, deque) in deques {
         let ready = (!in_background).then(|| ready.clone());
-        let starting = Starting { index, handles, shared: Arc::clone(&pool.shared), ready };
+        let starting = Starting { index, deque, shared: Arc::clone(&pool.shared), ready };
         let worker = WorkerThread(Some(starting));
         // As a hook, `spawn` is code of the program.
         let thread = global::run_hook(|| spawn(worker));
@@ -163,12 +165,12 @@ fn ensure_not_on_worker() -> Result<(), BuildError> {
 /// Makes the calling thread a worker.
 fn adopt_current_thread(
     index: usize,
-    handles: OwnerHandles,
+    deque: OwnDeque<Job>,
     shared: &Arc<Shared>,
 ) -> Result<(), BuildError> {
     ensure_not_on_worker()?; // again: `spawn` has run on this thread since the first check
     let data = || shared.replacements.hooks.make_data(index);
-    let make = || Worker::new(index, index, handles, Arc::clone(shared), data());
+    let make = || Worker::new(index, index, deque, Arc::clone(shared), data());
     match unwind::catch(|| global::run_hook(make)) {
         Ok(worker) => {
             // Not `attach_thread`: other workers would watch the thread, and it may end without

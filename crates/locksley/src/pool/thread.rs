@@ -7,11 +7,13 @@ use std::sync::Arc;
 use super::error::BuildError;
 use super::global;
 use super::start::hook_error;
+use crate::deque::OwnDeque;
 use crate::os;
 use crate::primitive::mpsc::Sender;
 use crate::scheduler::Shared;
 use crate::scheduler::config::Affinity;
-use crate::scheduler::worker::{OwnerHandles, Worker};
+use crate::scheduler::job::Job;
+use crate::scheduler::worker::Worker;
 use crate::unwind;
 
 /// A worker that has no thread yet: [`run`](Self::run) makes the calling thread its own. See
@@ -29,7 +31,7 @@ type Ready = Sender<Result<(), BuildError>>;
 /// What a worker needs to start.
 pub(super) struct Starting {
     pub(super) index: usize,
-    pub(super) handles: OwnerHandles,
+    pub(super) deque: OwnDeque<Job>,
     pub(super) shared: Arc<Shared>,
     /// Tells the builder that the worker is ready or has failed. `None` if the pool starts in the
     /// background.
@@ -93,11 +95,11 @@ impl Starting {
 
     /// The builder waits until the worker is ready, and reports a panic of a start hook.
     fn run_awaited(self, ready: Ready) {
-        let Self { index, handles, shared, .. } = self;
+        let Self { index, deque, shared, .. } = self;
         let hooks = &shared.replacements.hooks;
         let start = || {
             let data = hooks.make_data(index);
-            let worker = Worker::new(index, index, handles, Arc::clone(&shared), data);
+            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data);
             if let Some(on_start) = &hooks.on_start {
                 on_start(index);
             }
@@ -129,8 +131,8 @@ impl Starting {
     /// No thread waits for the worker: its hooks run as code of the pool, and it works even if they
     /// panic.
     fn run_in_background(self) {
-        let Self { index, handles, shared, .. } = self;
-        let make = |data| Worker::new(index, index, handles, Arc::clone(&shared), data);
+        let Self { index, deque, shared, .. } = self;
+        let make = |data| Worker::new(index, index, deque, Arc::clone(&shared), data);
         shared.run_worker((index, index), make, Worker::work_until_closed);
     }
 }

@@ -10,10 +10,12 @@ use std::ptr;
 use std::sync::{Arc, OnceLock};
 
 use super::shared::Shared;
-use super::worker::{OwnerHandles, Worker};
+use super::worker::Worker;
+use crate::deque::OwnDeque;
 use crate::hooks;
 use crate::os::{self, Assists, ThreadWatch};
 use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
+use crate::scheduler::job::Job;
 use crate::trace::Event;
 use crate::unwind::{self, AbortOnUnwind};
 
@@ -21,20 +23,20 @@ use crate::unwind::{self, AbortOnUnwind};
 pub(crate) struct Callers {
     /// True if callers may run tasks: none depends on thread-local state of a worker.
     may_run_tasks: AtomicBool,
-    /// The queues' handles of each slot. Null while a caller uses the slot.
-    handles: Box<[AtomicPtr<OwnerHandles>]>,
+    /// The owner's handle of each slot's deque. Null while a caller uses the slot.
+    deques: Box<[AtomicPtr<OwnDeque<Job>>]>,
 }
 
 impl Callers {
-    /// One slot for each of `handles`.
-    pub(crate) fn new(handles: impl Iterator<Item = OwnerHandles>) -> Self {
-        let boxed = |handles| AtomicPtr::new(Box::into_raw(Box::new(handles)));
-        let handles: Box<[_]> = handles.map(boxed).collect();
-        Self { may_run_tasks: AtomicBool::new(!handles.is_empty()), handles }
+    /// One slot for each of `deques`.
+    pub(crate) fn new(deques: impl Iterator<Item = OwnDeque<Job>>) -> Self {
+        let boxed = |deque| AtomicPtr::new(Box::into_raw(Box::new(deque)));
+        let deques: Box<[_]> = deques.map(boxed).collect();
+        Self { may_run_tasks: AtomicBool::new(!deques.is_empty()), deques }
     }
 
     pub(crate) fn slots(&self) -> usize {
-        self.handles.len()
+        self.deques.len()
     }
 
     /// True if callers may run tasks of the pool.
@@ -51,30 +53,30 @@ impl Callers {
 
     /// True if no caller uses the slot. A hint.
     pub(super) fn is_free(&self, caller: usize) -> bool {
-        !self.handles[caller].load(Ordering::Relaxed).is_null()
+        !self.deques[caller].load(Ordering::Relaxed).is_null()
     }
 
-    fn take(&self) -> Option<(usize, OwnerHandles)> {
-        self.handles.iter().enumerate().find_map(|(caller, handles)| {
+    fn take(&self) -> Option<(usize, OwnDeque<Job>)> {
+        self.deques.iter().enumerate().find_map(|(caller, deque)| {
             // Acquire pairs with the release in `put_back`: the previous caller's writes are seen.
-            let taken = handles.swap(ptr::null_mut(), Ordering::Acquire);
+            let taken = deque.swap(ptr::null_mut(), Ordering::Acquire);
             // SAFETY: not null, so from `into_raw`; the swap gave it to this thread alone.
             (!taken.is_null()).then(|| (caller, *unsafe { Box::from_raw(taken) }))
         })
     }
 
-    fn put_back(&self, caller: usize, handles: OwnerHandles) {
-        self.handles[caller].store(Box::into_raw(Box::new(handles)), Ordering::Release);
+    fn put_back(&self, caller: usize, deque: OwnDeque<Job>) {
+        self.deques[caller].store(Box::into_raw(Box::new(deque)), Ordering::Release);
     }
 }
 
 impl Drop for Callers {
     fn drop(&mut self) {
-        for handles in &mut self.handles {
-            let handles = handles.swap(ptr::null_mut(), Ordering::Acquire);
-            if !handles.is_null() {
+        for deque in &mut self.deques {
+            let deque = deque.swap(ptr::null_mut(), Ordering::Acquire);
+            if !deque.is_null() {
                 // SAFETY: from `into_raw`, and no other thread has it.
-                drop(unsafe { Box::from_raw(handles) });
+                drop(unsafe { Box::from_raw(deque) });
             }
         }
     }
@@ -150,15 +152,15 @@ impl Shared {
         {
             return Err(task);
         }
-        let Some((caller, handles)) = self.callers.take() else { return Err(task) };
+        let Some((caller, deque)) = self.callers.take() else { return Err(task) };
         let Some(index) = self.sleep.take_over(caller) else {
-            self.callers.put_back(caller, handles);
+            self.callers.put_back(caller, deque);
             return Err(task);
         };
         let abort = AbortOnUnwind("a panic outside of the caller's task");
         let slot = self.workers + caller;
         self.mark_slot_taken(slot);
-        let worker = Worker::for_caller(index, slot, handles, Arc::clone(self));
+        let worker = Worker::for_caller(index, slot, deque, Arc::clone(self));
         // The worker that was taken over counts as a thief that has found a task.
         self.sleep.end_search(&worker.wake_token, || {
             self.open_deques(&mut Vec::new());
@@ -192,7 +194,7 @@ impl Shared {
     /// The last step of a call: from now on, another caller may use the slot.
     fn end_caller(&self, caller: usize, worker: Worker) {
         self.trace(|| Event::Detached);
-        self.callers.put_back(caller, worker.into_handles());
+        self.callers.put_back(caller, worker.into_deque());
     }
 
     /// True if a task was sent to all workers, to this worker, or to its place.
@@ -246,8 +248,8 @@ impl Shared {
     }
 }
 
-/// Handles move between threads: a caller takes what another one has put back.
+/// They move between threads: a caller takes what another one has put back.
 const _: fn() = || {
     fn require_send<T: Send>() {}
-    require_send::<OwnerHandles>();
+    require_send::<OwnDeque<Job>>();
 };

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::allowance::OpenSource;
 use super::placement::Placement;
 use super::slot::Slot;
-use super::worker::OwnerHandles;
-use crate::deque::{DequeChoice, pinned_queue};
+use crate::deque::{DequeChoice, OwnDeque};
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists};
 use crate::places::Places;
 use crate::primitive::thread::{self, JoinHandle};
+use crate::scheduler::job::Job;
 use crate::trace::Tracer;
 use crate::unwind::Payload;
 
@@ -101,12 +101,11 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// Makes a slot, and the owner's handles of its queues.
-    pub(crate) fn new_slot(&self) -> (OwnerHandles, Slot) {
-        let (pinned_queue, pinned_tasks) = pinned_queue();
+    /// Makes a slot, and the owner's handle of its deque.
+    pub(crate) fn new_slot(&self) -> (OwnDeque<Job>, Slot) {
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         let (deque, shared) = self.deque.deque(heavy_barriers);
-        (OwnerHandles { deque, pinned_tasks }, Slot::new(shared, pinned_queue))
+        (deque, Slot::new(shared))
     }
 }
 

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::deque::{Inbox, PinnedQueue, SharedDeque};
+use crate::deque::{Inbox, SharedDeque};
 use crate::idle::Activity;
 use crate::os::{Assists, Standing, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch};
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
@@ -16,7 +16,8 @@ use crate::stats::{Counters, Ledger, WorkerStats};
 /// A replacement has a slot of its own, and works under the index of the worker that it replaces.
 pub(crate) struct Slot {
     pub(crate) deque: SharedDeque<Job>,
-    pub(crate) pinned_queue: Arc<PinnedQueue<Job>>,
+    /// Tasks that only this worker may run.
+    pub(crate) pinned_tasks: Inbox<Job>,
     /// Ready tasks for this worker. Other workers take them, too.
     pub(crate) inbox: Inbox<Job>,
     /// Where the thread blocks while a replacement works under its index.
@@ -54,10 +55,10 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(crate) fn new(deque: SharedDeque<Job>, pinned_queue: Arc<PinnedQueue<Job>>) -> Self {
+    pub(crate) fn new(deque: SharedDeque<Job>) -> Self {
         Self {
             deque,
-            pinned_queue,
+            pinned_tasks: Inbox::new(),
             inbox: Inbox::new(),
             parker: WaitParker::new(),
             fifo: JobFifo::new(None),

@@ -7,9 +7,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::{Limit, Sleep, SleepRole, WakeToken};
-use crate::deque::{
-    ChaseLevOwner, ChaseLevThief, Reader, SlowPush, Steal, chase_lev, pinned_queue,
-};
+use crate::deque::{ChaseLevOwner, ChaseLevThief, SlowPush, Steal, chase_lev};
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
 mod limit;
@@ -367,11 +365,11 @@ fn loom_sleep_a_latch_and_a_push_wake_two_workers() {
 }
 
 /// Searches and sleeps until it has taken `count` pinned tasks.
-fn read(worker: usize, sleep: &Sleep, queue: &Reader<u64>, count: usize) {
+fn read(worker: usize, sleep: &Sleep, pinned: &Tasks, count: usize) {
     sleep.begin_search();
     for _ in 0..count {
-        while queue.take().is_none() {
-            sleep.sleep(worker, false, |_| !queue.is_empty());
+        while !pinned.take_one() {
+            sleep.sleep(worker, false, |_| pinned.are_left());
         }
     }
     sleep.end_search(&WakeToken::default(), || false);
@@ -380,11 +378,11 @@ fn read(worker: usize, sleep: &Sleep, queue: &Reader<u64>, count: usize) {
 #[test]
 fn loom_sleep_a_pinned_task_wakes_its_reader() {
     check(4, || {
-        let sleep = Arc::new(Sleep::new(1, Limit::NONE));
-        let (pinned_queue, pinned_tasks) = pinned_queue();
-        let reader = sleep.clone();
-        let reader = thread::spawn(move || read(0, &reader, &pinned_tasks, 1));
-        pinned_queue.send(ITEM);
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
+        let reader = shared.clone();
+        let reader = thread::spawn(move || read(0, &reader.0, &reader.1, 1));
+        let (sleep, pinned) = &*shared;
+        pinned.add_one();
         sleep.wake(0);
         reader.join().unwrap();
     });
@@ -393,17 +391,15 @@ fn loom_sleep_a_pinned_task_wakes_its_reader() {
 #[test]
 fn loom_sleep_two_pinned_tasks_at_once_wake_their_reader() {
     check(2, || {
-        let sleep = Arc::new(Sleep::new(1, Limit::NONE));
-        let (pinned_queue, pinned_tasks) = pinned_queue();
-        let reader = sleep.clone();
-        let reader = thread::spawn(move || read(0, &reader, &pinned_tasks, 2));
-        let (other, its_sleep) = (pinned_queue.clone(), sleep.clone());
-        let other = thread::spawn(move || {
-            other.send(ITEM);
-            its_sleep.wake(0);
-        });
-        pinned_queue.send(ITEM);
-        sleep.wake(0);
+        let shared = Arc::new((Sleep::new(1, Limit::NONE), Tasks::new(0)));
+        let (reader, other) = (shared.clone(), shared.clone());
+        let reader = thread::spawn(move || read(0, &reader.0, &reader.1, 2));
+        let send = |(sleep, pinned): &(Sleep, Tasks)| {
+            pinned.add_one();
+            sleep.wake(0);
+        };
+        let other = thread::spawn(move || send(&other));
+        send(&shared);
         other.join().unwrap();
         reader.join().unwrap();
     });
@@ -414,35 +410,35 @@ fn loom_sleep_a_pinned_task_does_not_use_up_a_push() {
     // The worker that the push wakes may take the pinned task first and block in it. Then it must
     // wake the other worker.
     check(2, || {
-        let shared = Arc::new((Sleep::new(2, Limit::NONE), Tasks::new(0), Event::new()));
-        let (pinned_queue, pinned_tasks) = pinned_queue();
+        let (pinned, tasks) = (Tasks::new(0), Tasks::new(0));
+        let shared = Arc::new((Sleep::new(2, Limit::NONE), tasks, Event::new(), pinned));
         let reader = shared.clone();
         let reader = thread::spawn(move || {
-            let (sleep, tasks, done) = &*reader;
+            let (sleep, tasks, done, pinned) = &*reader;
             sleep.begin_search();
-            while pinned_tasks.take().is_none() {
+            while !pinned.take_one() {
                 if tasks.take_one() {
                     done.set();
                     sleep.wake(1);
                 } else {
-                    sleep.sleep(0, false, |_| !pinned_tasks.is_empty() || tasks.are_left());
+                    sleep.sleep(0, false, |_| pinned.are_left() || tasks.are_left());
                 }
             }
             sleep.end_search(&WakeToken::default(), || tasks.are_left());
         });
         let other = shared.clone();
         let other = thread::spawn(move || {
-            let (sleep, tasks, done) = &*other;
+            let (sleep, tasks, done, _) = &*other;
             sleep.begin_search();
             while !done.is_set() && !tasks.take_one() {
                 sleep.sleep(1, false, |_| done.is_set() || tasks.are_left());
             }
             sleep.end_search(&WakeToken::default(), || tasks.are_left());
         });
-        let (sleep, tasks, _) = &*shared;
+        let (sleep, tasks, _, pinned) = &*shared;
         tasks.add_one();
         sleep.notify_pushed(&WakeToken::default());
-        pinned_queue.send(ITEM);
+        pinned.add_one();
         sleep.wake(0);
         reader.join().unwrap();
         other.join().unwrap();

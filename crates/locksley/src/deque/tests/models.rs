@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use loom::thread;
 
 use super::kinds::{AbpArray, ChaseLev, Kind, Owner, Thief};
-use crate::deque::{ChaseLevOwner, Inbox, Steal, chase_lev, pinned_queue};
+use crate::deque::{ChaseLevOwner, Inbox, Steal, chase_lev};
 use crate::primitive::{AtomicBool, Ordering};
 
 /// Makes an item that points to a plain number. Loom reports a race if a thread reads the number
@@ -362,27 +362,5 @@ fn loom_inbox_a_linked_item_is_seen() {
         assert_eq!(inbox.take().map(number), Some(0));
         sender.join().unwrap();
         assert_eq!(inbox.take().map(number), Some(1));
-    });
-}
-
-#[test]
-fn loom_pinned_queue_two_senders() {
-    inbox_model(|| {
-        let (queue, reader) = pinned_queue();
-        let other = queue.clone();
-        let other = thread::spawn(move || other.send(item(2)));
-        // On another thread, so that loom also reads after a send.
-        let reading = thread::spawn(move || {
-            let taken: Vec<_> = (0..3).filter_map(|_| reader.take()).map(number).collect();
-            (taken, reader)
-        });
-        queue.send(item(0));
-        queue.send(item(1));
-        other.join().unwrap();
-        let (mut taken, reader) = reading.join().unwrap();
-        taken.extend(std::iter::from_fn(|| reader.take()).map(number));
-        assert!(reader.is_empty());
-        assert!(taken.iter().filter(|&&n| n < 2).is_sorted());
-        assert_each_once(taken, 3);
     });
 }

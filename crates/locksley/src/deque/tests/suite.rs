@@ -1,4 +1,4 @@
-//! The tests that every deque passes, and those of the inbox and the pinned queue.
+//! The tests that every deque passes, and those of the inbox.
 //!
 //! One line at the end of this file applies all of them to a new deque.
 
@@ -11,7 +11,7 @@ use std::thread;
 use super::kinds::{AbpArray, ChaseLev, ClosedChaseLev, Kind, Owner, Thief, WithLock};
 use crate::deque::alternatives::{BlockingLock, SpinningLock};
 use crate::deque::chase_lev::chase_lev;
-use crate::deque::{Inbox, Reader, Steal, pinned_queue};
+use crate::deque::{Inbox, Steal};
 use crate::primitive::stepped::{self, Gate};
 
 /// An item that stands for a number. It is never followed.
@@ -402,111 +402,6 @@ fn a_thief_takes_only_an_item_that_it_wants() {
     };
     assert_eq!(thief.steal_oldest_if(changes), Steal::Lost);
     assert_eq!(thief.steal_oldest(), Steal::Taken(item(3)));
-}
-
-fn read_all(reader: &Reader<u64>) -> Vec<usize> {
-    std::iter::from_fn(|| reader.take()).map(number).collect()
-}
-
-#[test]
-fn the_pinned_queue_is_first_in_first_out() {
-    let (queue, reader) = pinned_queue();
-    assert!(reader.is_empty());
-    assert_eq!(reader.take(), None);
-    (0..100).for_each(|n| queue.send(item(n)));
-    // More items are sent when half of the fetched ones were taken.
-    assert_eq!(
-        (0..50).map(|_| number(reader.take().unwrap())).collect::<Vec<_>>(),
-        Vec::from_iter(0..50)
-    );
-    assert!(!reader.is_empty());
-    (100..150).for_each(|n| queue.send(item(n)));
-    assert_eq!(read_all(&reader), Vec::from_iter(50..150));
-    assert!(reader.is_empty());
-    // Nodes are freed with the queue, whether they were fetched or not.
-    (0..3).for_each(|n| queue.send(item(n)));
-    assert_eq!(reader.take().map(number), Some(0));
-    queue.send(item(3));
-    drop(reader);
-    queue.send(item(4));
-}
-
-/// A random sequence of operations, compared with a list.
-#[test]
-fn the_pinned_queue_agrees_with_a_list() {
-    let mut random = 1_u64;
-    let mut choose = |among: usize| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (random >> 33) as usize % among
-    };
-    for _ in 0..200 {
-        let ((queue, reader), mut list) = (pinned_queue(), Vec::new());
-        for n in 0..60 {
-            if choose(2) == 0 {
-                queue.send(item(n));
-                list.push(n);
-            } else {
-                let first = (!list.is_empty()).then(|| list.remove(0));
-                assert_eq!(reader.take().map(number), first);
-            }
-            assert_eq!(reader.is_empty(), list.is_empty());
-        }
-        assert_eq!(read_all(&reader), list);
-    }
-}
-
-#[test]
-fn the_pinned_queue_keeps_each_senders_order_and_every_item() {
-    const SENDERS: usize = 3;
-    const ITEMS: usize = 3_000;
-    let (queue, reader) = pinned_queue();
-    let taken = thread::scope(|scope| {
-        for sender in 0..SENDERS {
-            let queue = &queue;
-            scope.spawn(move || (0..ITEMS).for_each(|n| queue.send(item(n * SENDERS + sender))));
-        }
-        let mut taken = Vec::new();
-        while taken.len() < SENDERS * ITEMS {
-            taken.extend(read_all(&reader));
-        }
-        taken
-    });
-    for sender in 0..SENDERS {
-        assert!(taken.iter().filter(|&&n| n % SENDERS == sender).is_sorted());
-    }
-    assert_each_once(taken, SENDERS * ITEMS);
-}
-
-#[test]
-fn a_held_sender_hides_nothing_in_the_pinned_queue() {
-    for before in [0, 2] {
-        for steps in 0.. {
-            let (queue, reader) = pinned_queue();
-            (0..before).for_each(|n| queue.send(item(n)));
-            let gate = Arc::new(Gate::default());
-            let (held, mut taken) = thread::scope(|scope| {
-                scope.spawn(|| {
-                    stepped::arm(steps, &gate);
-                    queue.send(item(before));
-                    stepped::disarm();
-                });
-                let held = gate.wait_until_held();
-                queue.send(item(before + 1));
-                let taken = read_all(&reader);
-                gate.open();
-                (held, taken)
-            });
-            let others = |n: &usize| *n != before;
-            let seen: Vec<_> = taken.iter().copied().filter(others).collect();
-            let sent: Vec<_> = (0..before + 2).filter(others).collect();
-            assert_eq!(seen, sent, "step {steps} hides an item");
-            taken.extend(read_all(&reader));
-            assert_each_once(taken, before + 2);
-            if !held {
-                break;
-            }
-        }
-    }
 }
 
 /// A push that makes room in a closed deque overwrites no request: the next push opens it.

@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::config::{Affinity, ThreadHooks, Threads};
 use super::shared::Shared;
+use crate::deque::OwnDeque;
 use crate::primitive::thread::JoinHandle;
 use crate::primitive::{AtomicUsize, CachePadded, Ordering};
-use crate::scheduler::worker::OwnerHandles;
+use crate::scheduler::job::Job;
 
 use assignment::{Assigned, Assignment};
 
@@ -32,25 +33,25 @@ pub(crate) struct Replacements {
 struct Replacement {
     assignment: Assignment,
     /// Taken by the thread when it starts.
-    handles: Mutex<Option<OwnerHandles>>,
+    deque: Mutex<Option<OwnDeque<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Replacements {
-    /// One replacement for each of `handles`. Without `threads`, none of them ever starts.
+    /// One replacement for each of `deques`. Without `threads`, none of them ever starts.
     pub(crate) fn new(
-        handles: impl Iterator<Item = OwnerHandles>,
+        deques: impl Iterator<Item = OwnDeque<Job>>,
         threads: Option<Threads>,
         hooks: Arc<ThreadHooks>,
         affinity: Affinity,
         workers: usize,
     ) -> Self {
-        let replacement = |handles| {
-            let (handles, thread) = (Mutex::new(Some(handles)), Mutex::new(None));
-            CachePadded::new(Replacement { assignment: Assignment::new(), handles, thread })
+        let replacement = |deque| {
+            let (deque, thread) = (Mutex::new(Some(deque)), Mutex::new(None));
+            CachePadded::new(Replacement { assignment: Assignment::new(), deque, thread })
         };
         let active_threads = AtomicUsize::new(workers);
-        Self { all: handles.map(replacement).collect(), threads, hooks, affinity, active_threads }
+        Self { all: deques.map(replacement).collect(), threads, hooks, affinity, active_threads }
     }
 
     /// Subtracts threads, 0 or 1, that are about to wait or block. True if none is left. If several

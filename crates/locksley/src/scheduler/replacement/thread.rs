@@ -34,15 +34,15 @@ impl Shared {
     fn serve_as_replacement(self: &Arc<Self>, replacement: usize, index: usize) {
         let replacements = &self.replacements;
         let own = &replacements.all[replacement];
-        let handles = own.handles.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let handles = handles.expect("a replacement gets a thread once");
+        let deque = own.deque.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let deque = deque.expect("a replacement gets a thread once");
         if replacements.affinity != Affinity::Builder {
             os::move_to_process_affinity();
         }
         self.set_time_slice();
         let slot = self.first_replacement() + replacement;
         self.sleep.settle_wake_affinity(slot);
-        let make = |data| Worker::new(index, slot, handles, Arc::clone(self), data);
+        let make = |data| Worker::new(index, slot, deque, Arc::clone(self), data);
         self.run_worker((index, slot), make, |worker| {
             let before_park = || {
                 let _ = replacements.subtract_active(1);

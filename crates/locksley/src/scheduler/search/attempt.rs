@@ -41,12 +41,13 @@ impl Searcher {
         stolen.or_else(|| self.search_inboxes(worker, true))
     }
 
-    /// Tries the pinned queue and what was sent to this worker or its place; before every P-th
+    /// Tries the pinned tasks and what was sent to this worker or its place; before every P-th
     /// attempt of P workers, all that this worker receives from; then one victim, its deque before
     /// its inbox. In a pool with several places, some attempts try the inbox of another place
     /// instead.
     fn try_once(&mut self, worker: &Worker) -> Option<Found> {
-        let addressed = worker.take_pinned().or_else(|| worker.take_addressed());
+        let pinned = worker.receive_at_a_glance(&worker.slot().pinned_tasks);
+        let addressed = pinned.or_else(|| worker.take_addressed());
         if addressed.is_some() {
             return addressed;
         }

@@ -130,6 +130,6 @@ impl Worker {
     /// True if the worker has no task but the present one, and searches after that.
     pub(crate) fn is_about_to_search(&self) -> bool {
         let comes_back = !self.is_borrowed && !self.is_away.get();
-        comes_back && self.slot().has_empty_deque() && !self.has_pinned()
+        comes_back && self.slot().has_empty_deque() && self.slot().pinned_tasks.is_probably_empty()
     }
 }

@@ -31,7 +31,7 @@ impl Worker {
     }
 
     /// Makes a waiting job the next to run. Begins with queue `turn` of these, and goes on while
-    /// they are empty: its inbox, the injector, the old end of its deque, its pinned queue, the
+    /// they are empty: its inbox, the injector, the old end of its deque, its pinned tasks, the
     /// inbox of its place. A pinned job is marked in addition, and runs before the other one.
     #[cold]
     pub(super) fn look_elsewhere(&self, turn: u32) {
@@ -68,8 +68,8 @@ impl Worker {
     }
 
     /// As [`take_addressed`](Self::take_addressed), but while the place's inbox is not empty, each
-    /// call counts as a poll, and every `LOOK_ELSEWHERE_AFTER` polls, the injector or the pinned
-    /// queue comes first: tasks that send others to the place would starve these.
+    /// call counts as a poll, and every `LOOK_ELSEWHERE_AFTER` polls, the injector or a pinned
+    /// task comes first: tasks that send others to the place would starve these.
     pub(super) fn take_addressed_in_turn(&self) -> Option<Found> {
         let inbox = self.place_state().map(|it| &it.inbox);
         let others_first = inbox.is_some_and(|it| !it.is_probably_empty()) && self.count_poll();

@@ -10,13 +10,11 @@ use crate::scheduler::search::Found;
 impl Worker {
     /// Takes a job that only this worker may run.
     pub(crate) fn take_pinned(&self) -> Option<Found> {
-        let job = self.pinned_tasks.take()?;
-        self.counters().received.increment();
-        Some(Found { job, from: self.slot_index })
+        self.receive_from(&self.slot().pinned_tasks)
     }
 
     pub(crate) fn has_pinned(&self) -> bool {
-        !self.pinned_tasks.is_empty()
+        !self.slot().pinned_tasks.is_empty()
     }
 
     /// Takes a job from an inbox that this worker receives from.
@@ -26,7 +24,7 @@ impl Worker {
         Some(Found { job, from: self.slot_index })
     }
 
-    /// Takes a job from the deque, the pinned queue or the inbox of this worker.
+    /// Takes a job from the deque, the pinned tasks or the inbox of this worker.
     pub(super) fn take_local(&self) -> Option<Found> {
         let found = self.take_own().or_else(|| self.take_pinned());
         found.or_else(|| self.receive_from(&self.slot().inbox))
@@ -37,14 +35,16 @@ impl Worker {
         self.receive_from(&self.shared.injector)
     }
 
+    /// As [`receive_from`](Self::receive_from), if the inbox is probably not empty.
+    pub(crate) fn receive_at_a_glance(&self, inbox: &Inbox<Job>) -> Option<Found> {
+        if inbox.is_probably_empty() { None } else { self.receive_from(inbox) }
+    }
+
     /// Takes a job that was sent to this worker or to its place, from an inbox that is probably not
     /// empty.
     pub(crate) fn take_addressed(&self) -> Option<Found> {
-        let at_a_glance = |inbox: &Inbox<Job>| {
-            if inbox.is_probably_empty() { None } else { self.receive_from(inbox) }
-        };
-        let found = at_a_glance(&self.slot().inbox);
-        found.or_else(|| at_a_glance(&self.place_state()?.inbox))
+        let found = self.receive_at_a_glance(&self.slot().inbox);
+        found.or_else(|| self.receive_at_a_glance(&self.place_state()?.inbox))
     }
 
     /// Sends a ready task to this worker itself, behind its other tasks.

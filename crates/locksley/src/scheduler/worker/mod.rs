@@ -33,7 +33,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::deque::{OwnDeque, Reader};
+use crate::deque::OwnDeque;
 use crate::primitive::Instant;
 use crate::scheduler::job::Job;
 use crate::scheduler::search::Searcher;
@@ -81,14 +81,13 @@ pub struct Worker {
     pub(crate) wake_token: WakeToken,
     /// Made at the first search of a caller's thread, which seldom searches.
     search: RefCell<Option<Searcher>>,
-    pinned_tasks: Reader<Job>,
     /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
     /// When it last looked into its other queues.
     looked: Cell<Option<Instant>>,
     /// True if its latest polls were shorter than it takes to move a task.
     has_brief_polls: Cell<bool>,
-    /// True if a task of the pinned queue comes next.
+    /// True if a pinned task comes next.
     runs_pinned_next: Cell<bool>,
     /// The index that tasks see: its own, or that of the worker that it replaces.
     index: Cell<usize>,
@@ -105,41 +104,35 @@ pub struct Worker {
     data: Box<dyn Any>,
 }
 
-/// The owner's handles of a deque and a pinned queue, which only one worker has.
-pub(crate) struct OwnerHandles {
-    pub(crate) deque: OwnDeque<Job>,
-    pub(crate) pinned_tasks: Reader<Job>,
-}
-
 impl Worker {
     /// A worker in slot `slot_index`, on its own thread. Its index is the same, except for a
     /// replacement.
     pub(crate) fn new(
         index: usize,
         slot_index: usize,
-        handles: OwnerHandles,
+        deque: OwnDeque<Job>,
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
         let search = Searcher::new(index, slot_index, &shared);
-        Self::with_search(index, slot_index, handles, shared, data, Some(search))
+        Self::with_search(index, slot_index, deque, shared, data, Some(search))
     }
 
     /// The worker that a caller acts as.
     pub(crate) fn for_caller(
         index: usize,
         slot_index: usize,
-        handles: OwnerHandles,
+        deque: OwnDeque<Job>,
         shared: Arc<Shared>,
     ) -> Self {
-        let worker = Self::with_search(index, slot_index, handles, shared, Box::new(()), None);
+        let worker = Self::with_search(index, slot_index, deque, shared, Box::new(()), None);
         Self { is_borrowed: true, is_caller: true, ..worker }
     }
 
     fn with_search(
         index: usize,
         slot_index: usize,
-        handles: OwnerHandles,
+        deque: OwnDeque<Job>,
         shared: Arc<Shared>,
         data: Box<dyn Any>,
         search: Option<Searcher>,
@@ -150,15 +143,14 @@ impl Worker {
         let place = shared.place_of(index).unwrap_or(0);
         shared.trace(|| Event::Attached { slot: slot_index, place });
         if shared.observer().is_some() {
-            handles.deque.redirect();
+            deque.redirect();
         }
         Self {
-            deque: handles.deque,
+            deque,
             slot_index,
             shared,
             wake_token,
             search: RefCell::new(search),
-            pinned_tasks: handles.pinned_tasks,
             polls: Cell::new(0),
             looked: Cell::new(None),
             has_brief_polls: Cell::new(false),
@@ -183,9 +175,8 @@ impl Worker {
         self.makes_room.take() && self.shared.sleep.snapshot().asleep() == 0
     }
 
-    /// The owner's handles of this worker's queues.
-    pub(crate) fn into_handles(self) -> OwnerHandles {
-        OwnerHandles { deque: self.deque, pinned_tasks: self.pinned_tasks }
+    pub(crate) fn into_deque(self) -> OwnDeque<Job> {
+        self.deque
     }
 
     fn search(&self) -> RefMut<'_, Searcher> {
