@@ -30,6 +30,13 @@ pub fn discard(payload: Payload) {
     }
 }
 
+/// Drops a value after a panic. A panic of its destructor is discarded.
+pub fn drop_quietly<T>(value: T) {
+    if let Err(payload) = catch(|| drop(value)) {
+        discard(payload);
+    }
+}
+
 /// Ends the process if dropped: armed around code that must not unwind, because others hold
 /// pointers into its frame.
 #[derive(Debug)]

@@ -98,21 +98,13 @@ fn all_or_first_panic<R>(results: Vec<Result<R, Payload>>) -> Vec<R> {
     for result in results {
         match (result, &panic) {
             (Ok(value), None) => values.push(value),
-            (Ok(value), Some(_)) => drop_quietly(value),
             (Err(payload), None) => panic = Some(payload),
-            (Err(payload), Some(_)) => unwind::discard(payload),
+            (result, Some(_)) => unwind::drop_quietly(result),
         }
     }
     if let Some(payload) = panic {
-        drop_quietly(values);
+        unwind::drop_quietly(values);
         unwind::resume(payload);
     }
     values
-}
-
-/// Drops a value after a panic. A panic of its destructor is discarded.
-fn drop_quietly<T>(value: T) {
-    if let Err(second) = unwind::catch(|| drop(value)) {
-        unwind::discard(second);
-    }
 }

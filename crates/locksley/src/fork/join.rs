@@ -88,30 +88,9 @@ impl Worker {
         let second = ForkJob::new(b);
         let pushed = self.deque.push(second.as_job());
         if !pushed.is_complete {
-            return self.join_slowly(a, &second, pushed.index);
+            return second.run_slowly_after(a, self, pushed.index);
         }
-        self.run_both(a, &second, pushed.index)
-    }
-
-    /// A join after an incomplete push: the deque must grow or open, or the pool is observed.
-    /// Out of line, so that it takes no registers from the common case.
-    #[cold]
-    #[inline(never)]
-    fn join_slowly<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
-    where
-        A: FnOnce(&Worker) -> RA,
-        B: FnOnce(&Worker) -> RB + Send,
-        RB: Send,
-    {
-        let Some(observer) = self.observer() else {
-            self.after_slow_push(index);
-            return self.run_both(a, second, index);
-        };
-        // SAFETY: pushes of an observed worker are redirected, so no thread has seen the word.
-        let b = unsafe { second.take_back() };
-        let (mut first, mut other) = (None, None);
-        self.join_observed(observer, &mut once(a, &mut first), &mut once(b, &mut other));
-        (returned(first), returned(other))
+        second.run_after(a, self, pushed.index)
     }
 
     /// A join in an observed pool: the observer sees the fork, both halves and the join. It is not
@@ -133,115 +112,109 @@ impl Worker {
         });
         let index = self.push_real(second.as_job());
         let first = |worker: &Worker| unwind::catch(|| a(worker));
-        let (first, (other, end)) = self.run_both(first, &second, index);
+        let (first, (other, end)) = second.run_after(first, self, index);
         observer.follow(slot, end);
-        match (first, other) {
-            (Ok(()), Ok(())) => {}
-            (Ok(()), Err(payload)) | (Err(payload), Ok(())) => unwind::resume(payload),
-            (Err(payload), Err(second)) => {
-                unwind::discard(second);
-                unwind::resume(payload);
-            }
+        if let Err(payload) = first {
+            unwind::drop_quietly(other);
+            unwind::resume(payload);
         }
+        other.unwrap_or_else(|payload| unwind::resume(payload));
     }
+}
 
-    /// Runs the first task, and then the second, if no thief has taken it.
-    #[inline(always)]
-    fn run_both<A, B, RA, RB>(&self, a: A, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
+/// How a join goes on after `worker` has pushed its second task, this one, to `index`.
+impl<B, RB> ForkJob<B, RB>
+where
+    B: FnOnce(&Worker) -> RB + Send,
+    RB: Send,
+{
+    /// After an incomplete push: the deque must grow or open, or the pool is observed. Out of line,
+    /// so that it takes no registers from the common case.
+    #[cold]
+    #[inline(never)]
+    fn run_slowly_after<A, RA>(&self, a: A, worker: &Worker, index: i64) -> (RA, RB)
     where
         A: FnOnce(&Worker) -> RA,
-        B: FnOnce(&Worker) -> RB + Send,
-        RB: Send,
     {
-        // The second task lies in this frame, so it must end before a panic of the first unwinds
-        // it.
-        match unwind::catch(|| a(self)) {
+        let Some(observer) = worker.observer() else {
+            worker.after_slow_push(index);
+            return self.run_after(a, worker, index);
+        };
+        // SAFETY: pushes of an observed worker are redirected, so no thread has seen the word.
+        let b = unsafe { self.take_back() };
+        let (mut first, mut second) = (None, None);
+        worker.join_observed(observer, &mut once(a, &mut first), &mut once(b, &mut second));
+        let ended = "both halves have ended without a panic";
+        (first.expect(ended), second.expect(ended))
+    }
+
+    /// Runs the first task, and then this one, if no thief has taken it.
+    #[inline(always)]
+    fn run_after<A, RA>(&self, a: A, worker: &Worker, index: i64) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA,
+    {
+        // This task lies in the frame of the join, so it must end before a panic of the first
+        // unwinds that.
+        match unwind::catch(|| a(worker)) {
             Ok(first) => {
-                if !second.can_be_in_deque() {
-                    return self.finish(first, second, index);
+                if !self.can_be_in_deque() {
+                    return self.finish(first, worker, index);
                 }
-                match self.deque.take_back(index) {
+                match worker.deque.take_back(index) {
                     TakeBack::Taken => {
                         // SAFETY: the word has come back.
-                        let task = unsafe { second.take_back() };
-                        (first, task(self))
+                        let task = unsafe { self.take_back() };
+                        (first, task(worker))
                     }
-                    TakeBack::Buried => self.finish(first, second, index),
-                    TakeBack::Contended => self.finish_contended(first, second, index),
+                    TakeBack::Buried => self.finish(first, worker, index),
+                    TakeBack::Contended => self.finish_contended(first, worker, index),
                 }
             }
-            Err(payload) => self.first_panicked(payload, second, index),
+            Err(payload) => self.finish_panic(payload, worker, index),
         }
     }
 
-    /// The first task has ended, and thieves may compete for the second.
+    /// The first task has ended, and thieves may compete for this one.
     #[cold]
     #[inline(never)]
-    fn finish_contended<B, RA, RB>(
-        &self,
-        first: RA,
-        second: &ForkJob<B, RB>,
-        index: i64,
-    ) -> (RA, RB)
-    where
-        B: FnOnce(&Worker) -> RB + Send,
-        RB: Send,
-    {
-        if self.deque.pop_lowered(index).is_some() {
+    fn finish_contended<RA>(&self, first: RA, worker: &Worker, index: i64) -> (RA, RB) {
+        if worker.deque.pop_lowered(index).is_some() {
             // SAFETY: the word has come back.
-            let task = unsafe { second.take_back() };
-            return (first, task(self));
+            let task = unsafe { self.take_back() };
+            return (first, task(worker));
         }
-        self.finish(first, second, index)
+        self.finish(first, worker, index)
     }
 
-    /// The first task has ended, and the second has been taken, or lies below other tasks.
+    /// The first task has ended, and this one has been taken, or lies below other tasks.
     #[cold]
     #[inline(never)]
-    fn finish<B, RA, RB>(&self, first: RA, second: &ForkJob<B, RB>, index: i64) -> (RA, RB)
-    where
-        B: FnOnce(&Worker) -> RB + Send,
-        RB: Send,
-    {
-        match self.complete(second, index) {
+    fn finish<RA>(&self, first: RA, worker: &Worker, index: i64) -> (RA, RB) {
+        match self.complete(worker, index) {
             Ok(second) => (first, second),
             Err(payload) => unwind::resume(payload),
         }
     }
 
+    /// The first task has panicked. No later panic replaces that: neither this task's, nor that of
+    /// dropping its result.
     #[cold]
     #[inline(never)]
-    fn first_panicked<B, RB>(&self, payload: Payload, second: &ForkJob<B, RB>, index: i64) -> !
-    where
-        B: FnOnce(&Worker) -> RB + Send,
-        RB: Send,
-    {
-        // No later panic replaces the first: neither the second task's, nor that of dropping its
-        // result.
-        match self.complete(second, index) {
-            Ok(result) => {
-                if let Err(second) = unwind::catch(|| drop(result)) {
-                    unwind::discard(second);
-                }
-            }
-            Err(second) => unwind::discard(second),
-        }
-        unwind::resume(payload)
+    fn finish_panic(&self, first: Payload, worker: &Worker, index: i64) -> ! {
+        unwind::drop_quietly(self.complete(worker, index));
+        unwind::resume(first)
     }
 
-    /// Runs a job that was pushed here, or waits until the worker that took it has run it.
-    fn complete<B, RB>(&self, job: &ForkJob<B, RB>, index: i64) -> Result<RB, Payload>
-    where
-        B: FnOnce(&Worker) -> RB + Send,
-        RB: Send,
-    {
-        if self.wait_for_fork(job.as_job(), job.latch(), index) {
+    /// Runs this task, or waits until the worker that took it has run it.
+    fn complete(&self, worker: &Worker, index: i64) -> Result<RB, Payload> {
+        if worker.wait_for_fork(self.as_job(), self.latch(), index) {
             // SAFETY: its word has come back.
-            let task = unsafe { job.take_back() };
-            unwind::catch(|| task(self))
+            let task = unsafe { self.take_back() };
+            unwind::catch(|| task(worker))
         } else {
             // SAFETY: its latch is set.
-            unsafe { job.take_result() }
+            unsafe { self.take_result() }
         }
     }
 }
@@ -256,8 +229,4 @@ where
         let task = task.take().expect("a half of a join runs once");
         *result = Some(task(worker));
     }
-}
-
-fn returned<R>(result: Option<R>) -> R {
-    result.expect("both halves have ended without a panic")
 }

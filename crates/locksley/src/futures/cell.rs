@@ -187,7 +187,7 @@ where
                 first
             }
             (outcome, Err(payload)) => {
-                let _ = unwind::catch(|| drop(outcome)).map_err(unwind::discard);
+                unwind::drop_quietly(outcome);
                 panicked(payload, runner)
             }
         })
