@@ -33,7 +33,7 @@ pub struct Kind {
 pub(crate) enum Role {
     /// The second half of a join.
     Fork,
-    /// A job that is awaited with others, such as a task of a scope. It begins with a
+    /// A job that may be awaited with others, such as a task of a scope. It begins with a
     /// [`GroupHeader`].
     OfGroup,
     Other,
@@ -41,20 +41,13 @@ pub(crate) enum Role {
 
 const _: () = assert!(align_of::<Kind>() > 1);
 
-/// The kinds of jobs of one type, each of which may belong to a group.
-#[derive(Debug)]
-pub(crate) struct Kinds {
-    without_group: Kind,
-    of_group: Kind,
-}
-
 impl Kind {
     /// The kind of jobs that belong to no group.
     pub(crate) const fn new(execute: Execute) -> Self {
         Self { execute, role: Role::Other }
     }
 
-    /// The kind of jobs that belong to a group. They begin with a [`GroupHeader`].
+    /// The kind of jobs that may belong to a group. They begin with a [`GroupHeader`].
     #[must_use]
     pub const fn of_group(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
         Self { execute, role: Role::OfGroup }
@@ -63,13 +56,6 @@ impl Kind {
     /// The kind of second halves of joins.
     const fn of_fork(execute: Execute) -> Self {
         Self { execute, role: Role::Fork }
-    }
-}
-
-impl Kinds {
-    /// For jobs that begin with a [`GroupHeader`].
-    pub(crate) const fn new(execute: Execute) -> Self {
-        Self { without_group: Kind::new(execute), of_group: Kind::of_group(execute) }
     }
 }
 
@@ -106,7 +92,7 @@ pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
     unsafe { (*kind).role }
 }
 
-/// The group of a job, if it belongs to one.
+/// The group of a job, if it begins with a [`GroupHeader`].
 ///
 /// # Safety
 /// As for [`role`].
@@ -297,7 +283,7 @@ impl<F> HeapJob<F>
 where
     F: FnOnce(&Worker) + Send,
 {
-    const KINDS: &'static Kinds = &Kinds::new(Self::execute);
+    const KIND: &'static Kind = &Kind::of_group(Self::execute);
 
     /// The word to push or send. `group` is an address that no other group has until the job has
     /// run.
@@ -305,7 +291,7 @@ where
     /// # Safety
     /// The job is run once, before anything that `F` borrows ends. `F` does not unwind.
     pub(crate) unsafe fn into_job(group: Option<NonNull<()>>, task: F) -> NonNull<Job> {
-        let header = GroupHeader::of(Self::KINDS, group);
+        let header = GroupHeader::of(Self::KIND, group);
         NonNull::from(Box::leak(Box::new(Self { header, task }))).cast()
     }
 
@@ -338,12 +324,9 @@ impl GroupHeader {
         Self { header: Job::of(kind), group }
     }
 
-    /// For a job that may belong to a group.
-    pub(crate) fn of(kinds: &'static Kinds, group: Option<NonNull<()>>) -> Self {
-        match group {
-            Some(group) => Self::new(&kinds.of_group, group),
-            None => Self::new(&kinds.without_group, NonNull::dangling()),
-        }
+    /// For a job that may belong to a group. No group has the address that stands for `None`.
+    pub(crate) fn of(kind: &'static Kind, group: Option<NonNull<()>>) -> Self {
+        Self::new(kind, group.unwrap_or(NonNull::dangling()))
     }
 }
 
@@ -360,11 +343,11 @@ pub(crate) struct JobFifo {
 }
 
 impl JobFifo {
-    const KINDS: &'static Kinds = &Kinds::new(Self::execute);
+    const KIND: &'static Kind = &Kind::of_group(Self::execute);
 
     /// A queue of jobs, all of which belong to `group`.
     pub(crate) fn new(group: Option<NonNull<()>>) -> Self {
-        Self { header: GroupHeader::of(Self::KINDS, group), jobs: Inbox::new() }
+        Self { header: GroupHeader::of(Self::KIND, group), jobs: Inbox::new() }
     }
 
     /// Adds a job, and returns the word to push for it.

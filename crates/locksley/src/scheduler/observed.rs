@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use crate::observe::{Observer, Stamp};
 use crate::scheduler::Shared;
 use crate::scheduler::Worker;
-use crate::scheduler::job::{self, GroupHeader, Job, Kinds};
+use crate::scheduler::job::{self, GroupHeader, Job, Kind};
 
 /// A job with the stamp of what made it ready. It has the role and the group of the job inside.
 #[repr(C)]
@@ -16,7 +16,7 @@ struct Wrapped {
 }
 
 impl Wrapped {
-    const KINDS: &'static Kinds = &Kinds::new(Self::execute);
+    const KIND: &'static Kind = &Kind::of_group(Self::execute);
 
     unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
         // SAFETY: made by `wrap` and run once, as the caller promises.
@@ -37,7 +37,7 @@ impl Wrapped {
 pub(crate) unsafe fn wrap(job: NonNull<Job>, cause: Stamp) -> NonNull<Job> {
     // SAFETY: as the caller promises, the job has not run.
     let group = unsafe { job::group(job) };
-    let header = GroupHeader::of(Wrapped::KINDS, group);
+    let header = GroupHeader::of(Wrapped::KIND, group);
     NonNull::from(Box::leak(Box::new(Wrapped { header, job, cause }))).cast()
 }
 

@@ -251,27 +251,15 @@ impl Slot {
     }
 
     pub(crate) fn stats(&self) -> WorkerStats {
-        let spent = self.ledger.read();
+        let [working, searching, sleeping] = self.ledger.read();
         WorkerStats {
-            tasks: self.counters.tasks.read(),
-            steals: self.counters.steals.read(),
-            failed_steals: self.counters.failed_steals.read(),
-            received: self.counters.received.read(),
-            yields: self.counters.yields.read(),
-            sleeps: self.counters.sleeps.read(),
-            wakeups: self.counters.wakeups.read(),
-            hand_overs: self.counters.hand_overs.read(),
-            pulls: self.counters.pulls.read(),
-            moves: self.counters.moves.read(),
-            out_of_place: self.counters.out_of_place.read(),
             switches: self.switches(),
-            to_thief: self.counters.to_thief.read(),
-            working: spent.working,
-            searching: spent.searching,
-            sleeping: spent.sleeping,
-            off_processor: None,
+            working,
+            searching,
+            sleeping,
             lock_wait: self.deque.lock_wait(),
             processor_time: self.clock.get().and_then(ThreadClock::read),
+            ..self.counters.read()
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::WorkerStats;
+
 /// A number that one thread increases and others read. An increment is no locked instruction.
 ///
 /// No protocol depends on it, so it is the standard library's atomic under loom, too.
@@ -25,19 +27,32 @@ impl Count {
     }
 }
 
-/// The counters of a worker: see [`WorkerStats`](super::WorkerStats).
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) tasks: Count,
-    pub(crate) steals: Count,
-    pub(crate) failed_steals: Count,
-    pub(crate) received: Count,
-    pub(crate) yields: Count,
-    pub(crate) sleeps: Count,
-    pub(crate) wakeups: Count,
-    pub(crate) hand_overs: Count,
-    pub(crate) pulls: Count,
-    pub(crate) moves: Count,
-    pub(crate) out_of_place: Count,
-    pub(crate) to_thief: Count,
+/// Defines the counters of a worker, each of which is a field of [`WorkerStats`], too.
+macro_rules! counters {
+    ($($name:ident)*) => {
+        /// The counters of a worker: see [`WorkerStats`].
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: Count,)*
+        }
+
+        impl Counters {
+            /// The counters, without times.
+            pub(crate) fn read(&self) -> WorkerStats {
+                WorkerStats { $($name: self.$name.read(),)* ..WorkerStats::default() }
+            }
+        }
+
+        impl WorkerStats {
+            /// The times of this, and the counters of both, combined by `count`.
+            pub(super) fn with_counters(self, other: &Self, count: fn(u64, u64) -> u64) -> Self {
+                Self { $($name: count(self.$name, other.$name),)* ..self }
+            }
+        }
+    };
+}
+
+counters! {
+    tasks steals failed_steals received yields sleeps wakeups hand_overs pulls moves out_of_place
+    to_thief
 }

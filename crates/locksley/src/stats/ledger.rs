@@ -16,14 +16,6 @@ pub(crate) struct Ledger {
     spent: [Count; ACTIVITIES.len()],
 }
 
-/// The time that a worker has spent on each activity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
-    pub(crate) working: Duration,
-    pub(crate) searching: Duration,
-    pub(crate) sleeping: Duration,
-}
-
 /// The activities. The first three numbers are those of [`Activity`](crate::idle::Activity).
 const ACTIVITIES: [u8; 4] = [WORKING, SEARCHING, SLEEPING, ELSEWHERE];
 const WORKING: u8 = 0;
@@ -92,8 +84,8 @@ impl Ledger {
         self.spent[usize::from(before)].add((now - since).max(0) as u64);
     }
 
-    /// The times up to now. A read during a [switch](Self::switch_to) may miss the last interval.
-    pub(crate) fn read(&self) -> Spent {
+    /// The times of working, searching and sleeping up to now. A read during a [switch](Self::switch_to) may miss the last interval.
+    pub(crate) fn read(&self) -> [Duration; 3] {
         let mut nanos = ACTIVITIES.map(|activity| self.spent[usize::from(activity)].read());
         let activity = usize::from(self.activity.load(Ordering::Relaxed));
         let since = self.since.load(Ordering::Relaxed);
@@ -101,7 +93,7 @@ impl Ledger {
             nanos[activity] += (monotonic() - since).max(0) as u64;
         }
         let [working, searching, sleeping, _] = nanos.map(Duration::from_nanos);
-        Spent { working, searching, sleeping }
+        [working, searching, sleeping]
     }
 }
 
@@ -120,7 +112,7 @@ mod tests {
     #[test]
     fn each_moment_counts_for_one_activity() {
         let ledger = Ledger::new();
-        assert_eq!(ledger.read(), Spent::default());
+        assert_eq!(ledger.read(), [Duration::ZERO; 3]);
         let before = monotonic();
         ledger.begin();
         let begun = monotonic();
@@ -131,9 +123,9 @@ mod tests {
         let least = monotonic() - begun;
         let spent = ledger.read();
         let most = monotonic() - before;
-        let sum = (spent.working + spent.searching + spent.sleeping).as_nanos() as i64;
+        let sum = spent.iter().sum::<Duration>().as_nanos() as i64;
         assert!((least..=most).contains(&sum), "{least} <= {sum} <= {most}");
-        for (part, switches) in [(spent.working, 1), (spent.searching, 2), (spent.sleeping, 1)] {
+        for (part, switches) in spent.into_iter().zip([1, 2, 1]) {
             assert!(part >= switches * BIT, "{spent:?}");
         }
     }
@@ -145,8 +137,8 @@ mod tests {
         ledger.switch_to(SLEEPING);
         std::thread::sleep(BIT);
         ledger.switch_back_to(SEARCHING);
-        assert_eq!(ledger.read().sleeping, Duration::ZERO);
-        assert!(ledger.read().searching >= BIT);
+        assert_eq!(ledger.read()[2], Duration::ZERO);
+        assert!(ledger.read()[1] >= BIT);
     }
 
     #[test]
@@ -159,8 +151,8 @@ mod tests {
         assert_eq!(ledger.read(), spent);
         ledger.switch_to(SEARCHING);
         std::thread::sleep(BIT);
-        assert!(ledger.read().searching >= BIT);
-        assert_eq!(ledger.read().working, spent.working);
+        assert!(ledger.read()[1] >= BIT);
+        assert_eq!(ledger.read()[0], spent[0]);
     }
 
     #[test]
@@ -169,6 +161,6 @@ mod tests {
         ledger.begin();
         ledger.switch_to(SLEEPING);
         std::thread::sleep(BIT);
-        assert!(ledger.read().sleeping >= BIT);
+        assert!(ledger.read()[2] >= BIT);
     }
 }

@@ -92,25 +92,14 @@ impl WorkerStats {
     ) -> Self {
         let time_if = |a: Option<Duration>, b| a.zip(b).map(|(a, b)| time(a, b));
         Self {
-            tasks: count(self.tasks, other.tasks),
-            steals: count(self.steals, other.steals),
-            failed_steals: count(self.failed_steals, other.failed_steals),
-            received: count(self.received, other.received),
-            yields: count(self.yields, other.yields),
-            sleeps: count(self.sleeps, other.sleeps),
-            wakeups: count(self.wakeups, other.wakeups),
-            hand_overs: count(self.hand_overs, other.hand_overs),
-            pulls: count(self.pulls, other.pulls),
-            moves: count(self.moves, other.moves),
-            out_of_place: count(self.out_of_place, other.out_of_place),
             switches: self.switches.zip(other.switches).map(|(a, b)| count(a, b)),
-            to_thief: count(self.to_thief, other.to_thief),
             working: time(self.working, other.working),
             searching: time(self.searching, other.searching),
             sleeping: time(self.sleeping, other.sleeping),
             off_processor: time_if(self.off_processor, other.off_processor),
             lock_wait: time(self.lock_wait, other.lock_wait),
             processor_time: time_if(self.processor_time, other.processor_time),
+            ..self.with_counters(&other, count)
         }
     }
 
