@@ -43,14 +43,9 @@ impl Countdown {
 
     /// Ends a part; `None` if all have ended. True if it was the last.
     pub fn try_end(&self) -> Option<bool> {
-        let mut left = self.0.load(Ordering::Relaxed);
-        loop {
-            let less = left.checked_sub(1)?;
-            // AcqRel, as above.
-            match self.0.compare_exchange(left, less, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return Some(less == 0),
-                Err(now) => left = now,
-            }
-        }
+        let less = |left: usize| left.checked_sub(1);
+        // AcqRel, as above.
+        let before = self.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, less);
+        before.ok().map(|left| left == 1)
     }
 }

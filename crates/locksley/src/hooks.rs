@@ -39,16 +39,12 @@ pub fn register(hooks: &'static Hooks) {
     if hooks.is_registered.swap(true, Ordering::Relaxed) {
         return;
     }
-    let mut first = FIRST.load(Ordering::Acquire);
-    loop {
+    let link = |first| {
         hooks.next.store(first, Ordering::Relaxed);
-        let new = std::ptr::from_ref(hooks).cast_mut();
-        // Release pairs with the acquire in `registered`: whatever finds the hooks sees `next`.
-        match FIRST.compare_exchange(first, new, Ordering::Release, Ordering::Acquire) {
-            Ok(_) => return,
-            Err(now) => first = now,
-        }
-    }
+        Some(std::ptr::from_ref(hooks).cast_mut())
+    };
+    // Release pairs with the acquire in `registered`: whatever finds the hooks sees `next`.
+    let _ = FIRST.fetch_update(Ordering::Release, Ordering::Acquire, link);
 }
 
 #[inline]

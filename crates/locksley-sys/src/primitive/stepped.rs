@@ -145,6 +145,21 @@ macro_rules! stepped {
                 step();
                 self.0.compare_exchange(current, new, success, failure)
             }
+            pub fn fetch_update(
+                &self,
+                success: Ordering,
+                failure: Ordering,
+                mut change: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut before = self.load(failure);
+                while let Some(after) = change(before) {
+                    match self.compare_exchange(before, after, success, failure) {
+                        Ok(_) => return Ok(before),
+                        Err(now) => before = now,
+                    }
+                }
+                Err(before)
+            }
             #[cfg(all(target_os = "linux", not(locksley_portable)))]
             pub fn as_ptr(&self) -> *mut $value {
                 self.0.as_ptr()

@@ -240,23 +240,14 @@ impl List {
 
     /// Requests that the lock holder removes the task. The request owns the pool's reference.
     fn request_removal(&self, task: NonNull<Header>) {
-        let mut newest = self.removal_requests.load(Ordering::Relaxed);
-        loop {
+        let link = |newest| {
             // SAFETY: alive, because the caller owns the pool's reference.
             unsafe { links(task) }.next_removal.set(NonNull::new(newest));
-            // Release pairs with the acquire in `serve_removal_requests`. That acquire pairs with
-            // older requests, too: this exchange continues their release sequences.
-            let exchanged = self.removal_requests.compare_exchange(
-                newest,
-                task.as_ptr(),
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
-            match exchanged {
-                Ok(_) => return,
-                Err(now) => newest = now,
-            }
-        }
+            Some(task.as_ptr())
+        };
+        // Release pairs with the acquire in `serve_removal_requests`. That acquire pairs with older
+        // requests, too: this exchange continues their release sequences.
+        let _ = self.removal_requests.fetch_update(Ordering::Release, Ordering::Relaxed, link);
     }
 
     /// # Safety

@@ -102,16 +102,14 @@ impl State {
 
     /// As [`wake`](Self::wake), and drops the caller's reference.
     pub(super) fn wake_and_drop(&self) -> Woken {
-        let mut before = self.0.load(Ordering::Relaxed);
-        loop {
-            let after = (before | SCHEDULED) - REFERENCE;
-            // AcqRel as in `wake`, and as in `drop_reference`.
-            match self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) if Before(before).was_waiting() => return Woken::Schedule,
-                Ok(_) if Before(before).references() == 1 => return Woken::Free,
-                Ok(_) => return Woken::Nothing,
-                Err(now) => before = now,
-            }
+        let wake = |before| Some((before | SCHEDULED) - REFERENCE);
+        // AcqRel as in `wake`, and as in `drop_reference`.
+        let (Ok(before) | Err(before)) =
+            self.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, wake);
+        match Before(before) {
+            before if before.was_waiting() => Woken::Schedule,
+            before if before.references() == 1 => Woken::Free,
+            _ => Woken::Nothing,
         }
     }
 
@@ -173,17 +171,11 @@ impl State {
     }
 
     fn unless_finished(&self, change: impl Fn(usize) -> usize) -> Result<Before, Finished> {
-        // Acquire, in any case: code that finds it finished sees the outcome.
-        let mut before = self.0.load(Ordering::Acquire);
-        while before & FINISHED == 0 {
-            let after = change(before);
-            // Release pairs with the acquire in `finish`: the run sees the waker that was left.
-            match self.0.compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Ok(Before(before)),
-                Err(now) => before = now,
-            }
-        }
-        Err(Finished)
+        let change = |now| (now & FINISHED == 0).then(|| change(now));
+        // Release pairs with the acquire in `finish`: the run sees the waker that was left. Acquire,
+        // in any case: code that finds it finished sees the outcome.
+        let changed = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
+        changed.map(Before).map_err(|_| Finished)
     }
 
     /// Adds a reference. The caller has one.

@@ -70,6 +70,16 @@ impl Flag {
         self.0.load(Ordering::Acquire)
     }
 
+    /// Changes the word to what `change` returns for it. Returns the word before; `Err` if `change`
+    /// has returned `None`.
+    pub(crate) fn update(
+        &self,
+        change: impl FnMut(*mut ()) -> Option<*mut ()>,
+    ) -> Result<*mut (), *mut ()> {
+        // As in `compare_exchange`.
+        self.0.fetch_update(Ordering::Release, Ordering::Acquire, change)
+    }
+
     /// Changes the word from `from` to `to`. Returns the word before; `Err` if it was another one.
     pub(crate) fn compare_exchange(&self, from: *mut (), to: *mut ()) -> Result<*mut (), *mut ()> {
         // Release pairs with the acquire in `load` and `is_set`: a thread that sees the word sees

@@ -110,18 +110,9 @@ impl Counters {
     }
 
     fn change_if(&self, change: u64, may_change: impl Fn(Snapshot) -> bool) -> bool {
-        let mut before = self.snapshot();
-        while may_change(before) {
-            let after = before.0.wrapping_add(change);
-            // AcqRel as in `change`.
-            let exchange =
-                self.0.compare_exchange(before.0, after, Ordering::AcqRel, Ordering::Acquire);
-            match exchange {
-                Ok(_) => return true,
-                Err(now) => before = Snapshot(now),
-            }
-        }
-        false
+        let after = |before| may_change(Snapshot(before)).then(|| before.wrapping_add(change));
+        // As in `change` and `snapshot`.
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, after).is_ok()
     }
 
     /// Writes the word without changing it: a point in its modification order that releases what

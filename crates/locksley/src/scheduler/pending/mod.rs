@@ -65,17 +65,12 @@ impl Pending {
     }
 
     fn begin(&self, one: u64) -> bool {
-        let mut before = self.0.load(Ordering::Relaxed);
-        while before != 0 {
+        let begin = |before| {
             abort_if_full(before);
-            let after = before + one;
-            // Relaxed: sending it publishes this, and its end comes after that.
-            match self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return true,
-                Err(now) => before = now,
-            }
-        }
-        false
+            (before != 0).then_some(before + one)
+        };
+        // Relaxed: sending it publishes this, and its end comes after that.
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, begin).is_ok()
     }
 
     fn end(&self, one: u64) -> u64 {

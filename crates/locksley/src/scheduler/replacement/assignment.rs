@@ -68,24 +68,16 @@ impl Assignment {
 
     /// Assigns the replacement to a worker. `None` if it is assigned already.
     pub(crate) fn try_assign(&self, index: usize) -> Option<Assigned> {
-        let mut before = self.word.load();
-        loop {
-            let outcome = match before {
-                VACANT => Assigned::NeedsThread,
-                PARKED => Assigned::Woken,
-                RELEASED => Assigned::StillAwake,
-                _ => return None,
-            };
-            match self.word.compare_exchange(before, assigned(index)) {
-                Ok(_) => {
-                    if outcome == Assigned::Woken {
-                        self.parker.unpark();
-                    }
-                    return Some(outcome);
-                }
-                Err(now) => before = now,
-            }
+        let assign = |word| matches!(word, VACANT | PARKED | RELEASED).then(|| assigned(index));
+        let outcome = match self.word.update(assign).ok()? {
+            VACANT => Assigned::NeedsThread,
+            PARKED => Assigned::Woken,
+            _ => Assigned::StillAwake,
+        };
+        if outcome == Assigned::Woken {
+            self.parker.unpark();
         }
+        Some(outcome)
     }
 
     /// Undoes an assignment for which no thread could be started.

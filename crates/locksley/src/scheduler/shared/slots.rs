@@ -23,12 +23,12 @@ impl SlotsInUse {
     }
 
     fn raise(&self, slots: usize) {
-        let raised = self.0.fetch_add(Self::ONE_RAISE, Ordering::Relaxed);
-        let mut before = raised.wrapping_add(Self::ONE_RAISE);
-        while (before as u32 as usize) < slots {
-            let after = before - before % Self::ONE_RAISE + slots as u64;
-            before = self.exchange(before, after).map_or_else(|now| now, |_| after);
-        }
+        self.0.fetch_add(Self::ONE_RAISE, Ordering::Relaxed);
+        let raise = |before: u64| {
+            let number = before % Self::ONE_RAISE;
+            (number < slots as u64).then(|| before - number + slots as u64)
+        };
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, raise);
     }
 
     /// Leaves out free slots at the end. Does nothing if the number is raised meanwhile, since a
@@ -38,11 +38,8 @@ impl SlotsInUse {
         let number = before % Self::ONE_RAISE;
         let last = (0..number as usize).rfind(|&slot| !is_free(slot));
         let after = before - number + last.map_or(0, |last| last as u64 + 1);
-        let _ = self.exchange(before, after);
-    }
-
-    fn exchange(&self, before: u64, after: u64) -> Result<u64, u64> {
-        self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed)
+        let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.0.compare_exchange(before, after, success, failure);
     }
 }
 
