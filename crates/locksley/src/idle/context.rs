@@ -69,7 +69,7 @@ pub enum Activity {
 /// What an [`IdleContext`] asks the pool.
 pub(crate) trait Peers: Debug {
     /// See [`IdleContext::is_over_limit`].
-    fn is_over_the_limit(&self) -> bool;
+    fn is_over_limit(&self) -> bool;
     fn activity(&self, worker: usize) -> Activity;
     /// Where the thread of `worker` is, as seen from the processor of the slot `seen_from`.
     fn standing(&self, worker: usize, seen_from: usize) -> Standing;
@@ -82,7 +82,7 @@ impl IdleContext<'_> {
     /// allows, and no sent task justifies [one more](crate::Pool::size).
     #[must_use]
     pub fn is_over_limit(&self) -> bool {
-        self.peers.is_over_the_limit()
+        self.peers.is_over_limit()
     }
 
     /// What the worker with index `worker` does.

@@ -32,7 +32,7 @@ const BUSY: World = World {
 };
 
 impl Peers for World {
-    fn is_over_the_limit(&self) -> bool {
+    fn is_over_limit(&self) -> bool {
         self.is_over_limit
     }
     fn activity(&self, worker: usize) -> Activity {

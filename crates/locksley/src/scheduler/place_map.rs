@@ -159,12 +159,8 @@ impl Shared {
         let job = unsafe { self.wrap(current, job) };
         there.inbox.send(job);
         let wake_token = own_worker.map(|worker| &worker.wake_token);
-        match self.replacements.affinity {
-            Affinity::Place => {
-                self.sleep.notify_addressed_to_bound(there.workers.clone(), wake_token)
-            }
-            _ => self.sleep.notify_addressed(there.workers.clone(), wake_token),
-        }
+        let are_bound = self.replacements.affinity == Affinity::Place;
+        self.sleep.notify_addressed(there.workers.clone(), are_bound, wake_token);
     }
 
     /// Binds the calling thread, which runs `worker`, to the place of the worker. Returns true on

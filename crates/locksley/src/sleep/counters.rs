@@ -59,10 +59,10 @@ impl Snapshot {
         (self.0 as u32).wrapping_sub(spare + 1) < FIELD as u32 - spare
     }
 
-    /// True if a bound is reached, and new tasks can be left to the sentinel: there is one, and no
-    /// more than the `workers_over_bound` sleep.
-    pub(super) fn is_bound_reached(self, workers_over_bound: usize) -> bool {
-        self.has_sentinel() && self.asleep() <= workers_over_bound
+    /// True if the limit with this many `spare` workers is reached, and new tasks can be left to
+    /// the sentinel: there is one, and no more than the spare workers sleep.
+    pub(super) fn is_limit_reached(self, spare: usize) -> bool {
+        self.has_sentinel() && self.asleep() <= spare
     }
 
     fn is_valid(self) -> bool {
@@ -146,8 +146,8 @@ mod tests {
                 let can_stay_asleep = if now.has_sentinel() { spare } else { 0 };
                 let needs_thief = searching == 0 && now.asleep() > can_stay_asleep;
                 assert_eq!(now.needs_thief(spare), needs_thief, "{now:?} {spare}");
-                let is_bound_reached = now.has_sentinel() && now.asleep() <= spare;
-                assert_eq!(now.is_bound_reached(spare), is_bound_reached, "{now:?} {spare}");
+                let is_limit_reached = now.has_sentinel() && now.asleep() <= spare;
+                assert_eq!(now.is_limit_reached(spare), is_limit_reached, "{now:?} {spare}");
             }
         }
     }

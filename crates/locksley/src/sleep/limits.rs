@@ -1,12 +1,13 @@
-//! How many workers may be awake: the limit, the size and the send limit.
+//! How many workers may be awake.
 //!
-//! | bound      | set by                           | holds for                             |
-//! |------------|----------------------------------|---------------------------------------|
-//! | limit      | the idle policy, the allowance   | workers that pushes wake              |
-//! | size       | `Pool::resize`                   | all workers but borrowed threads      |
-//! | send limit | the size, or less: the allowance | workers that wake for what was sent   |
+//! | limit      | the least of                                | holds for                        |
+//! |------------|---------------------------------------------|----------------------------------|
+//! | size       | `Pool::resize`                              | all workers but borrowed threads |
+//! | push limit | the size, the idle policy, the allowance    | workers that pushes wake         |
+//! | send limit | the size, the allowance (at times one more) | workers that sends wake          |
 //!
-//! Decisions use the complement of each bound: the number of workers *over* it, which may sleep.
+//! Decisions use the complement of a limit: its *spare* workers are those *over* it, which may
+//! sleep.
 
 use std::time::Duration;
 
@@ -16,17 +17,17 @@ use super::{Limit, Sleep};
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::trace::Event;
 
-/// The bounds of one pool. Accesses are relaxed: see [`Sleep::resize`].
+/// The limits of one pool. Accesses are relaxed: see [`Sleep::resize`].
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) workers: usize,
     /// The first so many workers run on borrowed threads. They always count as awake, and not
     /// towards the size.
     pub(super) borrowed_threads: usize,
-    /// The workers over the limit or the size (bits 0–31), the limit (32–47, all ones for none) and
-    /// the size (48–63). A push needs only the first, and loads it with all.
+    /// The spare workers of the push limit (bits 0–31), the limit of policy and allowance (32–47,
+    /// all ones for none) and the size (48–63). A push needs only the first, and loads it with all.
     packed: AtomicU64,
-    /// The send limit is this number if that is less than the size.
+    /// The allowance's part of the send limit.
     allowed: AtomicUsize,
     /// Adds one to `allowed`.
     is_one_more_allowed: AtomicBool,
@@ -74,10 +75,10 @@ impl Limits {
         spare | limit << 32 | size << 48
     }
 
-    /// The number of workers over the limit or the size. A decision reads it after a snapshot of
-    /// the counters, or after a fence.
+    /// The number of spare workers of the push limit. A decision reads it after a snapshot of the
+    /// counters, or after a fence.
     #[inline]
-    pub(super) fn spare_workers(&self) -> usize {
+    pub(super) fn spare(&self) -> usize {
         self.packed.load(Ordering::Relaxed) as u32 as usize
     }
 
@@ -85,43 +86,37 @@ impl Limits {
         (self.packed.load(Ordering::Relaxed) >> 48) as usize
     }
 
-    /// The number of workers over `bound`, which borrowed threads do not count towards.
-    fn over(&self, bound: usize) -> usize {
-        self.workers.saturating_sub(bound.saturating_add(self.borrowed_threads).max(1))
+    /// The number of spare workers of a `limit` towards which borrowed threads do not count.
+    fn spare_of(&self, limit: usize) -> usize {
+        self.workers.saturating_sub(limit.saturating_add(self.borrowed_threads).max(1))
     }
 
-    fn over_size(&self) -> usize {
-        self.over(self.size())
-    }
-
-    /// The number of workers over the send limit.
-    pub(super) fn workers_over_send_limit(&self) -> usize {
+    pub(super) fn spare_for_sends(&self) -> usize {
         let one_more = usize::from(self.is_one_more_allowed.load(Ordering::Relaxed));
         let allowed = self.allowed.load(Ordering::Relaxed).saturating_add(one_more);
-        self.over(self.size().min(allowed))
+        self.spare_of(self.size().min(allowed))
     }
 
     pub(super) fn timed_park(&self) -> Duration {
         Duration::from_nanos(self.timed_park.load(Ordering::Relaxed))
     }
 
-    /// Replaces the limit and the size, given both. Returns the limit before.
+    /// Replaces the limit of policy and allowance, and the size, given both. Returns that limit as
+    /// it was before.
     fn update(&self, change: impl Fn(usize, usize) -> (usize, usize)) -> usize {
-        let mut before = self.packed.load(Ordering::Relaxed);
-        loop {
-            let limit_before = (before >> 32) as usize & NO_LIMIT;
-            let (limit, size) = change(limit_before, (before >> 48) as usize);
-            let after = self.pack(limit, size);
-            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-            match self.packed.compare_exchange(before, after, success, failure) {
-                Ok(_) => return limit_before,
-                Err(now) => before = now,
-            }
-        }
+        let unpack = |packed: u64| ((packed >> 32) as usize & NO_LIMIT, (packed >> 48) as usize);
+        let update = |packed| {
+            let (limit, size) = unpack(packed);
+            let (limit, size) = change(limit, size);
+            Some(self.pack(limit, size))
+        };
+        let (Ok(before) | Err(before)) =
+            self.packed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
+        unpack(before).0
     }
 }
 
-/// Changing and asking the bounds.
+/// Changing and asking the limits.
 impl Sleep {
     /// Sets the number of workers that may be awake beside the borrowed threads. The limit still
     /// holds if it is less. Workers over the size go to sleep when they have nothing to do.
@@ -151,7 +146,7 @@ impl Sleep {
         // snapshot sees the new numbers. A sleeper that decided by an older one is seen by the
         // caller, which wakes it (see the README).
         self.counters.synchronize();
-        self.trace(|| Event::Allows(self.limits.workers - self.limits.spare_workers()));
+        self.trace(|| Event::Allows(self.limits.workers - self.limits.spare()));
         limit_before
     }
 
@@ -162,7 +157,7 @@ impl Sleep {
         // sleepers that are woken here see the task.
         fence(Ordering::SeqCst);
         let asleep = self.snapshot().asleep();
-        for _ in 0..asleep.saturating_sub(self.limits.spare_workers()) {
+        for _ in 0..asleep.saturating_sub(self.limits.spare()) {
             self.wake_one(&ANY_WORKER);
         }
     }
@@ -189,36 +184,34 @@ impl Sleep {
 
     /// True if the size is less than the number of workers.
     pub(crate) fn has_reduced_size(&self) -> bool {
-        self.limits.over_size() > 0
+        self.limits.spare_of(self.size()) > 0
     }
 
     /// True if the send limit is less than the number of workers.
     pub(crate) fn has_send_limit(&self) -> bool {
-        self.limits.workers_over_send_limit() > 0
+        self.limits.spare_for_sends() > 0
     }
 
-    /// True if as many *other* workers are awake as the limit and the size allow. For a worker that
+    /// True if as many *other* workers are awake as the push limit allows. For a worker that
     /// searches.
-    pub(crate) fn is_over_limit(&self) -> bool {
-        self.snapshot().asleep() < self.limits.spare_workers()
+    pub(crate) fn is_over_push_limit(&self) -> bool {
+        self.snapshot().asleep() < self.limits.spare()
     }
 
-    /// The same for the size alone.
+    /// The same for the size.
     pub(crate) fn is_over_size(&self) -> bool {
-        let over = self.limits.over_size();
-        self.snapshot().asleep() < over
+        self.snapshot().asleep() < self.limits.spare_of(self.size())
     }
 
     /// The same for the send limit.
     pub(crate) fn is_over_send_limit(&self) -> bool {
-        let over = self.limits.workers_over_send_limit();
-        self.snapshot().asleep() < over
+        self.snapshot().asleep() < self.limits.spare_for_sends()
     }
 
     /// True if a worker that falls asleep, and is already counted, may leave what was sent to all
     /// or to its place to the awake workers and the sentinel.
     pub(crate) fn is_send_limit_reached(&self) -> bool {
-        self.snapshot().is_bound_reached(self.limits.workers_over_send_limit())
+        self.snapshot().is_limit_reached(self.limits.spare_for_sends())
     }
 }
 
@@ -232,7 +225,7 @@ mod tests {
 
     /// The size, and the workers over the limit or the size, over the size, over the send limit.
     fn bounds(limits: &Limits) -> (usize, [usize; 3]) {
-        let over = [limits.spare_workers(), limits.over_size(), limits.workers_over_send_limit()];
+        let over = [limits.spare(), limits.spare_of(limits.size()), limits.spare_for_sends()];
         (limits.size(), over)
     }
 

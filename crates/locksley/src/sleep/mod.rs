@@ -1,10 +1,10 @@
 //! How workers sleep and are woken: announce, look again, park. No wake-up is lost.
 //!
 //! This module blocks and wakes threads; `idle` decides when. Terms:
-//! - The **limit** is the number of workers that pushes may keep awake.
+//! - A **limit** is a number of workers that may be awake (`limits.rs`).
 //! - The **sentinel** is one sleeping worker that parks with a timeout. It then takes tasks that no
 //!   worker has touched, since the awake workers may be blocked.
-//! - A **spare** worker is one over the limit or the size.
+//! - **Spare** workers are those over the push limit: that many may sleep while tasks wait.
 //!
 //! The README beside this file has the states, the protocol and the argument. Nothing here takes a
 //! lock. A thread that is suspended at any step leaves the others able to wake each other.
@@ -24,6 +24,7 @@ mod wake_affinity;
 mod wake_token;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use counters::Counters;
 pub(crate) use counters::{MAX_WORKERS, Snapshot};
@@ -89,7 +90,7 @@ impl Sleep {
     /// - `workers`: the number of workers.
     /// - `slots`: the number of workers and replacements.
     /// - `borrowed_threads`: how many of the first workers run on threads of the program.
-    /// - `limit`: the limit for pushes. It includes borrowed threads.
+    /// - `limit`: that of the idle policy. It includes borrowed threads.
     /// - `allowed`: the number of workers that the process is allowed, without borrowed threads.
     pub(crate) fn with_slots(
         workers: usize,
@@ -167,44 +168,41 @@ impl Sleep {
     /// while other workers search, since those may be suspended.
     pub(crate) fn sleep(
         &self,
-        worker: usize,
+        slot: usize,
         in_reserve: bool,
         look_again: impl FnOnce(SleepRole) -> bool,
     ) -> SleepOutcome {
-        let parker = &self.parkers[worker];
+        let parker = &self.parkers[slot];
         parker.reset();
         // Before the counters: a worker that is counted as asleep is in the set.
-        self.sleepers.insert(worker);
+        self.sleepers.insert(slot);
         let role = self.begin_sleep(in_reserve);
         // Pairs with the fences that follow the publication of a task or an event (`notify_pushed`,
         // `notify_sent`, `notify_addressed`, `wake`).
         fence(Ordering::SeqCst);
         if look_again(role) {
             let _ = self.counters.end_sleep(role.is_sentinel());
-            self.sleepers.remove(worker);
+            self.sleepers.remove(slot);
             return SleepOutcome::StayedAwake;
         }
-        let outcome = if role.is_sentinel() {
-            let timeout = self.limits.timed_park();
-            self.park_with_wake_affinity(worker, role, || parker.park_timeout(timeout));
-            if parker.is_notified() {
-                SleepOutcome::SentinelWoken
-            } else {
-                SleepOutcome::SentinelTimedOut
-            }
-        } else {
-            self.takeovers.get(worker).inspect(|takeover| takeover.begin_sleep());
-            self.park_with_wake_affinity(worker, role, || parker.park());
-            SleepOutcome::Woken
+        let timeout = role.is_sentinel().then(|| self.limits.timed_park());
+        if timeout.is_none() {
+            self.takeovers.get(slot).inspect(|takeover| takeover.begin_sleep());
+        }
+        self.park(slot, role, timeout);
+        let outcome = match timeout {
+            None => SleepOutcome::Woken,
+            Some(_) if parker.is_notified() => SleepOutcome::SentinelWoken,
+            Some(_) => SleepOutcome::SentinelTimedOut,
         };
-        let is_recalled = self.end_park(worker, role.is_sentinel());
-        // Not before: the thread sleeps on while a caller acts as the worker.
+        let is_recalled = self.end_park(slot, role.is_sentinel());
+        // Not before: the thread sleeps on while another one acts as the worker.
         self.trace(|| Event::Unparks);
         if is_recalled { SleepOutcome::Recalled } else { outcome }
     }
 
     fn begin_sleep(&self, in_reserve: bool) -> SleepRole {
-        let spare = self.limits.spare_workers();
+        let spare = self.limits.spare();
         if self.counters.begin_sleep_as_sentinel(spare) {
             return SleepRole::Sentinel;
         }
@@ -213,20 +211,20 @@ impl Sleep {
         }
         let snapshot = self.counters.begin_sleep();
         // Read again, after the change of the counters: see `resize`.
-        if snapshot.is_bound_reached(self.limits.spare_workers()) {
+        if snapshot.is_limit_reached(self.limits.spare()) {
             SleepRole::Spare
         } else {
             SleepRole::Ordinary
         }
     }
 
-    fn park_with_wake_affinity(&self, worker: usize, role: SleepRole, park: impl FnOnce()) {
+    fn park(&self, slot: usize, role: SleepRole, timeout: Option<Duration>) {
         self.trace(|| Event::Parks(role));
         // A borrowed thread has none: it may do something else before it comes here again.
-        let wake_affinity = self.wake_affinities.get(worker);
-        let wake_affinity = wake_affinity.filter(|_| worker >= self.limits.borrowed_threads);
+        let wake_affinity = self.wake_affinities.get(slot);
+        let wake_affinity = wake_affinity.filter(|_| slot >= self.limits.borrowed_threads);
         wake_affinity.inspect(|wake_affinity| wake_affinity.begin_sleep(self.processors));
-        park();
+        self.parkers[slot].park(timeout);
         wake_affinity.inspect(|wake_affinity| wake_affinity.end_sleep());
     }
 }

@@ -129,7 +129,7 @@ fn loom_sleep_an_addressed_task_wakes_the_worker() {
             let (sleep, tasks) = &*shared;
             tasks.add_one();
             let wake_token = WakeToken::default();
-            sleep.notify_addressed(0..1, by_a_worker.then_some(&wake_token));
+            sleep.notify_addressed(0..1, false, by_a_worker.then_some(&wake_token));
             worker.join().unwrap();
         });
     }
@@ -146,7 +146,7 @@ fn loom_sleep_a_task_addressed_to_a_blocked_worker_wakes_another() {
             let (sleep, tasks) = &*shared;
             tasks.add_one();
             let wake_token = WakeToken::default();
-            sleep.notify_addressed(0..1, by_a_worker.then_some(&wake_token));
+            sleep.notify_addressed(0..1, false, by_a_worker.then_some(&wake_token));
             worker.join().unwrap();
         });
     }
@@ -167,7 +167,7 @@ fn loom_sleep_tasks_addressed_to_a_place_wake_as_many_workers() {
             let wake_token = WakeToken::default();
             for _ in 0..2 {
                 tasks.add_one();
-                sleep.notify_addressed(0..2, by_a_worker.then_some(&wake_token));
+                sleep.notify_addressed(0..2, false, by_a_worker.then_some(&wake_token));
             }
             workers.into_iter().for_each(|worker| worker.join().unwrap());
         });
@@ -192,7 +192,7 @@ fn loom_sleep_a_task_for_a_place_is_run_though_a_thief_elsewhere_leaves_it() {
             let (sleep, tasks) = &*shared;
             tasks.add_one();
             let wake_token = WakeToken::with_neighbours(1..2);
-            sleep.notify_addressed(0..1, by_a_worker.then_some(&wake_token));
+            sleep.notify_addressed(0..1, false, by_a_worker.then_some(&wake_token));
             leaver.join().unwrap();
             worker.join().unwrap();
         });

@@ -29,16 +29,16 @@ impl Sleep {
     }
 
     /// True if a pushed task requires a wake-up: no worker searches, and either there is no
-    /// sentinel and a worker sleeps, or more workers sleep than are over the limit.
+    /// sentinel and a worker sleeps, or more workers sleep than are spare.
     #[inline]
     pub(super) fn needs_thief(&self, snapshot: Snapshot) -> bool {
-        snapshot.needs_thief(self.limits.spare_workers())
+        snapshot.needs_thief(self.limits.spare())
     }
 
     /// True if a sent or addressed task may wake a sleeper: there is one, and fewer workers are
     /// awake than the send limit allows, or there is no sentinel.
     fn may_wake_for_send(&self, snapshot: Snapshot) -> bool {
-        snapshot.asleep() > 0 && !snapshot.is_bound_reached(self.limits.workers_over_send_limit())
+        snapshot.asleep() > 0 && !snapshot.is_limit_reached(self.limits.spare_for_sends())
     }
 
     /// Wakes a thief for a task that the calling worker has pushed, if no worker searches.
@@ -92,53 +92,41 @@ impl Sleep {
     }
 
     /// Wakes a worker for a task that is addressed to one of `workers`. `wake_token` is that of the
-    /// caller, or `None` if the caller is not a worker of the pool.
+    /// calling worker, or `None` if the calling thread is not a worker of the pool.
     ///
     /// First tries to wake one of `workers`. If it wakes none, all of them may be blocked or
     /// suspended. Then a worker notifies as for a pushed task, and any other thread as for a sent
     /// task.
-    pub(crate) fn notify_addressed(&self, workers: Range<usize>, wake_token: Option<&WakeToken>) {
-        let snapshot = self.fenced_snapshot();
-        if !self.may_wake_for_send(snapshot) {
-            return;
-        }
-        if self.wake_addressee(&workers, snapshot, wake_token) {
-            return;
-        }
-        match wake_token {
-            None => self.wake_one(&workers),
-            Some(wake_token) if self.needs_thief(snapshot) => {
-                self.wake_unless_under_way(snapshot, wake_token, &workers);
-            }
-            Some(_) => {}
-        }
-    }
-
-    /// As [`notify_addressed`](Self::notify_addressed), for workers that are bound to processors.
     ///
-    /// A woken worker may have to wait for its processor if another program uses it, and no other
-    /// worker can detect that. So if no worker searches, one outside of `workers` is woken as well.
-    pub(crate) fn notify_addressed_to_bound(
+    /// If they `are_bound` to processors, a woken one may have to wait for its processor if another
+    /// program uses it, and no other worker can detect that. So if no worker searches, one outside
+    /// of `workers` is woken as well.
+    pub(crate) fn notify_addressed(
         &self,
         workers: Range<usize>,
+        are_bound: bool,
         wake_token: Option<&WakeToken>,
     ) {
         let snapshot = self.fenced_snapshot();
         if !self.may_wake_for_send(snapshot) {
             return;
         }
-        let mut needs_other = self.needs_thief(snapshot);
-        if needs_other && let Some(wake_token) = wake_token {
-            // Before the addressee is woken: the wake-up of the addressee must not count as the
-            // other one.
-            needs_other = wake_token.claim_wakeup(snapshot);
-        }
+        let needs_thief = self.needs_thief(snapshot);
+        // Before the addressee is woken: the wake-up of the addressee must not count as the other
+        // one.
+        let claims = || wake_token.is_none_or(|wake_token| wake_token.claim_wakeup(snapshot));
+        let needs_other = are_bound && needs_thief && claims();
         let mut has_woken = self.wake_addressee(&workers, snapshot, wake_token);
         if needs_other {
-            has_woken |= self.wake_first(|worker| !workers.contains(&worker));
+            has_woken |= self.wake_first(|slot| !workers.contains(&slot));
         }
-        if !has_woken && (needs_other || wake_token.is_none()) {
-            self.wake_one(&workers);
+        match wake_token {
+            _ if has_woken => {}
+            Some(wake_token) if needs_thief && !are_bound => {
+                self.wake_unless_under_way(snapshot, wake_token, &workers);
+            }
+            Some(_) if !needs_other => {}
+            _ => self.wake_one(&workers),
         }
     }
 
@@ -154,46 +142,46 @@ impl Sleep {
         wake_token: Option<&WakeToken>,
     ) -> bool {
         let (mut sleeper, mut is_one_notified, mut is_one_awake) = (None, false, false);
-        for worker in workers.clone() {
-            if !self.sleepers.contains(worker) {
+        for slot in workers.clone() {
+            if !self.sleepers.contains(slot) {
                 is_one_awake = true;
-            } else if self.parkers[worker].is_notified() {
+            } else if self.parkers[slot].is_notified() {
                 is_one_notified = true;
             } else {
-                sleeper = sleeper.or(Some(worker));
+                sleeper = sleeper.or(Some(slot));
             }
         }
-        let is_limit_reached = snapshot.is_bound_reached(self.limits.spare_workers());
+        let is_limit_reached = snapshot.is_limit_reached(self.limits.spare());
         let is_one_coming = is_one_notified || (is_one_awake && is_limit_reached);
         if wake_token.is_some() && is_one_coming {
             return false;
         }
-        sleeper.is_some_and(|worker| self.unpark(worker))
+        sleeper.is_some_and(|slot| self.unpark(slot))
     }
 
-    /// Wakes `worker` if it sleeps. The caller has published the reason before.
-    pub(crate) fn wake(&self, worker: usize) {
+    /// Wakes the worker in `slot` if it sleeps. The caller has published the reason before.
+    pub(crate) fn wake(&self, slot: usize) {
         // Pairs with the fence in `sleep`: either the sleeper sees the reason, or this thread sees
         // the sleeper in the set.
         fence(Ordering::SeqCst);
-        if self.sleepers.contains(worker) {
-            self.unpark(worker);
+        if self.sleepers.contains(slot) {
+            self.unpark(slot);
         }
     }
 
     /// As [`wake`](Self::wake), for a task that only this worker's own thread runs: recalls the
     /// worker from a caller.
-    pub(crate) fn wake_own_thread(&self, worker: usize) {
-        self.wake(worker);
-        self.recall(worker);
+    pub(crate) fn wake_own_thread(&self, slot: usize) {
+        self.wake(slot);
+        self.recall(slot);
     }
 
     /// Wakes all sleepers, for an event that was published before.
     pub(crate) fn wake_all(&self) {
         // As in `wake`.
         fence(Ordering::SeqCst);
-        for worker in self.sleepers.iter() {
-            self.unpark(worker);
+        for slot in self.sleepers.iter() {
+            self.unpark(slot);
         }
     }
 
@@ -208,7 +196,7 @@ impl Sleep {
         near: &Range<usize>,
     ) {
         if wake_token.claim_wakeup(snapshot) {
-            self.wake_one_after(near, |worker| self.exclude_own_processor(snapshot, worker));
+            self.wake_one_after(near, |slot| self.exclude_own_processor(snapshot, slot));
         }
     }
 
@@ -224,16 +212,16 @@ impl Sleep {
     /// it has notified one. [`unpark`](super::Parker::unpark) repeats the system call for a sleeper
     /// that was notified: the thread that has notified it may be suspended before its own call.
     fn wake_one_after(&self, near: &Range<usize>, prepare: impl FnOnce(usize)) {
-        let sleeper = self.first_unnotified(|worker| near.contains(&worker));
+        let sleeper = self.first_unnotified(|slot| near.contains(&slot));
         let sleeper = sleeper.or_else(|| self.first_unnotified(|_| true));
-        if let Some(worker) = sleeper {
-            prepare(worker);
-            if self.unpark(worker) {
+        if let Some(slot) = sleeper {
+            prepare(slot);
+            if self.unpark(slot) {
                 return;
             }
         }
-        for worker in self.sleepers.iter() {
-            if self.unpark(worker) {
+        for slot in self.sleepers.iter() {
+            if self.unpark(slot) {
                 return;
             }
         }
@@ -241,27 +229,25 @@ impl Sleep {
 
     /// Wakes the first sleeper that `is_wanted` and is not notified. Returns true if there was one.
     pub(crate) fn wake_first(&self, is_wanted: impl Fn(usize) -> bool) -> bool {
-        self.first_unnotified(is_wanted).is_some_and(|worker| self.unpark(worker))
+        self.first_unnotified(is_wanted).is_some_and(|slot| self.unpark(slot))
     }
 
-    pub(super) fn unpark(&self, worker: usize) -> bool {
-        self.trace(|| Event::Wakes(worker));
-        self.parkers[worker].unpark()
+    pub(super) fn unpark(&self, slot: usize) -> bool {
+        self.trace(|| Event::Wakes(slot));
+        self.parkers[slot].unpark()
     }
 
     fn first_unnotified(&self, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
-        self.sleepers
-            .iter()
-            .find(|&worker| is_wanted(worker) && !self.parkers[worker].is_notified())
+        self.sleepers.iter().find(|&slot| is_wanted(slot) && !self.parkers[slot].is_notified())
     }
 }
 
 /// The processors on which sleepers wake up: see the README, "Wake-up affinity".
 impl Sleep {
-    /// Makes `worker` wake up on another processor than the caller's, if one is probably idle. The
+    /// Makes the worker in `slot` wake up on another processor than the caller's, if one is probably idle. The
     /// calling worker has work, and so keeps its processor.
-    fn exclude_own_processor(&self, snapshot: Snapshot, worker: usize) {
-        if let Some(wake_affinity) = self.wake_affinities.get(worker) {
+    fn exclude_own_processor(&self, snapshot: Snapshot, slot: usize) {
+        if let Some(wake_affinity) = self.wake_affinities.get(slot) {
             let others = self.processors.saturating_sub(1);
             wake_affinity
                 .exclude_own_processor(|| self.is_processor_probably_idle(snapshot, others));
@@ -289,15 +275,15 @@ impl Sleep {
 
     /// The number of the interval in which the worker is awake and no waker has narrowed its
     /// affinity. `None` outside of such intervals.
-    pub(crate) fn unrestricted_epoch(&self, worker: usize) -> Option<u32> {
-        let wake_affinity = self.wake_affinities.get(worker);
+    pub(crate) fn unrestricted_epoch(&self, slot: usize) -> Option<u32> {
+        let wake_affinity = self.wake_affinities.get(slot);
         wake_affinity.map_or(Some(0), |wake_affinity| wake_affinity.unrestricted_epoch())
     }
 
     /// Waits until no other thread changes the affinity of the calling thread. The thread calls
-    /// this when it takes slot `worker`, and before it ends.
-    pub(crate) fn settle_wake_affinity(&self, worker: usize) {
-        if let Some(wake_affinity) = self.wake_affinities.get(worker) {
+    /// this when it takes the slot, and before it ends.
+    pub(crate) fn settle_wake_affinity(&self, slot: usize) {
+        if let Some(wake_affinity) = self.wake_affinities.get(slot) {
             wake_affinity.settle();
         }
     }

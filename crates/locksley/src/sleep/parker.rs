@@ -26,17 +26,11 @@ impl Parker {
         self.0.word.swap(EMPTY, Ordering::Acquire);
     }
 
-    /// Blocks the calling worker until it is notified. May return spuriously.
-    pub(crate) fn park(&self) {
+    /// Blocks the calling worker until it is notified, or for about `timeout`. May return
+    /// spuriously.
+    pub(crate) fn park(&self, timeout: Option<Duration>) {
         if !self.is_notified() {
-            self.0.wait(EMPTY, None);
-        }
-    }
-
-    /// As [`park`](Self::park), but returns after about `timeout` at the latest.
-    pub(crate) fn park_timeout(&self, timeout: Duration) {
-        if !self.is_notified() {
-            self.0.wait(EMPTY, Some(timeout));
+            self.0.wait(EMPTY, timeout);
         }
     }
 

@@ -13,16 +13,16 @@ impl Sleepers {
         Self(words.collect())
     }
 
-    pub(super) fn insert(&self, worker: usize) {
-        self.0[worker / 64].fetch_or(1 << (worker % 64), Ordering::AcqRel);
+    pub(super) fn insert(&self, slot: usize) {
+        self.0[slot / 64].fetch_or(1 << (slot % 64), Ordering::AcqRel);
     }
 
-    pub(super) fn remove(&self, worker: usize) {
-        self.0[worker / 64].fetch_and(!(1 << (worker % 64)), Ordering::AcqRel);
+    pub(super) fn remove(&self, slot: usize) {
+        self.0[slot / 64].fetch_and(!(1 << (slot % 64)), Ordering::AcqRel);
     }
 
-    pub(super) fn contains(&self, worker: usize) -> bool {
-        self.0[worker / 64].load(Ordering::Acquire) >> (worker % 64) & 1 == 1
+    pub(super) fn contains(&self, slot: usize) -> bool {
+        self.0[slot / 64].load(Ordering::Acquire) >> (slot % 64) & 1 == 1
     }
 
     /// The members in ascending order, so that a pool which needs few workers keeps using the same

@@ -137,29 +137,29 @@ impl Sleep {
     /// Makes the calling thread, `caller`, act as a sleeping worker, which then searches. `None`
     /// if the limit is reached, or no worker can be taken over.
     pub(crate) fn take_over(&self, caller: usize) -> Option<usize> {
-        let spare = self.limits.spare_workers();
+        let spare = self.limits.spare();
         if self.snapshot().asleep() <= spare {
             return None;
         }
         // A notified worker is about to wake up for another task.
-        let take = |&worker: &usize| {
-            let takeover = self.takeovers.get(worker);
-            let takeover = takeover.filter(|_| !self.parkers[worker].is_notified());
+        let take = |&slot: &usize| {
+            let takeover = self.takeovers.get(slot);
+            let takeover = takeover.filter(|_| !self.parkers[slot].is_notified());
             takeover.is_some_and(|takeover| takeover.take(caller as u32))
         };
-        let worker = self.sleepers.iter().find(take)?;
-        let takeover = &self.takeovers[worker];
+        let slot = self.sleepers.iter().find(take)?;
+        let takeover = &self.takeovers[slot];
         if !self.counters.end_sleep_above(spare) {
             // Another caller has reached the limit meanwhile. The worker still counts as asleep.
             takeover.end_return();
             return None;
         }
-        self.sleepers.remove(worker);
+        self.sleepers.remove(slot);
         takeover.end_take();
         // Pairs with the fences after the publication of a task or an event. If the publisher saw
         // the worker asleep, the caller sees what was published.
         fence(Ordering::SeqCst);
-        Some(worker)
+        Some(slot)
     }
 
     /// Gives back `worker`, which has no task. Its own thread sleeps on, or is woken if
@@ -167,45 +167,45 @@ impl Sleep {
     /// may leave pushed tasks to the sentinel. Returns false if the worker was recalled.
     pub(crate) fn give_back(
         &self,
-        worker: usize,
+        slot: usize,
         caller: usize,
         look_again: impl FnOnce(bool) -> bool,
     ) -> bool {
-        let takeover = &self.takeovers[worker];
+        let takeover = &self.takeovers[slot];
         if !takeover.begin_return(caller as u32) {
             return false;
         }
         // As in `sleep`, but not as the sentinel: the worker's own thread has no timeout.
-        self.sleepers.insert(worker);
+        self.sleepers.insert(slot);
         self.counters.begin_search();
         let snapshot = self.counters.begin_sleep();
         // Pairs with the fences after the publication of a task or an event, as in `sleep`.
         fence(Ordering::SeqCst);
-        let spare = self.limits.spare_workers();
+        let spare = self.limits.spare();
         let needs_sentinel = snapshot.asleep() <= spare && !snapshot.has_sentinel();
-        let must_wake = needs_sentinel || look_again(snapshot.is_bound_reached(spare));
+        let must_wake = needs_sentinel || look_again(snapshot.is_limit_reached(spare));
         takeover.end_return();
         if must_wake {
-            self.unpark(worker);
+            self.unpark(slot);
         }
         true
     }
 
     /// Recalls `worker` if a caller has taken it over, and wakes its own thread.
-    pub(super) fn recall(&self, worker: usize) {
-        if self.takeovers.get(worker).is_some_and(|takeover| takeover.recall()) {
-            self.unpark(worker);
+    pub(super) fn recall(&self, slot: usize) {
+        if self.takeovers.get(slot).is_some_and(|takeover| takeover.recall()) {
+            self.unpark(slot);
         }
     }
 
     /// Ends a worker's sleep after its park. It then searches. Returns true if it was recalled.
-    pub(super) fn end_park(&self, worker: usize, is_sentinel: bool) -> bool {
-        let is_recalled = self.takeovers.get(worker).is_some_and(|it| it.end_sleep());
+    pub(super) fn end_park(&self, slot: usize, is_sentinel: bool) -> bool {
+        let is_recalled = self.takeovers.get(slot).is_some_and(|it| it.end_sleep());
         if is_recalled {
             self.counters.begin_search();
         } else {
             let _ = self.counters.end_sleep(is_sentinel);
-            self.sleepers.remove(worker);
+            self.sleepers.remove(slot);
         }
         is_recalled
     }

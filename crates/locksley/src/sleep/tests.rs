@@ -213,11 +213,11 @@ fn a_worker_requests_one_wake_up_at_a_time() {
 #[test]
 fn a_task_addressed_to_a_worker_that_is_waking_up_wakes_another_worker() {
     let sleep = with_sleepers(3, Limit::NONE, &[0, 1, 2]);
-    sleep.notify_addressed(1..2, None);
+    sleep.notify_addressed(1..2, false, None);
     assert_eq!(woken(&sleep), [1]);
-    sleep.notify_addressed(1..2, None);
+    sleep.notify_addressed(1..2, false, None);
     assert_eq!(woken(&sleep), [0, 1], "the addressed worker may be suspended");
-    sleep.notify_addressed(1..2, Some(&WakeToken::default()));
+    sleep.notify_addressed(1..2, false, Some(&WakeToken::default()));
     assert_eq!(woken(&sleep), [0, 1, 2], "no worker searches yet");
 }
 
@@ -225,11 +225,11 @@ fn a_task_addressed_to_a_worker_that_is_waking_up_wakes_another_worker() {
 fn a_task_addressed_to_several_workers_wakes_one_of_them_or_else_any() {
     let sleep = with_sleepers(4, Limit::NONE, &[0, 2, 3]);
     for after in [&[2][..], &[2, 3], &[0, 2, 3]] {
-        sleep.notify_addressed(1..4, None);
+        sleep.notify_addressed(1..4, false, None);
         assert_eq!(woken(&sleep), after);
     }
     let sleep = with_sleepers(1, Limit::NONE, &[0]);
-    sleep.notify_addressed(0..0, Some(&WakeToken::default()));
+    sleep.notify_addressed(0..0, false, Some(&WakeToken::default()));
     assert_eq!(woken(&sleep), [0], "a place without workers");
 }
 
@@ -239,30 +239,30 @@ fn a_worker_that_sends_leaves_the_task_to_an_addressed_worker_that_is_waking_up(
     let wake_token = WakeToken::with_neighbours(0..2);
     for after in [&[3][..], &[3, 4], &[3, 4], &[3, 4]] {
         // The second wake-up is that of a push: no worker searches yet.
-        sleep.notify_addressed(3..6, Some(&wake_token));
+        sleep.notify_addressed(3..6, false, Some(&wake_token));
         assert_eq!(woken(&sleep), after);
     }
     sleep.begin_search();
-    sleep.notify_addressed(1..3, Some(&wake_token));
+    sleep.notify_addressed(1..3, false, Some(&wake_token));
     assert_eq!(woken(&sleep), [1, 3, 4], "thieves leave the task to the addressed workers");
-    sleep.notify_addressed(1..3, Some(&wake_token));
+    sleep.notify_addressed(1..3, false, Some(&wake_token));
     assert_eq!(woken(&sleep), [1, 3, 4], "an addressed worker is waking up");
-    sleep.notify_addressed(1..3, None);
+    sleep.notify_addressed(1..3, false, None);
     assert_eq!(woken(&sleep), [1, 2, 3, 4], "a thread that is no worker will not search");
 }
 
 #[test]
 fn a_worker_that_sends_wakes_no_worker_over_the_limit_if_an_addressed_one_is_awake() {
     let sleep = with_sleepers(4, limit(2), &[1, 3]);
-    sleep.notify_addressed(2..4, Some(&WakeToken::default()));
+    sleep.notify_addressed(2..4, false, Some(&WakeToken::default()));
     assert!(woken(&sleep).is_empty());
-    sleep.notify_addressed(2..4, None);
+    sleep.notify_addressed(2..4, false, None);
     assert_eq!(woken(&sleep), [3]);
     let sleep = with_sleepers(4, limit(2), &[2, 3]);
-    sleep.notify_addressed(2..4, Some(&WakeToken::default()));
+    sleep.notify_addressed(2..4, false, Some(&WakeToken::default()));
     assert_eq!(woken(&sleep), [2], "all addressed workers sleep");
     let sleep = with_sleepers(4, limit(2), &[1, 2, 3]);
-    sleep.notify_addressed(0..2, Some(&WakeToken::default()));
+    sleep.notify_addressed(0..2, false, Some(&WakeToken::default()));
     assert_eq!(woken(&sleep), [1], "the limit is not reached");
 }
 
@@ -278,15 +278,15 @@ fn at_the_send_limit() -> Sleep {
 fn an_addressed_task_wakes_no_worker_over_the_send_limit() {
     let sleep = at_the_send_limit();
     for wake_token in [None, Some(&WakeToken::default())] {
-        sleep.notify_addressed(2..3, wake_token);
-        sleep.notify_addressed(2..4, wake_token);
-        sleep.notify_addressed_to_bound(2..4, wake_token);
+        sleep.notify_addressed(2..3, false, wake_token);
+        sleep.notify_addressed(2..4, false, wake_token);
+        sleep.notify_addressed(2..4, true, wake_token);
         assert!(woken(&sleep).is_empty(), "two workers are awake, and there is a sentinel");
         assert!(sleep.is_send_limit_reached());
     }
     put_to_sleep(&sleep, 1);
     assert!(!sleep.is_send_limit_reached());
-    sleep.notify_addressed(2..3, None);
+    sleep.notify_addressed(2..3, false, None);
     assert_eq!(woken(&sleep), [2], "one worker below the send limit");
 }
 
@@ -323,28 +323,28 @@ fn a_task_for_bound_workers_also_wakes_one_of_the_others_if_no_worker_searches()
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
     let wake_token = WakeToken::default();
     for _ in 0..3 {
-        sleep.notify_addressed_to_bound(3..6, Some(&wake_token));
+        sleep.notify_addressed(3..6, true, Some(&wake_token));
         assert_eq!(woken(&sleep), [1, 3], "both are waking up");
     }
-    sleep.notify_addressed_to_bound(3..6, None);
+    sleep.notify_addressed(3..6, true, None);
     assert_eq!(woken(&sleep), [1, 2, 3, 4], "a thread that is no worker will not search");
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
     sleep.begin_search();
-    sleep.notify_addressed_to_bound(3..6, None);
+    sleep.notify_addressed(3..6, true, None);
     assert_eq!(woken(&sleep), [3], "a worker searches");
     // The addressed worker was woken, and may wait for a processor.
     for wake_token in [Some(&WakeToken::default()), None] {
         let sleep = with_sleepers(4, Limit::NONE, &[1, 2, 3]);
         sleep.wake(3);
-        sleep.notify_addressed_to_bound(3..4, wake_token);
+        sleep.notify_addressed(3..4, true, wake_token);
         assert_eq!(woken(&sleep), [1, 3], "one other worker, and not two");
     }
     let sleep = with_sleepers(6, Limit::NONE, &[1, 2, 3, 4, 5]);
     sleep.wake(3);
-    sleep.notify_addressed_to_bound(3..6, Some(&WakeToken::default()));
+    sleep.notify_addressed(3..6, true, Some(&WakeToken::default()));
     assert_eq!(woken(&sleep), [1, 3], "no second addressed worker instead of the other one");
     let sleep = with_sleepers(4, limit(2), &[2, 3]);
-    sleep.notify_addressed_to_bound(0..2, None);
+    sleep.notify_addressed(0..2, true, None);
     assert_eq!(woken(&sleep), [2], "the limit does not hold for a sender from outside");
 }
 

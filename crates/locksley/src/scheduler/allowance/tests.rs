@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::Spawn;
-use crate::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
+use crate::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Peers, Thief};
 use crate::os::{Quota, ThreadAffinity};
 use crate::pool::tests::{hold, on_worker};
 use crate::scheduler::search::RESCUE_FROM_IDLE;
@@ -271,10 +271,10 @@ fn the_one_more_worker_is_not_over_the_limit_for_tasks_that_were_sent() {
     let held = [0, 1, 2].map(|worker| hold(&pool, worker));
     // No worker polls any more.
     assert!(shared.sleep.is_one_more_allowed());
-    assert!(shared.is_over_limit() && shared.is_over_allowance());
+    assert!(Peers::is_over_limit(&**shared) && shared.is_over_allowance());
     let (sender, receiver) = channel();
     pool.spawn(move |_| sender.send(()).unwrap());
-    assert!(!shared.is_over_limit() && !shared.is_over_allowance());
+    assert!(!Peers::is_over_limit(&**shared) && !shared.is_over_allowance());
     drop(held);
     receiver.recv_timeout(SOON).unwrap();
     pool.resize(2).unwrap();

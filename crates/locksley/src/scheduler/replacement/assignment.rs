@@ -120,7 +120,7 @@ impl Assignment {
                         return false;
                     }
                     if self.word.load() == PARKED {
-                        self.parker.park();
+                        self.parker.park(None);
                     }
                 }
                 _ => return true,

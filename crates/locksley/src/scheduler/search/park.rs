@@ -37,15 +37,15 @@ impl Searcher {
     fn sleep_and_look(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
         let outcome = self.park(worker, done);
         let shared = worker.shared();
-        let was_within_limit = !shared.sleep.is_over_limit();
+        let was_within_limit = !shared.sleep.is_over_push_limit();
         shared.postpone_poll();
         // A pause for the quota may be over. Files are read only after the search for work.
         let _ = shared.poll_allowance(PollBudget::Searching);
         if done.is_set() {
             return None;
         }
-        if shared.sleep.is_over_limit() {
-            return self.search_over_limit(worker, outcome);
+        if shared.sleep.is_over_push_limit() {
+            return self.search_over_push_limit(worker, outcome);
         }
         let found = self.sweep(worker, true);
         if found.is_none() && outcome == SleepOutcome::StayedAwake {
@@ -58,7 +58,7 @@ impl Searcher {
         found
     }
 
-    fn search_over_limit(&mut self, worker: &Worker, outcome: SleepOutcome) -> Option<Found> {
+    fn search_over_push_limit(&mut self, worker: &Worker, outcome: SleepOutcome) -> Option<Found> {
         let sleep = &worker.shared().sleep;
         let is_over_size = sleep.is_over_size();
         // Two workers may stay awake for the same task, and both be over the limit then. Both must
@@ -242,7 +242,7 @@ mod tests {
                 true
             });
             assert_eq!(outcome, Some(SleepOutcome::StayedAwake));
-            let found = searcher.search_over_limit(worker, SleepOutcome::StayedAwake);
+            let found = searcher.search_over_push_limit(worker, SleepOutcome::StayedAwake);
             (0..2).for_each(|_| shared.sleep.end_search(&worker.wake_token, || false));
             let is_taken = found.is_some();
             found.into_iter().for_each(|found| worker.execute(found));

@@ -59,7 +59,7 @@ impl Shared {
         let job = unsafe { self.wrap(current, job) };
         self.slots[worker].inbox.send(job);
         let wake_token = current.map(|worker| &worker.wake_token);
-        self.sleep.notify_addressed(worker..worker + 1, wake_token);
+        self.sleep.notify_addressed(worker..worker + 1, false, wake_token);
     }
 
     /// Unparks the thread of a slot: an event that it may wait for has happened. The caller has

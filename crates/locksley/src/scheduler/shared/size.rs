@@ -84,12 +84,6 @@ impl Shared {
         self.has_automatic_size() && self.is_over_limit()
     }
 
-    /// True if as many other workers are awake as the limit allows, and no sent task justifies one
-    /// more.
-    pub(crate) fn is_over_limit(&self) -> bool {
-        self.sleep.is_over_limit() && !self.has_task_for_one_more()
-    }
-
     /// True if the number of workers was not chosen, and so follows the allowance.
     fn has_automatic_size(&self) -> bool {
         self.allowance.as_ref().is_some_and(|allowance| !allowance.is_stopped())
@@ -147,8 +141,8 @@ impl PoolHandle for Weak<Shared> {
 }
 
 impl Peers for Shared {
-    fn is_over_the_limit(&self) -> bool {
-        self.is_over_limit()
+    fn is_over_limit(&self) -> bool {
+        self.sleep.is_over_push_limit() && !self.has_task_for_one_more()
     }
 
     fn activity(&self, worker: usize) -> Activity {

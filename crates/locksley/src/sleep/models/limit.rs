@@ -12,7 +12,7 @@ fn limited(workers: usize, awake: usize) -> Sleep {
 fn work_once_within(worker: usize, in_reserve: bool, sleep: &Sleep, tasks: &Tasks) {
     let mut untouched = false;
     sleep.begin_search();
-    while !((untouched || !sleep.is_over_limit()) && tasks.take_one()) {
+    while !((untouched || !sleep.is_over_push_limit()) && tasks.take_one()) {
         let slept = sleep.sleep(worker, in_reserve, |role| {
             untouched = tasks.are_left();
             matches!(role, SleepRole::Ordinary | SleepRole::ReserveSentinel) && tasks.are_left()
@@ -96,7 +96,7 @@ fn two_others_take_two_tasks_of_their_place(awake: usize) {
         let wake_token = WakeToken::with_neighbours(0..3);
         for _ in 0..2 {
             tasks.add_one();
-            sleep.notify_addressed(0..3, Some(&wake_token));
+            sleep.notify_addressed(0..3, false, Some(&wake_token));
         }
         others.into_iter().for_each(|worker| worker.join().unwrap());
     });
@@ -129,7 +129,7 @@ fn limit_is_raised_for_a_spare_worker(has_thief: bool, bound: usize, set: fn(&Sl
         let spare = thread::spawn(move || {
             let (sleep, tasks) = &*spare;
             sleep.begin_search();
-            while sleep.is_over_limit() || !tasks.take_one() {
+            while sleep.is_over_push_limit() || !tasks.take_one() {
                 sleep.sleep(2, false, |role| role == SleepRole::Ordinary && tasks.are_left());
             }
             sleep.end_search(&WakeToken::default(), || tasks.are_left());
@@ -192,7 +192,7 @@ fn limit_is_raised_for_one(has_thief: bool) {
                 }
                 sleep.begin_search();
                 while !done.is_set() {
-                    if !sleep.is_over_limit() && tasks.take_one() {
+                    if !sleep.is_over_push_limit() && tasks.take_one() {
                         done.set();
                         sleep.wake_all();
                         break;
@@ -321,12 +321,12 @@ fn loom_sleep_a_task_sent_over_the_send_limit_is_run() {
 
 #[test]
 fn loom_sleep_a_task_addressed_over_the_size_is_run() {
-    sent_over_the_limit(|sleep| sleep.resize(1), |sleep| sleep.notify_addressed(1..2, None));
+    sent_over_the_limit(|sleep| sleep.resize(1), |sleep| sleep.notify_addressed(1..2, false, None));
 }
 
 #[test]
 fn loom_sleep_a_task_addressed_over_the_send_limit_is_run() {
-    sent_over_the_limit(|sleep| allow(sleep, 1), |sleep| sleep.notify_addressed(1..2, None));
+    sent_over_the_limit(|sleep| allow(sleep, 1), |sleep| sleep.notify_addressed(1..2, false, None));
 }
 
 #[test]
