@@ -50,5 +50,5 @@ pub fn tracer(worker: &crate::Worker) -> Option<std::sync::Arc<dyn Tracer>> {
 /// The kernel features that the worker's pool may use.
 #[must_use]
 pub fn assists(worker: &crate::Worker) -> crate::os::Assists {
-    worker.shared().assists
+    worker.shared().config.assists
 }

@@ -341,7 +341,7 @@ impl<'scope> Scope<'scope> {
                 (Some(worker), Spawn::Fifo) => unsafe {
                     worker.push_fifo(self.fifo(worker), job);
                 },
-                _ => self.home.send_with(current, option, job),
+                _ => self.home.send_with(current, Some(option), job),
             }
         });
     }

@@ -192,26 +192,30 @@ where
 {
     let Some(job) = shared.detached(task) else { return };
     match (shared.own_worker(current), option) {
-        (_, None) => shared.push_or_send(current, job),
-        (Some(worker), Some(Spawn::Fifo)) => {
-            let fifo = &worker.slot().fifo;
-            // SAFETY: the FIFO is this worker's, and lives as long as the pool, which is not closed
-            // before the task has ended.
-            unsafe { worker.push_fifo(fifo, job) };
-        }
-        (_, Some(option)) => shared.send_with(current, option, job),
+        // SAFETY: the FIFO is this worker's, and lives as long as the pool, which is not closed
+        // before the task has ended.
+        (Some(worker), Some(Spawn::Fifo)) => unsafe {
+            worker.push_fifo(&worker.slot().fifo, job);
+        },
+        _ => shared.send_with(current, option, job),
     }
 }
 
 impl Shared {
     /// Makes a job available as the option says. `current` is the calling worker, of any pool. For
     /// a closure with `Spawn::Fifo`, a worker of this pool uses its own FIFO instead.
-    pub(crate) fn send_with(&self, current: Option<&Worker>, option: Spawn, job: NonNull<Job>) {
+    pub(crate) fn send_with(
+        &self,
+        current: Option<&Worker>,
+        option: Option<Spawn>,
+        job: NonNull<Job>,
+    ) {
         match option {
+            None => self.push_or_send(current, job),
             // The injector is a FIFO.
-            Spawn::Fifo => self.send(current, job),
-            Spawn::Near(place) => self.send_near(current, place, job),
-            Spawn::At(index) => self.send_to(current, index, job),
+            Some(Spawn::Fifo) => self.send(current, job),
+            Some(Spawn::Near(place)) => self.send_near(current, place, job),
+            Some(Spawn::At(index)) => self.send_to(current, index, job),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
     let job = task.cast();
     Worker::with_current(|current| match current {
         Some(worker) if ptr::eq(Arc::as_ptr(worker.shared()), pool) => {
-            match worker.shared().rules.placement {
+            match worker.shared().config.placement {
                 Placement::Last => worker.push_at_home(last, job),
                 Placement::Current => worker.push_next(job),
             }
@@ -46,7 +46,7 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
             unsafe { Arc::increment_strong_count(pool) };
             // SAFETY: the share just made.
             let pool = unsafe { Arc::from_raw(pool) };
-            match pool.rules.placement {
+            match pool.config.placement {
                 Placement::Last => pool.send_ready(None, last, job),
                 Placement::Current => pool.send(None, job),
             }

@@ -19,7 +19,7 @@ use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 use crate::primitive::thread::JoinHandle;
 use crate::scheduler::allowance::{self, GROWTH, SENTINELS};
-use crate::scheduler::config::{Affinity, Configuration, Rules, ThreadHooks, Threads};
+use crate::scheduler::config::{Affinity, Configuration, ThreadHooks, Threads};
 use crate::scheduler::place_map::is_divided;
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
@@ -62,7 +62,8 @@ impl Default for PoolBuilder {
             configuration: Configuration {
                 idle_policy: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
-                rules: Rules::default(),
+                oldest_first: false,
+                placement: Placement::default(),
                 panic_handler: None,
                 places: None,
                 allowance: None,
@@ -260,14 +261,14 @@ impl PoolBuilder {
     /// A join still runs its own second task first. The order holds for each worker only: stolen
     /// tasks run when they are stolen.
     pub fn oldest_first(mut self) -> Self {
-        self.configuration.rules.oldest_first = true;
+        self.configuration.oldest_first = true;
         self
     }
 
     /// Sets where a [task](crate::task) goes when it becomes ready again after a wait. Default:
     /// [`Placement::Last`].
     pub fn placement(mut self, placement: Placement) -> Self {
-        self.configuration.rules.placement = placement;
+        self.configuration.placement = placement;
         self
     }
 

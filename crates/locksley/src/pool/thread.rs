@@ -99,7 +99,7 @@ impl Starting {
         let hooks = &shared.replacements.hooks;
         let start = || {
             let data = hooks.make_data(index);
-            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data);
+            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data).with_search();
             if let Some(on_start) = &hooks.on_start {
                 on_start(index);
             }
@@ -112,7 +112,7 @@ impl Starting {
                 return;
             }
         };
-        shared.slot(index).attach_thread(shared.assists);
+        shared.slot(index).attach_thread(shared.config.assists);
         let _ = ready.send(Ok(()));
         drop(ready);
         worker.as_current(|| worker.work_until_closed());
@@ -132,7 +132,7 @@ impl Starting {
     /// panic.
     fn run_in_background(self) {
         let Self { index, deque, shared, .. } = self;
-        let make = |data| Worker::new(index, index, deque, Arc::clone(&shared), data);
+        let make = |data| Worker::new(index, index, deque, Arc::clone(&shared), data).with_search();
         shared.run_worker((index, index), make, Worker::work_until_closed);
     }
 }

@@ -160,7 +160,7 @@ impl Shared {
         let abort = AbortOnUnwind("a panic outside of the caller's task");
         let slot = self.workers + caller;
         self.mark_slot_taken(slot);
-        let worker = Worker::for_caller(index, slot, deque, Arc::clone(self));
+        let worker = Worker::new(index, slot, deque, Arc::clone(self), Box::new(())).of_caller();
         // The worker that was taken over counts as a thief that has found a task.
         self.sleep.end_search(&worker.wake_token, || {
             self.open_deques(&mut Vec::new());
@@ -175,7 +175,8 @@ impl Shared {
             abort.disarm();
             return Err(task);
         }
-        self.slot(slot).begin_call(CallerThread::with(|this| this.watch(self.assists)).flatten());
+        self.slot(slot)
+            .begin_call(CallerThread::with(|this| this.watch(self.config.assists)).flatten());
         worker.counters().tasks.increment();
         let mut result = None;
         worker.as_current(|| {

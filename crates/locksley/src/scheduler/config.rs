@@ -88,7 +88,10 @@ impl Threads {
 pub(crate) struct Configuration {
     pub(crate) idle_policy: Arc<dyn IdlePolicy>,
     pub(crate) assists: Assists,
-    pub(crate) rules: Rules,
+    /// True if workers take their own tasks oldest first.
+    pub(crate) oldest_first: bool,
+    /// Which worker a task goes to when it has waited and becomes ready.
+    pub(crate) placement: Placement,
     pub(crate) panic_handler: Option<Arc<PanicHandler>>,
     /// `None` for the places of the machine.
     pub(crate) places: Option<Arc<Places>>,
@@ -107,13 +110,4 @@ impl Configuration {
         let (deque, shared) = self.deque.deque(heavy_barriers);
         (deque, Slot::new(shared))
     }
-}
-
-/// In which order and on which worker tasks run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rules {
-    /// True if workers take their own tasks oldest first.
-    pub(crate) oldest_first: bool,
-    /// Which worker a task goes to when it has waited and becomes ready.
-    pub(crate) placement: Placement,
 }

@@ -158,15 +158,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    spawn_by(pool, future, |job| match (pool.own_worker(current), option) {
-        (Some(worker), None) => worker.push_next(job),
-        (Some(worker), Some(Spawn::Near(place))) if place == worker.place() => {
-            worker.push_next(job);
-        }
-        (None, None) => pool.send(current, job),
-        // `Spawn::Fifo` sends to the injector, also if the caller is a worker of the pool.
-        (_, Some(option)) => pool.send_with(current, option, job),
-    })
+    spawn_by(pool, future, |job| pool.send_with(current, option, job))
 }
 
 impl Pool {

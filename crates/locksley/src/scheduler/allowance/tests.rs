@@ -224,7 +224,7 @@ fn tasks_that_are_sent_keep_to_the_limit() {
             until(|| done.load(Ordering::Acquire) == TASKS, nap);
             let helped = (begun.elapsed().as_nanos() / RESCUE_FROM_IDLE.as_nanos()) as usize;
             let most = most.load(Ordering::Acquire);
-            let name = pool.shared().idle_policy.name();
+            let name = pool.shared().config.idle_policy.name();
             assert!(
                 most <= allowed + usize::from(sleep) + helped,
                 "{name}: {most}, {allowed} allowed, {helped} times helped; all sleep: {sleep}"

@@ -42,7 +42,7 @@ impl Shared {
         self.set_time_slice();
         let slot = self.first_replacement() + replacement;
         self.sleep.settle_wake_affinity(slot);
-        let make = |data| Worker::new(index, slot, deque, Arc::clone(self), data);
+        let make = |data| Worker::new(index, slot, deque, Arc::clone(self), data).with_search();
         self.run_worker((index, slot), make, |worker| {
             let before_park = || {
                 let _ = replacements.subtract_active(1);
@@ -68,8 +68,8 @@ impl Shared {
 
     /// Requests the time slice that the idle policy wants, for the calling thread.
     pub(crate) fn set_time_slice(&self) {
-        if let Some(slice) = self.idle_policy.turn()
-            && self.assists.has(Assists::SHORT_TURNS)
+        if let Some(slice) = self.config.idle_policy.turn()
+            && self.config.assists.has(Assists::SHORT_TURNS)
         {
             os::shorten_turns(slice);
         }
@@ -98,7 +98,7 @@ impl Shared {
         worker.as_current(|| {
             call(&hooks.on_start);
             // After the hook, which may pin the thread: until then no other worker moves it.
-            self.slot(slot).attach_thread(self.assists);
+            self.slot(slot).attach_thread(self.config.assists);
             work(&worker);
             self.slot(slot).detach_thread();
             call(&hooks.on_exit);

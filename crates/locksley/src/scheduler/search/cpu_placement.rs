@@ -34,7 +34,7 @@ pub(super) fn move_away(worker: &Worker) {
         .find(|it| worker.shared().places().sets()[worker.place()].contains(*it) && is_free(it));
     if let Some(free) = here.or_else(|| all().find(is_free))
         && worker.slot().processor() != Some(free)
-        && shared.assists.has(Assists::MOVES)
+        && shared.config.assists.has(Assists::MOVES)
         && shared.sleep.unrestricted_epoch(slot).is_some()
     {
         worker.counters().moves.add(u64::from(os::move_this_thread(free)));

@@ -57,7 +57,7 @@ impl Searcher {
     pub(crate) fn new(worker: usize, slot: usize, shared: &Shared) -> Self {
         let places = shared.place_states().len();
         Self {
-            thief: shared.idle_policy.thief(worker, shared.workers),
+            thief: shared.config.idle_policy.thief(worker, shared.workers),
             victims: Victims::new(slot),
             far: FarSearch::new(places),
             open_requests: Vec::new(),

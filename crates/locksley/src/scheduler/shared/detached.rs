@@ -34,7 +34,7 @@ impl Shared {
     pub(crate) fn report_panic(&self, payload: Payload) {
         let abort =
             AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
-        if let Some(handler) = &self.panic_handler {
+        if let Some(handler) = &self.config.panic_handler {
             handler(payload);
             abort.disarm();
         }

@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::caller::Callers;
-use super::config::{Configuration, PanicHandler, Rules};
+use super::config::Configuration;
 use super::pending::Pending;
 use super::place_map::PlaceMap;
 use super::replacement::Replacements;
@@ -62,17 +62,14 @@ pub(crate) struct Shared {
     pub(crate) injector: Inbox<Job>,
     pub(crate) place_map: PlaceMap,
     pub(crate) sleep: Sleep,
-    pub(crate) idle_policy: Arc<dyn IdlePolicy>,
     /// The processors that the process was allowed to use when the pool was built.
     processors: Processors,
     /// The number of workers that may be awake, if the number of workers was not chosen.
     pub(crate) allowance: Option<Allowance>,
-    pub(crate) assists: Assists,
+    pub(crate) config: Configuration,
     /// True if thieves can lower their priority and restore it. Probed once, before there are
     /// workers: a probe takes a lock, and a search takes none.
     pub(crate) can_lower_priority: bool,
-    pub(crate) rules: Rules,
-    panic_handler: Option<Arc<PanicHandler>>,
     owned_tasks: Box<dyn CancelAll>,
     /// How often workers have woken a caller.
     woken_callers: CachePadded<AtomicU32>,
@@ -81,7 +78,6 @@ pub(crate) struct Shared {
     /// True if futures are dropped instead of polled, because only they keep the pool open.
     closing: AtomicBool,
     pub(crate) closed: Flag,
-    observer: Option<Arc<dyn Observer>>,
 }
 
 impl Shared {
@@ -94,22 +90,22 @@ impl Shared {
         callers: Callers,
         replacements: Replacements,
         owned_tasks: Box<dyn CancelAll>,
-        configuration: Configuration,
+        config: Configuration,
     ) -> Arc<Self> {
-        let Configuration { idle_policy, assists, .. } = configuration;
+        let (idle_policy, assists) = (&*config.idle_policy, config.assists);
         let slots: Box<[_]> = slots.into_iter().map(CachePadded::new).collect();
         let processors = Processors::allowed();
         // Opens the files that this needs, so that no thief waits for another one that opens them.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
-        let allowance = configuration.allowance.map(|open| Allowance::new(&processors, open()));
+        let allowance = config.allowance.as_ref().map(|open| Allowance::new(&processors, open()));
         let limit = match &allowance {
-            Some(allowance) => allowed_limit(&*idle_policy, allowance.awake(), borrowed_threads),
-            None => policy_limit(&*idle_policy, processors.count(), borrowed_threads),
+            Some(allowance) => allowed_limit(idle_policy, allowance.awake(), borrowed_threads),
+            None => policy_limit(idle_policy, processors.count(), borrowed_threads),
         };
         let allowed = allowance.as_ref().map_or(usize::MAX, Allowance::awake);
         let mut sleep = Sleep::with_slots(workers, slots.len(), borrowed_threads, limit, allowed);
-        sleep.tracer = configuration.tracer;
-        let sleep = if spreads(&*idle_policy, assists) {
+        sleep.tracer = config.tracer.clone();
+        let sleep = if spreads(idle_policy, assists) {
             sleep.with_wake_affinities(processors.ids().len())
         } else {
             sleep
@@ -125,21 +121,17 @@ impl Shared {
             replacements,
             generation: os::generation(),
             injector: Inbox::new(),
-            place_map: PlaceMap::new(configuration.places, workers, processors.ids()),
+            place_map: PlaceMap::new(config.places.clone(), workers, processors.ids()),
             sleep,
-            idle_policy,
             processors,
             allowance,
-            assists,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
-            rules: configuration.rules,
-            panic_handler: configuration.panic_handler,
             woken_callers: CachePadded::new(AtomicU32::new(0)),
             pending: Pending::new(),
             closing: AtomicBool::new(false),
             closed: Flag::new(),
-            observer: configuration.observer,
+            config,
         })
     }
 
@@ -190,7 +182,7 @@ impl Shared {
     /// The observer of the pool.
     #[inline]
     pub(crate) fn observer(&self) -> Option<&dyn Observer> {
-        self.observer.as_deref()
+        self.config.observer.as_deref()
     }
 
     /// The futures of the pool that wait. `T` is the type with which the pool was built.
@@ -216,7 +208,7 @@ impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("workers", &self.workers)
-            .field("idle policy", &self.idle_policy)
+            .field("idle policy", &self.config.idle_policy)
             .field("sleep", &self.sleep)
             .finish_non_exhaustive()
     }

@@ -97,12 +97,12 @@ impl Shared {
 
     /// The limit if so many workers are allowed, and their number was not chosen.
     pub(crate) fn allowed_limit(&self, workers: usize) -> Limit {
-        allowed_limit(&*self.idle_policy, workers, self.borrowed_threads)
+        allowed_limit(&*self.config.idle_policy, workers, self.borrowed_threads)
     }
 
     /// The limit by what the process was allowed when the pool was built.
     pub(crate) fn limit_at_build(&self) -> Limit {
-        policy_limit(&*self.idle_policy, self.processors_at_build(), self.borrowed_threads)
+        policy_limit(&*self.config.idle_policy, self.processors_at_build(), self.borrowed_threads)
     }
 
     /// The number of workers, without borrowed threads, that may work now.
@@ -154,6 +154,6 @@ impl Peers for Shared {
     }
 
     fn runnable_threads(&self) -> Option<usize> {
-        self.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
+        self.config.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
     }
 }

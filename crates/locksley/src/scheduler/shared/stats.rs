@@ -21,7 +21,7 @@ impl Shared {
             if callers.contains(&number) { stats.or_zero() } else { stats }
         };
         let workers = self.taken().iter().enumerate().map(stats).collect();
-        let (idle_policy, bound_workers) = (self.idle_policy.name(), self.bound_workers());
+        let (idle_policy, bound_workers) = (self.config.idle_policy.name(), self.bound_workers());
         PoolStats { idle_policy, bound_workers, workers, queued: self.queued().sum() }
     }
 

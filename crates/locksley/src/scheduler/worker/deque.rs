@@ -95,7 +95,7 @@ impl Worker {
     /// Takes the next job of the deque, in the order that the pool is built with.
     #[inline]
     pub(crate) fn take_own(&self) -> Option<Found> {
-        if self.shared.rules.oldest_first { self.take_oldest() } else { self.take_newest() }
+        if self.shared.config.oldest_first { self.take_oldest() } else { self.take_newest() }
     }
 
     /// Takes the oldest job of the deque.

@@ -51,7 +51,7 @@ impl Worker {
                 0 => self.receive_from(&self.slot().inbox),
                 1 => self.receive_from(&self.shared.injector),
                 // The only task runs next in any case, and taking it would open the deque.
-                2 if self.shared.rules.oldest_first || self.deque.has_at_most_one_item() => None,
+                2 if self.shared.config.oldest_first || self.deque.has_at_most_one_item() => None,
                 2 => self.take_oldest(),
                 3 => {
                     // Only marked: a pushed task could be stolen, and only this worker may run it.

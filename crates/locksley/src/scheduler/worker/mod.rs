@@ -114,29 +114,6 @@ impl Worker {
         shared: Arc<Shared>,
         data: Box<dyn Any>,
     ) -> Self {
-        let search = Searcher::new(index, slot_index, &shared);
-        Self::with_search(index, slot_index, deque, shared, data, Some(search))
-    }
-
-    /// The worker that a caller acts as.
-    pub(crate) fn for_caller(
-        index: usize,
-        slot_index: usize,
-        deque: OwnDeque<Job>,
-        shared: Arc<Shared>,
-    ) -> Self {
-        let worker = Self::with_search(index, slot_index, deque, shared, Box::new(()), None);
-        Self { is_borrowed: true, is_caller: true, ..worker }
-    }
-
-    fn with_search(
-        index: usize,
-        slot_index: usize,
-        deque: OwnDeque<Job>,
-        shared: Arc<Shared>,
-        data: Box<dyn Any>,
-        search: Option<Searcher>,
-    ) -> Self {
         // It wakes workers of its own place first.
         let neighbours = shared.neighbours_of(index);
         let wake_token = neighbours.map_or_else(WakeToken::default, WakeToken::with_neighbours);
@@ -150,7 +127,7 @@ impl Worker {
             slot_index,
             shared,
             wake_token,
-            search: RefCell::new(search),
+            search: RefCell::new(None),
             polls: Cell::new(0),
             looked: Cell::new(None),
             has_brief_polls: Cell::new(false),
@@ -162,6 +139,17 @@ impl Worker {
             is_caller: false,
             data,
         }
+    }
+
+    /// Prepares the search, which calls the idle policy. A caller's thread seldom searches.
+    pub(crate) fn with_search(self) -> Self {
+        drop(self.search());
+        self
+    }
+
+    /// The worker that a caller acts as.
+    pub(crate) fn of_caller(self) -> Self {
+        Self { is_borrowed: true, is_caller: true, ..self }
     }
 
     /// Records that it has set the latch of a caller.
