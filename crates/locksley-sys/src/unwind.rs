@@ -9,6 +9,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 /// What a task panicked with.
 pub type Payload = Box<dyn Any + Send>;
 
+/// The message of a panic, if it is text.
+#[must_use]
+pub fn message(payload: &Payload) -> Option<&str> {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
 /// Runs `task`, and gives back its panic instead of unwinding.
 ///
 /// Asserting unwind safety is right here because the payload is always raised again where the

@@ -8,9 +8,8 @@ use std::time::Duration;
 use crate::hooks;
 use crate::os;
 use crate::primitive::thread::{self, Thread};
-use crate::scheduler::Shared;
-use crate::scheduler::Worker;
 use crate::scheduler::latch::Flag;
+use crate::scheduler::{Shared, Worker};
 
 /// Waits for a future in code that is not `async`, and returns its output.
 ///
@@ -50,7 +49,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
                 (Poll::Ready(output), _) => return output,
                 (Poll::Pending, Some(worker)) => signal.wait(worker),
                 (Poll::Pending, None) => {
-                    while !signal.is_given() {
+                    while !signal.flag.is_set() {
                         thread::park();
                     }
                     signal.flag.clear();
@@ -86,32 +85,23 @@ impl Signal {
     fn awaited_by(current: Option<&Worker>) -> Self {
         let worker = |it: &Worker| Waiter::Worker(it.slot_index(), Arc::clone(it.shared()));
         let waiter = current.map_or_else(|| Waiter::Thread(thread::current()), worker);
-        Self { flag: Flag::new(), waiter }
-    }
-
-    /// True if a wait would end at once.
-    fn is_given(&self) -> bool {
-        self.flag.is_set()
+        Self { flag: Flag::default(), waiter }
     }
 
     /// Waits until the signal is given, and resets it. `waiter` is the worker that it was made for.
     pub fn wait(&self, waiter: &Worker) {
-        if self.is_given() {
-            self.yield_to_tasks(waiter);
+        if self.flag.is_set() {
+            // The future may have woken itself. Every so many times, a replacement gets time to run
+            // tasks: the future may wait for one of them without ever blocking.
+            hooks::pause();
+            os::yield_now();
+            if waiter.count_poll() {
+                let _replaced = waiter.replace();
+                thread::sleep(Duration::from_micros(100));
+            }
         }
         waiter.wait_until(&self.flag);
         self.flag.clear();
-    }
-
-    /// Yields after the future has woken itself. Every so many times, a replacement gets time to
-    /// run tasks: the future may wait for one of them without ever blocking.
-    fn yield_to_tasks(&self, waiter: &Worker) {
-        hooks::pause();
-        os::yield_now();
-        if waiter.count_poll() {
-            let _replaced = waiter.replace();
-            thread::sleep(Duration::from_micros(100));
-        }
     }
 }
 

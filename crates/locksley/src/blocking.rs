@@ -54,17 +54,16 @@ use crate::unwind;
 /// ```
 pub fn blocking<R>(call: impl FnOnce() -> R) -> R {
     Worker::with_current(|current| match current {
-        Some(worker) => call_replaced(worker, call),
         None => call(),
+        Some(worker) => {
+            let _replaced = worker.replace();
+            let slot = worker.slot_index();
+            let paused = worker.observer().map(|observer| (observer, observer.pause(slot)));
+            let called = unwind::catch(call);
+            if let Some((observer, paused)) = paused {
+                observer.resume(slot, paused);
+            }
+            called.unwrap_or_else(|payload| unwind::resume(payload))
+        }
     })
-}
-
-fn call_replaced<R>(worker: &Worker, call: impl FnOnce() -> R) -> R {
-    let _replaced = worker.replace();
-    let paused = worker.observer().map(|observer| (observer, observer.pause(worker.slot_index())));
-    let called = unwind::catch(call);
-    if let Some((observer, paused)) = paused {
-        observer.resume(worker.slot_index(), paused);
-    }
-    called.unwrap_or_else(|payload| unwind::resume(payload))
 }

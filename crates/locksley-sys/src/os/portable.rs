@@ -8,17 +8,13 @@ use super::{Assists, LimitFault, LoggedSwitch, Quota, Standing};
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 /// A word that one thread may block on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Futex {
     pub word: AtomicU32,
     waiter: OnceLock<Thread>,
 }
 
 impl Futex {
-    pub fn new(value: u32) -> Self {
-        Self { word: AtomicU32::new(value), waiter: OnceLock::new() }
-    }
-
     pub fn wait(&self, expected: u32, timeout: Option<Duration>) {
         self.waiter.get_or_init(thread::current);
         // Pairs with the fence in `wake`: either that finds this thread, or the new word is seen.

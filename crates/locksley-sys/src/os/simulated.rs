@@ -10,7 +10,7 @@ use simulator::sync::{Condvar, Mutex, MutexGuard};
 
 use crate::primitive::{AtomicU32, Ordering, fence};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Futex {
     pub word: AtomicU32,
     /// The kernel's own lock on the word's wait queue: it makes the check of the word and the
@@ -20,10 +20,6 @@ pub struct Futex {
 }
 
 impl Futex {
-    pub fn new(value: u32) -> Self {
-        Self { word: AtomicU32::new(value), queue: Mutex::new(()), woken: Condvar::new() }
-    }
-
     /// A timeout is over at once, which is the most difficult case.
     pub fn wait(&self, expected: u32, timeout: Option<std::time::Duration>) {
         if timeout.is_some() {

@@ -1,7 +1,7 @@
 //! A cell with accesses that loom can watch.
 
 /// std's cell with loom's interface.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {

@@ -28,6 +28,7 @@ pub use crate::const_unless_loom;
 #[cfg(not(loom))]
 mod cell;
 pub mod hazard;
+mod life;
 mod padded;
 #[cfg(shuttle)]
 #[allow(missing_docs, reason = "as in std")]
@@ -36,6 +37,7 @@ mod shuttle;
 #[allow(missing_docs, reason = "as in std")]
 pub mod stepped;
 
+pub use life::Life;
 pub use padded::CachePadded;
 pub use std::sync::atomic::Ordering;
 

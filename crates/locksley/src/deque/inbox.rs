@@ -15,7 +15,7 @@
 use std::ptr::NonNull;
 
 use crate::primitive::hazard::{self, Domain};
-use crate::primitive::{AtomicPtr, CachePadded, Ordering};
+use crate::primitive::{AtomicPtr, CachePadded, Life, Ordering};
 
 #[derive(Debug)]
 struct Node<T> {
@@ -23,9 +23,8 @@ struct Node<T> {
     /// has the item.
     item: *mut T,
     next: AtomicPtr<Node<T>>,
-    /// Loom does not detect reads of freed memory. So under loom a node is marked, and not freed.
-    #[cfg(loom)]
-    is_freed: loom::cell::UnsafeCell<bool>,
+    /// Its uses are reads. Under loom a node that has ended is not freed.
+    life: Life,
 }
 
 // SAFETY: the item is an opaque word here, and jobs may change threads (`job.rs`).
@@ -33,12 +32,8 @@ unsafe impl<T> Send for Node<T> {}
 
 impl<T> hazard::Node for Node<T> {
     unsafe fn free(this: *mut Self) {
-        #[cfg(loom)]
-        // SAFETY: never freed under loom.
-        let is_freed = unsafe { &(*this).is_freed };
-        #[cfg(loom)]
-        // SAFETY: loom checks that no other thread reads it.
-        is_freed.with_mut(|is_freed| unsafe { *is_freed = true });
+        // SAFETY: alive until here.
+        unsafe { &(*this).life }.end();
         // SAFETY: made by `boxed`, and owned by the queue alone.
         #[cfg(not(loom))]
         drop(unsafe { Box::from_raw(this) });
@@ -50,23 +45,14 @@ impl<T> Node<T> {
         Box::into_raw(Box::new(Self {
             item,
             next: AtomicPtr::new(std::ptr::null_mut()),
-            #[cfg(loom)]
-            is_freed: loom::cell::UnsafeCell::new(false),
+            life: Life::default(),
         }))
-    }
-
-    /// Asserts, in models only, that the node is not freed, and only after this. Called after each
-    /// read of it.
-    fn assert_alive(&self) {
-        #[cfg(loom)]
-        // SAFETY: loom checks that no other thread writes it.
-        self.is_freed.with(|is_freed| assert!(!unsafe { *is_freed }, "read after it was freed"));
     }
 
     fn next(&self) -> *mut Self {
         // Acquire pairs with the release of the sender that linked the next node.
         let next = self.next.load(Ordering::Acquire);
-        self.assert_alive();
+        self.life.assert_alive();
         next
     }
 }
@@ -109,7 +95,7 @@ impl<T> Inbox<T> {
             // thread that finds the node sees its contents, and what the item points to.
             let linked =
                 last.next.compare_exchange(next, node, Ordering::AcqRel, Ordering::Relaxed);
-            last.assert_alive();
+            last.life.assert_alive();
             if linked.is_ok() {
                 self.advance_tail(tail, node);
                 return;
@@ -125,7 +111,7 @@ impl<T> Inbox<T> {
             // SAFETY: protected while it was `head`.
             let dummy = unsafe { &*head };
             let next = hazards.protect(1, &dummy.next);
-            dummy.assert_alive();
+            dummy.life.assert_alive();
             if self.head.load(Ordering::Acquire) != head {
                 continue; // `next` may have been unlinked before it was protected
             }
@@ -138,7 +124,7 @@ impl<T> Inbox<T> {
                 self.advance_tail(head, next);
             }
             let item = first.item;
-            first.assert_alive();
+            first.life.assert_alive();
             // AcqRel: the winner publishes the node as the new dummy.
             let moved = self.head.compare_exchange(head, next, Ordering::AcqRel, Ordering::Relaxed);
             if moved.is_ok() {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::pool::Pool;
-use crate::scheduler::Shared;
 use crate::scheduler::Worker;
 use crate::scheduler::job::StackJob;
 use crate::scheduler::latch::CountLatch;
@@ -31,7 +30,24 @@ impl Pool {
         F: Fn(&Worker) -> R + Sync,
         R: Send,
     {
-        broadcast(self.shared(), &task)
+        let shared = self.shared();
+        shared.assert_open();
+        shared.abort_if_in_forked_child();
+        let results = Worker::with_current(|current| {
+            let running = CountLatch::new(current, shared);
+            let job = |_| StackJob::new(&task, &running);
+            let jobs: Vec<_> = (0..shared.workers).map(job).collect();
+            for (worker, job) in jobs.iter().enumerate() {
+                running.increment();
+                shared.send_to(current, worker, job.as_job());
+            }
+            running.end_and_wait(|event| {
+                current.expect("only a worker waits like this").wait_for_others(event);
+            });
+            // SAFETY: all have ended.
+            jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
+        });
+        all_or_first_panic(results)
     }
 
     /// Spawns a detached task that each worker runs once.
@@ -66,30 +82,6 @@ impl Pool {
             }
         }
     }
-}
-
-fn broadcast<F, R>(shared: &Arc<Shared>, task: &F) -> Vec<R>
-where
-    F: Fn(&Worker) -> R + Sync,
-    R: Send,
-{
-    shared.assert_open();
-    shared.abort_if_in_forked_child();
-    let results = Worker::with_current(|current| {
-        let running = CountLatch::new(current, shared);
-        let job = |_| StackJob::new(task, &running);
-        let jobs: Vec<_> = (0..shared.workers).map(job).collect();
-        for (worker, job) in jobs.iter().enumerate() {
-            running.increment();
-            shared.send_to(current, worker, job.as_job());
-        }
-        running.end_and_wait(|event| {
-            current.expect("only a worker waits like this").wait_for_others(event);
-        });
-        // SAFETY: all have ended.
-        jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
-    });
-    all_or_first_panic(results)
 }
 
 /// Returns all values. If there is a panic, drops the values and raises the first panic.

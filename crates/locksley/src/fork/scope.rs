@@ -10,10 +10,9 @@ use super::spawn::Spawn;
 use crate::cancellation::{Cancellation, Cancelled};
 use crate::pool::Pool;
 use crate::primitive::{AtomicBool, AtomicI64, Ordering};
-use crate::scheduler::Shared;
-use crate::scheduler::Worker;
 use crate::scheduler::job::{HeapJob, Job, JobFifo};
 use crate::scheduler::latch::CountLatch;
+use crate::scheduler::{Shared, Worker};
 use crate::unwind::{self, Payload};
 
 /// A handle for spawning tasks, all of which end before [`scope`] returns.

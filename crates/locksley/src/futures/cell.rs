@@ -1,6 +1,5 @@
 //! The allocation of a task, and one run of it.
 
-use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
@@ -12,6 +11,7 @@ use super::header::{Header, Table};
 use super::outcome::{Outcome, UnseenPanic};
 use super::state::State;
 use super::waker;
+use crate::primitive::UnsafeCell;
 use crate::scheduler::Shared;
 use crate::scheduler::job::GroupHeader;
 use crate::unwind::{self, Payload};
@@ -96,11 +96,9 @@ where
     /// # Safety
     /// A task of this type, which is alive.
     unsafe fn stage(task: NonNull<Header>) -> *mut Stage<F> {
-        // SAFETY: alive, as the caller promises.
-        unsafe { task.as_ref() }.watch_stage();
-        let cell: *mut Self = task.cast().as_ptr();
         // SAFETY: the header is the first field of a `Self` that is alive.
-        UnsafeCell::raw_get(unsafe { &raw const (*cell).stage })
+        let stage = unsafe { &(*task.cast::<Self>().as_ptr()).stage };
+        stage.with_mut(|stage| stage)
     }
 
     unsafe fn outcome(task: NonNull<Header>) -> NonNull<()> {
@@ -111,7 +109,7 @@ where
 
     unsafe fn free(task: NonNull<Header>) {
         // SAFETY: alive until it is freed below.
-        unsafe { task.as_ref() }.record_end();
+        unsafe { task.as_ref() }.life.end();
         // SAFETY: made by `allocated`, and this was the last reference. What was in the stage has
         // been moved out or dropped.
         drop(unsafe { Box::from_raw(task.cast::<Self>().as_ptr()) });
@@ -205,7 +203,7 @@ where
         // SAFETY: the run alone uses the stage until the state says that the task has finished.
         unsafe { place.write(outcome) };
         let before = header.state.finish();
-        header.assert_alive();
+        header.life.assert_alive();
         let last = if before.has_awaiter() {
             // SAFETY: an awaiter was set when the caller finished the task.
             let awaiter = unsafe { header.awaiter() };

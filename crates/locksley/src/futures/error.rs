@@ -4,7 +4,7 @@ use std::any::Any;
 use std::error::Error;
 use std::fmt;
 
-use crate::unwind::Payload;
+use crate::unwind::{self, Payload};
 
 /// The error of a task that panicked or was cancelled.
 ///
@@ -35,8 +35,7 @@ impl JoinError {
     }
 
     pub(super) fn panicked(payload: Payload) -> Self {
-        let text = payload.downcast_ref::<&str>().map(|text| String::from(*text));
-        let message = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        let message = unwind::message(&payload).map(str::to_owned);
         Self(Reason::Panicked { message, payload: OnlyByValue(payload) })
     }
 

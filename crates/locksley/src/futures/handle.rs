@@ -65,7 +65,7 @@ impl<T> JoinHandle<T> {
     fn header(&self) -> Option<&Header> {
         // SAFETY: the handle has a reference.
         let header = self.task.map(|task| unsafe { &*task.as_ptr() })?;
-        header.assert_alive();
+        header.life.assert_alive();
         Some(header)
     }
 
@@ -177,7 +177,9 @@ impl<T> JoinHandle<T> {
     fn take_outcome(&mut self) -> Outcome<T> {
         let task = self.task.take().expect(TAKEN);
         // SAFETY: the handle has a reference.
-        let place: NonNull<Outcome<T>> = unsafe { header::outcome(task) }.cast();
+        let table = unsafe { task.as_ref() }.table;
+        // SAFETY: as above.
+        let place: NonNull<Outcome<T>> = unsafe { (table.outcome)(task) }.cast();
         // SAFETY: the task has finished, and its outcome is the handle's; it is taken once.
         let outcome = unsafe { place.read() };
         // SAFETY: the handle's reference, which is not used any more.

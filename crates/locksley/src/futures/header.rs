@@ -1,6 +1,5 @@
 //! The part of a task that does not depend on the type of its future.
 
-use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::task::Waker;
@@ -9,7 +8,7 @@ use super::owned::Links;
 use super::state::{State, Woken};
 use crate::observe::LatestStamp;
 use crate::os;
-use crate::primitive::{AtomicU32, Ordering};
+use crate::primitive::{AtomicU32, Life, Ordering, UnsafeCell};
 use crate::scheduler::job::GroupHeader;
 use crate::scheduler::observed::{follow, stamp};
 
@@ -21,7 +20,7 @@ pub(crate) struct Header {
     /// task has finished.
     head: GroupHeader,
     pub(super) state: State,
-    table: &'static Table,
+    pub(super) table: &'static Table,
     /// The worker that ran it last.
     last: AtomicU32,
     /// The generation of the process that spawned it.
@@ -32,8 +31,7 @@ pub(crate) struct Header {
     awaiter: UnsafeCell<MaybeUninit<Waker>>,
     /// In an observed pool, the causes of the next poll, or of what awaits the end.
     latest: Option<Box<LatestStamp>>,
-    #[cfg(all(test, loom))]
-    watch: super::models::Watch,
+    pub(super) life: Life,
 }
 
 /// The functions that depend on the types of the future and the home.
@@ -59,37 +57,16 @@ impl Header {
             table,
             last: AtomicU32::new(0),
             generation: os::generation(),
-            links: Links::new(),
+            links: Links::default(),
             awaiter: UnsafeCell::new(MaybeUninit::uninit()),
             latest: is_observed.then(Box::default),
-            #[cfg(all(test, loom))]
-            watch: super::models::Watch::new(),
+            life: Life::default(),
         }
     }
 
     /// Panics in a child process of the one that spawned the task: it never finishes there.
     pub(crate) fn assert_same_process(&self) {
         assert_eq!(self.generation, os::generation(), "the task belongs to the parent process");
-    }
-
-    /// Loom fails if the task is not alive.
-    #[inline]
-    pub(crate) fn assert_alive(&self) {
-        #[cfg(all(test, loom))]
-        self.watch.assert_alive();
-    }
-
-    /// Loom fails if another thread uses the future or the outcome at the same time.
-    #[inline]
-    pub(crate) fn watch_stage(&self) {
-        #[cfg(all(test, loom))]
-        self.watch.stage.access();
-    }
-
-    /// Loom fails if the task is used after this.
-    pub(crate) fn record_end(&self) {
-        #[cfg(all(test, loom))]
-        self.watch.record_end();
     }
 
     /// The address of the task's [`Home`](super::cell::Home).
@@ -131,9 +108,7 @@ impl Header {
     /// The caller is the handle, and no awaiter is set; or the caller has finished the task, and an
     /// awaiter was set then.
     pub(crate) unsafe fn awaiter(&self) -> *mut Waker {
-        #[cfg(all(test, loom))]
-        self.watch.awaiter.access();
-        self.awaiter.get().cast()
+        self.awaiter.with_mut(<*mut MaybeUninit<Waker>>::cast)
     }
 }
 
@@ -160,7 +135,7 @@ pub(crate) unsafe fn cancel(task: NonNull<Header>) {
 unsafe fn schedule_if(task: NonNull<Header>, change: impl FnOnce(&State) -> bool) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
-    header.assert_alive();
+    header.life.assert_alive();
     header.record_cause();
     if change(&header.state) {
         // SAFETY: alive, and the state told this caller alone to schedule it.
@@ -176,7 +151,7 @@ pub(crate) unsafe fn wake_and_drop(task: NonNull<Header>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
     let table = header.table;
-    header.assert_alive();
+    header.life.assert_alive();
     header.record_cause();
     match header.state.wake_and_drop() {
         // SAFETY: a task that is scheduled has not finished, so the pool's reference is there; and
@@ -196,20 +171,9 @@ pub(crate) unsafe fn drop_reference(task: NonNull<Header>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
     let table = header.table;
-    header.assert_alive();
+    header.life.assert_alive();
     if header.state.drop_reference() {
         // SAFETY: this was the last reference.
         unsafe { (table.free)(task) };
     }
-}
-
-/// The address of the task's outcome, or of its future.
-///
-/// # Safety
-/// The caller has a reference.
-pub(crate) unsafe fn outcome(task: NonNull<Header>) -> NonNull<()> {
-    // SAFETY: alive, as the caller promises.
-    let table = unsafe { task.as_ref() }.table;
-    // SAFETY: as above.
-    unsafe { (table.outcome)(task) }
 }

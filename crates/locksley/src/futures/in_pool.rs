@@ -67,7 +67,7 @@ where
 {
     let address = NonNull::new(Arc::as_ptr(pool).cast_mut()).expect("the address of a pool");
     let head = GroupHeader::new(const { &Kind::new(execute::<F>) }, address.cast());
-    let task = if pool.begin_task() {
+    let task = if pool.pending.begin_task() {
         let is_observed = pool.observer().is_some();
         let task = TaskCell::<F, InPool>::spawned(head, is_observed, future);
         push(task.cast());

@@ -23,44 +23,6 @@ use crate::scheduler::job::{GroupHeader, Job, Kind};
 use crate::scheduler::shared::CancelAll as _;
 use crate::scheduler::{Shared, Worker};
 
-/// A part of each task that reports uses of the other parts to loom.
-pub(super) struct Watch {
-    /// Reported by loom if it leaks. Used by all code that relies on the task being alive.
-    life: loom::cell::UnsafeCell<Option<loom::alloc::Track<()>>>,
-    pub(super) stage: RaceDetector,
-    pub(super) awaiter: RaceDetector,
-}
-
-impl Watch {
-    pub(super) fn new() -> Self {
-        let life = loom::cell::UnsafeCell::new(Some(loom::alloc::Track::new(())));
-        Self { life, stage: RaceDetector::new(), awaiter: RaceDetector::new() }
-    }
-
-    pub(super) fn assert_alive(&self) {
-        // SAFETY: loom checks that no thread ends it at the same time.
-        self.life.with(|life| assert!(unsafe { &*life }.is_some(), "used after its end"));
-    }
-
-    pub(super) fn record_end(&self) {
-        // SAFETY: loom checks that no thread uses it at the same time.
-        self.life.with_mut(|life| drop(unsafe { &mut *life }.take()));
-    }
-}
-
-/// Stands for memory that one thread uses at a time. Loom reports a race between two uses.
-pub(super) struct RaceDetector(loom::cell::UnsafeCell<()>);
-
-impl RaceDetector {
-    pub(super) fn new() -> Self {
-        Self(loom::cell::UnsafeCell::new(()))
-    }
-
-    pub(super) fn access(&self) {
-        self.0.with_mut(|_| ());
-    }
-}
-
 struct Word(NonNull<Header>);
 
 // SAFETY: a task's word may go to any thread.

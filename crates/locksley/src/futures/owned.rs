@@ -6,37 +6,27 @@
 //! to cancel all tasks, while a list is locked, it leaves a request at the list. The lock holder
 //! serves the requests when it unlocks (flat combining: Hendler et al., SPAA 2010).
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 use super::header::{self, Header};
-use crate::primitive::{AtomicBool, AtomicPtr, CachePadded, Ordering, fence, spin_loop};
+use crate::primitive::{
+    AtomicBool, AtomicPtr, CachePadded, Ordering, UnsafeCell, fence, spin_loop,
+};
 use crate::scheduler::shared::CancelAll;
 
 type Link = Option<NonNull<Header>>;
 
 /// The part of a task that links it into a list.
+#[derive(Default)]
 pub(super) struct Links {
-    /// The index of the list, or `NO_LIST`. Only the worker that runs the task accesses it.
-    list: Cell<u32>,
+    /// The index of the list, if it is in one. Only the worker that runs the task accesses it.
+    list: Cell<Option<u32>>,
     /// Only the lock holder accesses `prev` and `next`.
     prev: Cell<Link>,
     next: Cell<Link>,
     /// The next task in the stack of removal requests.
     next_removal: Cell<Link>,
-}
-
-const NO_LIST: u32 = u32::MAX;
-
-impl Links {
-    pub(super) fn new() -> Self {
-        Self {
-            list: Cell::new(NO_LIST),
-            prev: Cell::new(None),
-            next: Cell::new(None),
-            next_removal: Cell::new(None),
-        }
-    }
 }
 
 /// # Safety
@@ -49,16 +39,15 @@ unsafe fn links<'t>(task: NonNull<Header>) -> &'t Links {
 pub(crate) struct OwnedTasks(Box<[CachePadded<List>]>);
 
 /// A doubly linked list.
+#[derive(Default)]
 struct List {
     is_locked: AtomicBool,
-    /// Only the lock holder accesses it.
+    /// Only the lock holder accesses it, and the links of the tasks in the list.
     first: UnsafeCell<Link>,
     /// Tasks to remove: a stack (Treiber 1986) that is only emptied as a whole.
     removal_requests: AtomicPtr<Header>,
     /// True if all tasks of this list are to be cancelled.
     is_cancel_requested: AtomicBool,
-    #[cfg(all(test, loom))]
-    race_detector: super::models::RaceDetector,
 }
 
 // SAFETY: only the lock holder accesses what is not atomic. Any thread may cancel and free tasks.
@@ -68,7 +57,7 @@ unsafe impl Sync for List {}
 
 impl OwnedTasks {
     pub(crate) fn new(slots: usize) -> Self {
-        Self((0..slots).map(|_| CachePadded::new(List::new())).collect())
+        Self((0..slots).map(|_| CachePadded::default()).collect())
     }
 
     /// Inserts a task, unless it was inserted before. Uses the list with index `nearest` or, if
@@ -84,7 +73,7 @@ impl OwnedTasks {
     pub(super) unsafe fn insert(&self, task: NonNull<Header>, nearest: usize) {
         // SAFETY: alive, because a task that runs has the pool's reference.
         let links = unsafe { links(task) };
-        if links.list.get() != NO_LIST {
+        if links.list.get().is_some() {
             return;
         }
         let mut index = nearest;
@@ -96,7 +85,7 @@ impl OwnedTasks {
                 spin_loop();
             }
         }
-        links.list.set(index as u32);
+        links.list.set(Some(index as u32));
         let list = &self.0[index];
         // SAFETY: this thread holds the lock. The task is alive, and is inserted only here, once.
         unsafe { list.link(task) };
@@ -111,11 +100,10 @@ impl OwnedTasks {
     /// The caller is the worker that has finished the task, and owns the pool's reference.
     pub(super) unsafe fn remove(&self, task: NonNull<Header>) {
         // SAFETY: alive, because the caller owns a reference.
-        let index = unsafe { links(task) }.list.get();
-        if index == NO_LIST {
+        let Some(index) = unsafe { links(task) }.list.get() else {
             // SAFETY: the caller's reference.
             return unsafe { header::drop_reference(task) };
-        }
+        };
         let list = &self.0[index as usize];
         if !list.try_lock() {
             list.request_removal(task);
@@ -143,17 +131,6 @@ impl CancelAll for OwnedTasks {
 }
 
 impl List {
-    fn new() -> Self {
-        Self {
-            is_locked: AtomicBool::new(false),
-            first: UnsafeCell::new(None),
-            removal_requests: AtomicPtr::new(ptr::null_mut()),
-            is_cancel_requested: AtomicBool::new(false),
-            #[cfg(all(test, loom))]
-            race_detector: super::models::RaceDetector::new(),
-        }
-    }
-
     #[must_use]
     fn try_lock(&self) -> bool {
         // Acquire pairs with the release in `serve_and_unlock`: the links are visible.
@@ -227,9 +204,8 @@ impl List {
         if !self.is_cancel_requested.swap(false, Ordering::Acquire) {
             return;
         }
-        self.detect_races();
         // SAFETY: the caller holds the lock.
-        let mut next = unsafe { *self.first.get() };
+        let mut next = self.first.with_mut(|first| unsafe { *first });
         while let Some(task) = next {
             // SAFETY: a task in the list has the pool's reference until it is unlinked.
             unsafe { header::cancel(task) };
@@ -254,10 +230,8 @@ impl List {
     /// The caller holds the lock. The task is alive, and was never in a list, so its `prev` is
     /// `None`.
     unsafe fn link(&self, task: NonNull<Header>) {
-        self.detect_races();
         // SAFETY: the caller holds the lock.
-        let first = unsafe { &mut *self.first.get() };
-        let next = first.replace(task);
+        let next = self.first.with_mut(|first| unsafe { (*first).replace(task) });
         // SAFETY: alive, as the caller promises.
         unsafe { links(task) }.next.set(next);
         if let Some(next) = next {
@@ -269,7 +243,6 @@ impl List {
     /// # Safety
     /// The caller holds the lock, and the task is in the list.
     unsafe fn unlink(&self, task: NonNull<Header>) {
-        self.detect_races();
         // SAFETY: in the list, and so alive.
         let own = unsafe { links(task) };
         let (prev, next) = (own.prev.get(), own.next.get());
@@ -277,17 +250,12 @@ impl List {
             // SAFETY: as above.
             unsafe { links(next) }.prev.set(prev);
         }
-        match prev {
+        // For each task, so that loom sees that this thread holds the lock.
+        self.first.with_mut(|first| match prev {
             // SAFETY: as above.
             Some(prev) => unsafe { links(prev) }.next.set(next),
             // SAFETY: the caller holds the lock.
-            None => unsafe { *self.first.get() = next },
-        }
-    }
-
-    /// Under loom, fails if another thread holds the lock at the same time.
-    fn detect_races(&self) {
-        #[cfg(all(test, loom))]
-        self.race_detector.access();
+            None => unsafe { *first = next },
+        });
     }
 }

@@ -453,16 +453,8 @@ impl PoolBuilder {
             Some(workers) => (workers, workers),
             None => self.default_numbers(),
         };
-        if workers == 0 || size == Some(0) {
-            return Err(BuildError::NoWorkers);
-        }
-        let (asked, most) = match workers {
-            too_many if too_many > MAX_WORKERS => (too_many, MAX_WORKERS),
-            most => (size.unwrap_or(most), most),
-        };
-        if asked > most {
-            return Err(BuildError::TooManyWorkers { asked, most });
-        }
+        BuildError::check_number(workers, MAX_WORKERS)?;
+        BuildError::check_number(size.unwrap_or(workers), workers)?;
         Ok(Numbers { workers, size, needed })
     }
 

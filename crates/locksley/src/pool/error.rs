@@ -55,6 +55,16 @@ pub enum BuildError {
     GlobalPoolExists,
 }
 
+impl BuildError {
+    pub(super) fn check_number(asked: usize, most: usize) -> Result<(), Self> {
+        match asked {
+            0 => Err(Self::NoWorkers),
+            _ if asked > most => Err(Self::TooManyWorkers { asked, most }),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

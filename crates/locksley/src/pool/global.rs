@@ -71,13 +71,12 @@ pub(super) fn get() -> &'static Pool {
     if let Some(pool) = global.pool.get() {
         return pool;
     }
-    let built = build(global, || Pool::builder().build().or_else(without_threads));
-    match (global.pool.get(), built) {
-        // Built here or by another thread.
-        (Some(pool), _) => pool,
-        (None, Err(error)) => panic!("the global pool could not be built: {error}"),
-        (None, Ok(())) => unreachable!("a pool that was built is there"),
-    }
+    let built = set(|| Pool::builder().build().or_else(without_threads));
+    // Built here or by another thread.
+    global.pool.get().unwrap_or_else(|| {
+        let error = built.expect_err("a pool that was built is there");
+        panic!("the global pool could not be built: {error}")
+    })
 }
 
 /// On a system without threads, the calling thread becomes the only worker.
@@ -90,15 +89,9 @@ fn without_threads(error: BuildError) -> Result<Pool, BuildError> {
     }
 }
 
-pub(super) fn set(pool: impl FnOnce() -> Result<Pool, BuildError>) -> Result<(), BuildError> {
-    build(global(), pool)
-}
-
 /// Builds the global pool, unless it exists.
-fn build(
-    global: &Global,
-    pool: impl FnOnce() -> Result<Pool, BuildError>,
-) -> Result<(), BuildError> {
+pub(super) fn set(pool: impl FnOnce() -> Result<Pool, BuildError>) -> Result<(), BuildError> {
+    let global = global();
     let is_being_built = || matches!(global.building.try_lock(), Err(TryLockError::WouldBlock));
     assert!(
         !(HOOK_DEPTH.get() > 0 && is_being_built()),

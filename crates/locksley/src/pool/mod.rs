@@ -24,10 +24,9 @@ use rebuild::Rebuild;
 
 use crate::places::Places;
 use crate::primitive::{self, thread::JoinHandle};
-use crate::scheduler::Shared;
-use crate::scheduler::Worker;
 use crate::scheduler::job::StackJob;
 use crate::scheduler::latch::{CountLatch, Latch};
+use crate::scheduler::{Shared, Worker};
 use crate::stats::PoolStats;
 use crate::unwind;
 
@@ -219,12 +218,7 @@ impl Pool {
     /// ```
     pub fn resize(&self, size: usize) -> Result<(), BuildError> {
         let shared = self.shared();
-        let most = shared.workers;
-        match size {
-            0 => return Err(BuildError::NoWorkers),
-            asked if asked > most => return Err(BuildError::TooManyWorkers { asked, most }),
-            _ => {}
-        }
+        BuildError::check_number(size, shared.workers)?;
         shared.resize(size);
         Ok(())
     }

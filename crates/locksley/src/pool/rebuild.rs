@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
+use super::Pool;
 use super::start::{self, Plan, spawn_worker};
-use super::{BuildError, Pool};
 
 /// The pool that replaces one from before a fork. It is built at its first use in the child.
 pub(super) struct Rebuild {
@@ -35,21 +35,15 @@ impl Rebuild {
     /// If it cannot be built.
     #[cold]
     pub(super) fn get_or_build(&self, size: Option<usize>) -> &Pool {
-        self.pool.get_or_init(|| match self.build() {
-            Ok(pool) => {
-                if let Some(size) = size {
-                    pool.shared.resize(size);
-                }
-                Box::new(pool)
-            }
-            Err(error) => panic!("a pool could not be built again after a fork: {error}"),
+        self.pool.get_or_init(|| {
+            let lost =
+                "the pool's threads were lost in a fork, and the program created them itself";
+            let plan = self.plan.clone().expect(lost);
+            let pool = start::start(plan, spawn_worker).unwrap_or_else(|error| {
+                panic!("a pool could not be built again after a fork: {error}")
+            });
+            size.inspect(|&size| pool.shared.resize(size));
+            Box::new(pool)
         })
-    }
-
-    fn build(&self) -> Result<Pool, BuildError> {
-        let Some(plan) = self.plan.clone() else {
-            panic!("the pool's threads were lost in a fork, and the program created them itself");
-        };
-        start::start(plan, spawn_worker)
     }
 }

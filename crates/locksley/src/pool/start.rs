@@ -92,7 +92,13 @@ pub(super) fn start(
         shared: Arc::clone(&shared),
         threads: Vec::with_capacity(workers),
         is_detached: false,
-        rebuild: Rebuild::new(plan_for_child.map(|plan| adapt_to_child(plan, &shared))),
+        rebuild: Rebuild::new(plan_for_child.map(|mut plan| {
+            // The thread that uses the pool first in a child is not the one that built it here.
+            plan.options.with_current_thread = false;
+            // The child keeps these places, even if it may use other processors.
+            plan.configuration.places = Some(Arc::clone(&shared.place_map.places));
+            plan
+        })),
     };
     let mut deques = deques.into_iter().enumerate();
     let borrowed = if options.with_current_thread { deques.next() } else { None };
@@ -123,14 +129,6 @@ fn new_shared(plan: Plan) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
     let callers = Callers::new(deques.drain(workers..));
     let tasks = Box::new(OwnedTasks::new(slots.len()));
     (deques, Shared::new(slots, workers, borrowed, callers, replacements, tasks, configuration))
-}
-
-fn adapt_to_child(mut plan: Plan, shared: &Shared) -> Plan {
-    // The thread that uses the pool first in a child is not the one that built it here.
-    plan.options.with_current_thread = false;
-    // The child keeps these places, even if it may use other processors.
-    plan.configuration.places = Some(Arc::clone(&shared.place_map.places));
-    plan
 }
 
 /// Gives each worker a thread. Unless they start in the background, waits until they are ready.
@@ -186,9 +184,7 @@ fn adopt_current_thread(
 
 /// The error for a panic of a hook.
 pub(super) fn hook_error(worker: usize, payload: Payload) -> BuildError {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    let message = text.unwrap_or("(the panic has no message)").to_owned();
+    let message = unwind::message(&payload).unwrap_or("(the panic has no message)").to_owned();
     unwind::discard(payload);
     BuildError::Hook { worker, message }
 }

@@ -88,7 +88,14 @@ impl Starting {
         shared.sleep.settle_wake_affinity(index);
         match self.ready.take() {
             Some(ready) => self.run_awaited(ready),
-            None => self.run_in_background(),
+            // No thread waits for the worker: its hooks run as code of the pool, and it works even
+            // if they panic.
+            None => {
+                let make = |data| {
+                    Worker::new(index, index, self.deque, Arc::clone(&shared), data).with_search()
+                };
+                shared.run_worker((index, index), make, Worker::work_until_closed);
+            }
         }
         shared.sleep.settle_wake_affinity(index);
     }
@@ -126,13 +133,5 @@ impl Starting {
         if let Err(payload) = end {
             shared.report_panic(payload);
         }
-    }
-
-    /// No thread waits for the worker: its hooks run as code of the pool, and it works even if they
-    /// panic.
-    fn run_in_background(self) {
-        let Self { index, deque, shared, .. } = self;
-        let make = |data| Worker::new(index, index, deque, Arc::clone(&shared), data).with_search();
-        shared.run_worker((index, index), make, Worker::work_until_closed);
     }
 }

@@ -248,9 +248,3 @@ impl Shared {
         }
     }
 }
-
-/// They move between threads: a caller takes what another one has put back.
-const _: fn() = || {
-    fn require_send<T: Send>() {}
-    require_send::<OwnDeque<Job>>();
-};

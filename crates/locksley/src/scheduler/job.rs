@@ -52,11 +52,6 @@ impl Kind {
     pub const fn of_group(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
         Self { execute, role: Role::OfGroup }
     }
-
-    /// The kind of second halves of joins.
-    const fn of_fork(execute: Execute) -> Self {
-        Self { execute, role: Role::Fork }
-    }
 }
 
 impl Job {
@@ -134,7 +129,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind::of_fork(Self::execute);
+    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Fork };
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {

@@ -8,9 +8,8 @@ use crate::countdown::Countdown;
 use crate::observe::LatestStamp;
 use crate::os;
 use crate::primitive::{AtomicPtr, Instant, Ordering, spin_loop, thread};
-use crate::scheduler::Shared;
-use crate::scheduler::Worker;
 use crate::scheduler::observed::follow;
+use crate::scheduler::{Shared, Worker};
 
 /// For how long a caller spins before it blocks. A wake-up takes longer.
 const SPIN: Duration = Duration::from_micros(10);
@@ -19,16 +18,12 @@ const SPIN: Duration = Duration::from_micros(10);
 ///
 /// Its word is 1 when it is set. Before that, the word may hold a pointer, as in a
 /// [`Job`](crate::scheduler::job::Job).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Flag(AtomicPtr<()>);
 
 impl Flag {
     /// The word of a flag that is set. No pointer in a flag has this value.
     pub(crate) const SET: *mut () = std::ptr::without_provenance_mut(1);
-
-    pub(crate) fn new() -> Self {
-        Self::with_pointer(std::ptr::null_mut())
-    }
 
     /// A flag that is not set, and holds `pointer` until then.
     #[inline]
@@ -128,7 +123,7 @@ impl<'w> Latch<'w> {
             },
             None => Waiter::Thread { thread: thread::current(), generation: os::generation() },
         };
-        Self { flag: Flag::new(), waiter }
+        Self { flag: Flag::default(), waiter }
     }
 
     /// Sets the latch.

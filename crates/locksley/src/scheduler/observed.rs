@@ -3,9 +3,8 @@
 use std::ptr::NonNull;
 
 use crate::observe::{Observer, Stamp};
-use crate::scheduler::Shared;
-use crate::scheduler::Worker;
 use crate::scheduler::job::{self, GroupHeader, Job, Kind};
+use crate::scheduler::{Shared, Worker};
 
 /// A job with the stamp of what made it ready. It has the role and the group of the job inside.
 #[repr(C)]
@@ -30,30 +29,22 @@ impl Wrapped {
     }
 }
 
-/// Wraps `job`. Returns the word to push or send instead of that of `job`.
-///
-/// # Safety
-/// No other thread has seen the word of the job. The thread that takes the new word runs it, once.
-pub(crate) unsafe fn wrap(job: NonNull<Job>, cause: Stamp) -> NonNull<Job> {
-    // SAFETY: as the caller promises, the job has not run.
-    let group = unsafe { job::group(job) };
-    let header = GroupHeader::of(Wrapped::KIND, group);
-    NonNull::from(Box::leak(Box::new(Wrapped { header, job, cause }))).cast()
-}
-
 impl Shared {
     /// In an observed pool, wraps `job`, which `current` has made ready. Returns the word to push
     /// or send.
     ///
     /// # Safety
-    /// As for [`wrap`].
+    /// No other thread has seen the word of the job. The thread that takes the new word runs it,
+    /// once.
     pub(crate) unsafe fn wrap(&self, current: Option<&Worker>, job: NonNull<Job>) -> NonNull<Job> {
         if self.observer().is_none() {
             return job;
         }
         let cause = current.and_then(Worker::stamp).unwrap_or_default();
-        // SAFETY: as the caller promises.
-        unsafe { wrap(job, cause) }
+        // SAFETY: as the caller promises, the job has not run.
+        let group = unsafe { job::group(job) };
+        let header = GroupHeader::of(Wrapped::KIND, group);
+        NonNull::from(Box::leak(Box::new(Wrapped { header, job, cause }))).cast()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::os::{Assists, Standing, ThreadAffinity, ThreadClock, ThreadDelay, Thr
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 use crate::scheduler::job::{Job, JobFifo};
 use crate::scheduler::worker::WaitParker;
-use crate::stats::{Counters, Ledger, WorkerStats};
+use crate::stats::{Counters, ELSEWHERE, Ledger, WorkerStats};
 
 /// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
 /// A replacement has a slot of its own, and works under the index of the worker that it replaces.
@@ -60,7 +60,7 @@ impl Slot {
             deque,
             pinned_tasks: Inbox::new(),
             inbox: Inbox::new(),
-            parker: WaitParker::new(),
+            parker: WaitParker::default(),
             fifo: JobFifo::new(None),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
@@ -149,10 +149,7 @@ impl Slot {
 
     /// Charges the worker's time to `activity`, or, for `None`, to code that is not the pool's.
     pub(crate) fn charge_time_to(&self, activity: Option<Activity>) {
-        match activity {
-            Some(activity) => self.ledger.switch_to(activity as u8),
-            None => self.ledger.switch_away(),
-        }
+        self.ledger.switch_to(activity.map_or(ELSEWHERE, |activity| activity as u8));
     }
 
     /// True if the worker's time is charged to code that is not the pool's.

@@ -64,10 +64,6 @@ impl Snapshot {
     pub(super) fn is_limit_reached(self, spare: usize) -> bool {
         self.has_sentinel() && self.asleep() <= spare
     }
-
-    fn is_valid(self) -> bool {
-        self.asleep() + self.searching() <= MAX_WORKERS
-    }
 }
 
 /// Methods that change the counters return them as they are after the change.
@@ -125,7 +121,7 @@ impl Counters {
         let change = add.wrapping_sub(subtract);
         let before = self.0.fetch_add(change, Ordering::AcqRel);
         let after = Snapshot(before.wrapping_add(change));
-        debug_assert!(after.is_valid(), "{:?} to {after:?}", Snapshot(before));
+        debug_assert!(after.asleep() + after.searching() <= MAX_WORKERS, "it is {after:?}");
         after
     }
 }

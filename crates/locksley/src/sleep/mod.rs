@@ -103,8 +103,8 @@ impl Sleep {
         Self {
             counters: Counters::default(),
             sleepers: Sleepers::new(slots),
-            parkers: (0..slots).map(|_| CachePadded::new(Parker::new())).collect(),
-            takeovers: (0..workers).map(|_| CachePadded::new(Takeover::new())).collect(),
+            parkers: (0..slots).map(|_| CachePadded::default()).collect(),
+            takeovers: (0..workers).map(|_| CachePadded::default()).collect(),
             wake_affinities: Box::default(),
             processors: 0,
             limits: Limits::new(workers, borrowed_threads, limit, allowed),
@@ -125,10 +125,10 @@ impl Sleep {
 
     /// Enables wake-up affinity, for workers that may run on all of so many `processors`: a pusher
     /// that wakes a worker keeps it off its own processor if another one is idle.
-    pub(crate) fn with_wake_affinities(self, processors: usize) -> Self {
-        let wake_affinities =
-            self.parkers.iter().map(|_| CachePadded::new(WakeAffinity::new())).collect();
-        Self { wake_affinities, processors, ..self }
+    pub(crate) fn enable_wake_affinities(&mut self, processors: usize) {
+        let new = |_| CachePadded::new(WakeAffinity::new());
+        self.wake_affinities = self.parkers.iter().map(new).collect();
+        self.processors = processors;
     }
 
     /// The counters a moment ago.

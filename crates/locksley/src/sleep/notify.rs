@@ -68,17 +68,10 @@ impl Sleep {
         if !deque.should_close() {
             return;
         }
-        let is_closed = deque.close();
-        if is_closed && self.must_notify_pushes() {
+        // As in `notify_pushed`, with the closed deque in place of the task.
+        if deque.close() && self.needs_thief(self.fenced_snapshot()) {
             deque.open();
         }
-    }
-
-    /// True if no thief would find a task that is pushed without a notification. The caller has
-    /// just closed its deque.
-    fn must_notify_pushes(&self) -> bool {
-        // As in `fenced_snapshot`, with the closed deque in place of the task.
-        self.needs_thief(self.fenced_snapshot())
     }
 
     /// Wakes a worker for a sent task, or for a pushed task that the caller does not run itself.

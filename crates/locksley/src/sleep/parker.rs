@@ -5,20 +5,17 @@ use std::time::Duration;
 use crate::os::Futex;
 use crate::primitive::Ordering;
 
+/// The default of a futex.
 const EMPTY: u32 = 0;
 const NOTIFIED: u32 = 1;
 
 /// A futex with a notification that is kept until [`reset`](Parker::reset):
 /// [`unpark`](Parker::unpark) ends the current [`park`](Parker::park), or makes the next one return
 /// at once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Parker(Futex);
 
 impl Parker {
-    pub(crate) fn new() -> Self {
-        Self(Futex::new(EMPTY))
-    }
-
     /// Discards a notification that came while the worker was awake. The worker calls this before
     /// it announces that it sleeps, so every notification that follows the announcement is kept.
     pub(crate) fn reset(&self) {

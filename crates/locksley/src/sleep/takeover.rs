@@ -35,10 +35,10 @@ use crate::os::Futex;
 use crate::primitive::{Ordering, fence};
 
 /// Which thread acts as one worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Takeover(Futex);
 
-/// The worker's own thread acts: it is awake, or falls asleep.
+/// The worker's own thread acts: it is awake, or falls asleep. The default of a futex.
 const OWN: u32 = 0;
 /// The worker's own thread sleeps. A caller may take over.
 const ASLEEP: u32 = 1;
@@ -58,10 +58,6 @@ const STATE: u32 = 7;
 const CALLER_SHIFT: u32 = 4;
 
 impl Takeover {
-    pub(super) fn new() -> Self {
-        Self(Futex::new(OWN))
-    }
-
     /// Lets callers take over. The worker's own thread calls this after it is counted as asleep.
     pub(super) fn begin_sleep(&self) {
         // Release pairs with the acquire in `take`: the caller sees the counters changed.
@@ -115,11 +111,11 @@ impl Takeover {
     /// Recalls the worker from a caller. Returns true if there is one: the worker's own thread is
     /// then to be unparked.
     fn recall(&self) -> bool {
-        let mut now = self.0.word.load(Ordering::Acquire);
-        while now & STATE == TAKEN && !self.exchange(now, RECALLED) {
-            now = self.0.word.load(Ordering::Acquire);
-        }
-        let is_recalled = matches!(now & STATE, TAKEN | RECALLED);
+        let recall = |now| (now & STATE == TAKEN).then_some(RECALLED);
+        // As in `exchange`.
+        let (Ok(before) | Err(before)) =
+            self.0.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, recall);
+        let is_recalled = matches!(before & STATE, TAKEN | RECALLED);
         if is_recalled {
             // Also if another thread recalled it: that thread may be suspended here.
             self.0.wake();

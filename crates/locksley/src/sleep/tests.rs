@@ -395,7 +395,8 @@ fn fewer_workers_than_the_pool_has_are_a_limit_for_sent_tasks() {
 #[test]
 fn an_affinity_that_may_be_narrowed_has_an_epoch_for_each_interval_awake() {
     assert_eq!(Sleep::new(1, Limit::NONE).unrestricted_epoch(0), Some(0));
-    let sleep = Sleep::new(1, Limit::NONE).with_wake_affinities(1);
+    let mut sleep = Sleep::new(1, Limit::NONE);
+    sleep.enable_wake_affinities(1);
     assert_eq!(sleep.processors, 1);
     let wake_affinity = &sleep.wake_affinities[0];
     for _ in 0..2 {

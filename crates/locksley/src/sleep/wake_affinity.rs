@@ -61,28 +61,22 @@ impl WakeAffinity {
     /// Restores the affinity of the calling worker, which has woken up. Does not wait: a waker that
     /// is narrowing the affinity just now restores it itself.
     pub(super) fn end_sleep(&self) {
-        // Acquire, here and below, pairs with the release of `NARROWED`: that waker is done with
-        // the mask.
-        let mut word = self.word.load(Ordering::Acquire);
-        // During one sleep the states only advance, so this ends.
-        loop {
-            let next = match state(word) {
-                ASLEEP => AWAKE,
-                NARROWING => ABANDONED,
-                NARROWED => {
-                    // SAFETY: the mask was noted before the affinity was narrowed. The waker that
-                    // narrowed it is done, and no other starts before the next `ASLEEP`.
-                    unsafe { self.mask.restore() };
-                    // Release pairs with the acquire in `unrestricted_epoch`.
-                    return self.word.store(with_state(word, AWAKE), Ordering::Release);
-                }
-                _ => return,
-            };
-            let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-            match self.word.compare_exchange(word, with_state(word, next), success, failure) {
-                Ok(_) => return,
-                Err(now) => word = now,
-            }
+        let next = |word| match state(word) {
+            ASLEEP => Some(with_state(word, AWAKE)),
+            NARROWING => Some(with_state(word, ABANDONED)),
+            _ => None,
+        };
+        // Acquire pairs with the release of `NARROWED`: that waker is done with the mask. During
+        // one sleep the states only advance, so this ends.
+        let changed = self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        if let Err(word) = changed
+            && state(word) == NARROWED
+        {
+            // SAFETY: the mask was noted before the affinity was narrowed. The waker that narrowed
+            // it is done, and no other starts before the next `ASLEEP`.
+            unsafe { self.mask.restore() };
+            // Release pairs with the acquire in `unrestricted_epoch`.
+            self.word.store(with_state(word, AWAKE), Ordering::Release);
         }
     }
 

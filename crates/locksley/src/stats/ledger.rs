@@ -13,16 +13,13 @@ pub(crate) struct Ledger {
     activity: AtomicU8,
     /// The begin of the activity, in nanoseconds.
     since: AtomicI64,
-    spent: [Count; ACTIVITIES.len()],
+    spent: [Count; 4],
 }
 
-/// The activities. The first three numbers are those of [`Activity`](crate::idle::Activity).
-const ACTIVITIES: [u8; 4] = [WORKING, SEARCHING, SLEEPING, ELSEWHERE];
+/// The number of [`Activity::Works`](crate::idle::Activity). Those of the others are 1 and 2.
 const WORKING: u8 = 0;
-const SEARCHING: u8 = 1;
-const SLEEPING: u8 = 2;
 /// A borrowed thread runs code outside of the pool.
-const ELSEWHERE: u8 = 3;
+pub(crate) const ELSEWHERE: u8 = 3;
 
 /// The time of the worker does not run: it has not started, or has ended.
 const NOT_RUNNING: i64 = -1;
@@ -58,11 +55,6 @@ impl Ledger {
         }
     }
 
-    /// Switches to code outside of the pool.
-    pub(crate) fn switch_away(&self) {
-        self.switch_to(ELSEWHERE);
-    }
-
     /// True if the worker's thread runs code outside of the pool.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.activity.load(Ordering::Relaxed) == ELSEWHERE
@@ -86,7 +78,7 @@ impl Ledger {
 
     /// The times of working, searching and sleeping up to now. A read during a [switch](Self::switch_to) may miss the last interval.
     pub(crate) fn read(&self) -> [Duration; 3] {
-        let mut nanos = ACTIVITIES.map(|activity| self.spent[usize::from(activity)].read());
+        let mut nanos = self.spent.each_ref().map(Count::read);
         let activity = usize::from(self.activity.load(Ordering::Relaxed));
         let since = self.since.load(Ordering::Relaxed);
         if since != NOT_RUNNING {
@@ -108,6 +100,8 @@ mod tests {
     use super::*;
 
     const BIT: Duration = Duration::from_millis(2);
+    const SEARCHING: u8 = 1;
+    const SLEEPING: u8 = 2;
 
     #[test]
     fn each_moment_counts_for_one_activity() {
@@ -145,7 +139,7 @@ mod tests {
     fn time_outside_of_the_pool_is_not_counted() {
         let ledger = Ledger::new();
         ledger.begin();
-        ledger.switch_away();
+        ledger.switch_to(ELSEWHERE);
         let spent = ledger.read();
         std::thread::sleep(BIT);
         assert_eq!(ledger.read(), spent);

@@ -22,7 +22,7 @@ use std::ops::{Add, Sub};
 use std::time::Duration;
 
 pub(crate) use counters::Counters;
-pub(crate) use ledger::Ledger;
+pub(crate) use ledger::{ELSEWHERE, Ledger};
 
 /// The counters and times of one worker since its pool was built. A snapshot of a running pool is
 /// not taken at one single moment.

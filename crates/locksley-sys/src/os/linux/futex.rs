@@ -7,19 +7,13 @@ use std::time::Duration;
 use crate::primitive::AtomicU32;
 
 /// A word that one thread may block on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Futex {
     /// The word, for atomic operations.
     pub word: AtomicU32,
 }
 
 impl Futex {
-    /// A word with this value.
-    #[must_use]
-    pub fn new(value: u32) -> Self {
-        Self { word: AtomicU32::new(value) }
-    }
-
     /// Blocks while the word is `expected`, until woken, or for about `timeout`. May return
     /// spuriously.
     pub fn wait(&self, expected: u32, timeout: Option<Duration>) {

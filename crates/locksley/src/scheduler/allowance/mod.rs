@@ -158,22 +158,18 @@ impl Allowance {
 
     /// Polls if that is due and no other worker does. True if this worker has polled.
     pub(crate) fn poll(&self, now: Duration, shared: &Shared, budget: PollBudget) -> bool {
-        let reads_limits = match budget {
-            PollBudget::BeforeSleep => is_past(&self.limits_due, now),
-            PollBudget::BeforeSearch => self.is_reading_due(now),
-            PollBudget::Searching => false,
-            PollBudget::Working => {
+        let is_usage_due = || is_past(&self.usage_due, now);
+        let (reads_limits, reads_usage) = match budget {
+            PollBudget::BeforeSleep => (is_past(&self.limits_due, now), is_usage_due()),
+            PollBudget::BeforeSearch => (self.is_reading_due(now), is_usage_due()),
+            PollBudget::Searching => (false, is_usage_due() && shared.awake() <= FEW),
+            PollBudget::Working => (
                 is_past(&self.limits_due, now.saturating_sub(READING_INTERVAL))
-                    && is_past(&self.limits_postponed, now)
-            }
+                    && is_past(&self.limits_postponed, now),
+                is_past(&self.usage_overdue, now),
+            ),
         };
-        let polls = reads_limits
-            || match budget {
-                PollBudget::BeforeSleep | PollBudget::BeforeSearch => is_past(&self.usage_due, now),
-                PollBudget::Searching => is_past(&self.usage_due, now) && shared.awake() <= FEW,
-                PollBudget::Working => is_past(&self.usage_overdue, now),
-            };
-        if !polls || self.is_stopped() {
+        if !(reads_limits || reads_usage) || self.is_stopped() {
             return false;
         }
         let mut state = match self.state.try_lock() {

@@ -45,7 +45,7 @@ pub(crate) enum Assigned {
 
 impl Assignment {
     pub(crate) fn new() -> Self {
-        Self { word: Flag::with_pointer(VACANT), parker: Parker::new() }
+        Self { word: Flag::with_pointer(VACANT), parker: Parker::default() }
     }
 
     /// The flag that is set while the replacement is released. It works until then.

@@ -97,26 +97,23 @@ impl Shared {
         let replacements = &self.replacements;
         // Before the replacement can wait and subtract itself.
         replacements.add_active(1);
-        let assigned = self.assign_first_free(index);
+        let assign = |(number, it): (usize, &CachePadded<Replacement>)| {
+            Some((number, it.assignment.try_assign(index)?))
+        };
+        let assigned = replacements.all.iter().enumerate().find_map(assign);
+        let assigned = assigned.filter(|&(number, assigned)| {
+            let has_thread =
+                assigned != Assigned::NeedsThread || self.start_replacement(number, index).is_ok();
+            if !has_thread {
+                replacements.all[number].assignment.cancel(index);
+            }
+            has_thread
+        });
         if assigned.is_none_or(|(_, assigned)| assigned == Assigned::StillAwake) {
             // Its thread was counted already.
             let _ = replacements.subtract_active(1);
         }
-        assigned.map(|(replacement, _)| replacement)
-    }
-
-    fn assign_first_free(self: &Arc<Self>, index: usize) -> Option<(usize, Assigned)> {
-        let all = &self.replacements.all;
-        let (replacement, assigned) =
-            all.iter().enumerate().find_map(|(number, replacement)| {
-                Some((number, replacement.assignment.try_assign(index)?))
-            })?;
-        if assigned == Assigned::NeedsThread && self.start_replacement(replacement, index).is_err()
-        {
-            all[replacement].assignment.cancel(index);
-            return None;
-        }
-        Some((replacement, assigned))
+        assigned.map(|(number, _)| number)
     }
 
     /// Releases a replacement when its worker is back. The replacement stops after the task that it

@@ -19,7 +19,7 @@ impl Model {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             assignment: Assignment::new(),
-            closed: Flag::new(),
+            closed: Flag::default(),
             served: AtomicUsize::new(0),
             requested: AtomicUsize::new(0),
         })

@@ -48,18 +48,17 @@ impl Shared {
                 let _ = replacements.subtract_active(1);
                 self.lower_slots_in_use();
             };
-            let number = slot;
-            let slot = self.slot(number);
+            let own_slot = self.slot(slot);
             loop {
-                slot.charge_time_to(Some(Activity::Sleeps));
+                own_slot.charge_time_to(Some(Activity::Sleeps));
                 self.trace(|| Event::Blocks);
                 let is_assigned = own.assignment.wait(before_park, || self.closed.is_set());
                 self.trace(|| Event::Unparks);
                 if !is_assigned {
                     break;
                 }
-                self.mark_slot_taken(number);
-                slot.charge_time_to(Some(Activity::Works));
+                self.mark_slot_taken(slot);
+                own_slot.charge_time_to(Some(Activity::Works));
                 worker.replace_worker(|| own.assignment.worker(), own.assignment.release_flag());
             }
         });

@@ -28,9 +28,8 @@ impl Searcher {
     /// Makes one attempt, and counts it if it fails. From time to time it looks further.
     pub(super) fn attempt(&mut self, worker: &Worker) -> Option<Found> {
         (self.sleeps_on, self.has_polled) = (false, false);
-        let found = self.try_once(worker);
-        if found.is_some() {
-            return found;
+        if let Some(found) = self.try_once(worker) {
+            return Some(found);
         }
         self.failures += 1;
         if self.failures % LOOK_FURTHER_EVERY != LOOK_FURTHER_AT {
@@ -47,30 +46,26 @@ impl Searcher {
     /// instead.
     fn try_once(&mut self, worker: &Worker) -> Option<Found> {
         let pinned = worker.receive_at_a_glance(&worker.slot().pinned_tasks);
-        let addressed = pinned.or_else(|| worker.take_addressed());
-        if addressed.is_some() {
-            return addressed;
+        if let Some(addressed) = pinned.or_else(|| worker.take_addressed()) {
+            return Some(addressed);
         }
-        if self.failures.is_multiple_of(worker.workers() as u64) {
-            let received = receive(worker);
-            if received.is_some() {
-                return received;
-            }
+        if self.failures.is_multiple_of(worker.workers() as u64)
+            && let Some(received) = receive(worker)
+        {
+            return Some(received);
         }
         let slots = self.slots_of_victims(worker);
         if let Some(place_state) = worker.place_state() {
             let neighbourhood = Neighbourhood::new(worker, place_state, slots);
             let place = self.far.next_place(&neighbourhood, self.failures);
-            let sent = place.and_then(|place| self.take_if_left(worker, place, true));
-            if sent.is_some() {
-                return sent;
+            if let Some(sent) = place.and_then(|place| self.take_if_left(worker, place, true)) {
+                return Some(sent);
             }
-            if self.far.must_try_far() {
-                // The last far victim may have been asked to open its deque.
-                let stolen = self.steal_by_force(worker);
-                if stolen.is_some() {
-                    return stolen;
-                }
+            // The last far victim may have been asked to open its deque.
+            if self.far.must_try_far()
+                && let Some(stolen) = self.steal_by_force(worker)
+            {
+                return Some(stolen);
             }
             if !self.choose_victim(worker, &neighbourhood) {
                 return None;
@@ -152,13 +147,8 @@ impl Searcher {
 
     /// All other workers, from a random one on; near workers before far ones.
     fn others<'w>(&mut self, worker: &'w Worker) -> impl Iterator<Item = usize> + use<'w> {
-        let (own, slots) = (worker.slot_index(), worker.shared().slots_taken());
-        let first = self.victims.choose(slots);
-        let alike = first.filter(|_| worker.place_state().is_none());
-        let victims = alike.into_iter().flat_map(move |first| first..first + slots);
-        let victims =
-            victims.map(move |victim| victim % slots).filter(move |&victim| victim != own);
-        victims.chain(locality::by_distance(worker, first.unwrap_or(0)))
+        let first = self.victims.choose(worker.shared().slots_taken());
+        locality::by_distance(worker, first.unwrap_or(0))
     }
 
     /// Takes from the inbox of any other worker or place.

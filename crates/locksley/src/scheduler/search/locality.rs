@@ -10,8 +10,7 @@ use super::victims::Victims;
 
 use crate::idle::Activity;
 use crate::primitive::Instant;
-use crate::scheduler::PlaceState;
-use crate::scheduler::Worker;
+use crate::scheduler::{PlaceState, Worker};
 
 /// A search begins with this many attempts at home for each of the other workers there.
 const HOME_ATTEMPTS: u64 = 2;
@@ -46,7 +45,7 @@ pub(super) struct FarSearch {
     /// The number of attempts since the last one that had to try a far victim, over all searches.
     pub(super) attempts_since_far: u64,
     /// The thief does not sleep before this time: then it may take tasks that it has seen.
-    awake_until: Option<Instant>,
+    pub(super) awake_until: Option<Instant>,
 }
 
 /// Tasks that a thief has seen in a far inbox.
@@ -79,10 +78,6 @@ pub(super) struct Victim {
 impl FarSearch {
     pub(super) fn new(places: usize) -> Self {
         Self { inboxes: vec![None; places].into(), ..Self::default() }
-    }
-
-    pub(super) fn begin_search(&mut self) {
-        self.awake_until = None;
     }
 
     /// Called when the thief has found no work and was about to sleep. Makes it stay awake until
@@ -264,22 +259,21 @@ impl<'q> Neighbourhood<'q> {
 }
 
 /// All other workers, the nearest first. Equally near workers come in order, beginning with the one
-/// that `random` selects. Empty in a pool with one place.
+/// that `random` selects.
 pub(super) fn by_distance<'w>(
     worker: &'w Worker,
     random: usize,
 ) -> impl Iterator<Item = usize> + use<'w> {
     let shared = worker.shared();
-    let (thief, replacements) = (worker.slot_index(), shared.workers..shared.slots_taken());
+    let (thief, slots) = (worker.slot_index(), shared.slots_taken());
+    let (home, replacements, rings) = match worker.place_state() {
+        None => (0..slots, slots..slots, &[][..]),
+        Some(home) => (home.workers.clone(), shared.workers..slots, &home.rings[..]),
+    };
     let rotated = move |count: usize| (0..count).map(move |n| (n + random) % count);
-    let home = shared.place_states().get(worker.place());
-    let all = home.into_iter().flat_map(move |home| {
-        let near = rotated(home.workers.len()).map(|position| home.workers.start + position);
-        let far = home.rings.iter();
-        let far = far.flat_map(move |ring| rotated(ring.len()).map(|position| ring[position]));
-        near.chain(replacements.clone()).chain(far)
-    });
-    all.filter(move |&victim| victim != thief)
+    let near = rotated(home.len()).map(move |position| home.start + position);
+    let far = rings.iter().flat_map(move |ring| rotated(ring.len()).map(|at| ring[at]));
+    near.chain(replacements).chain(far).filter(move |&victim| victim != thief)
 }
 
 /// True if `victim` is a worker of another place.
@@ -424,7 +418,7 @@ mod tests {
         far.inboxes[2] = seen(later);
         far.begin_wait();
         assert!(far.keep_waiting(), "the grace period is over for one place only");
-        far.begin_search();
+        far.awake_until = None;
         assert!(!far.keep_waiting(), "that was another search");
         far.begin_wait();
         far.inboxes = [None; 3].into();

@@ -4,10 +4,9 @@ use super::attempt::{receive_near, take_from_inbox, take_from_place};
 use super::cpu_placement::move_out_of_the_way;
 use super::searcher::{Found, Searcher, run_idle_hooks};
 use crate::idle::Activity;
-use crate::scheduler::PlaceState;
-use crate::scheduler::Worker;
 use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::latch::Flag;
+use crate::scheduler::{PlaceState, Worker};
 use crate::sleep::{SleepOutcome, SleepRole};
 
 /// A sentinel goes on for this many timed parks when all workers within the limit sleep. If the
@@ -38,7 +37,8 @@ impl Searcher {
         let outcome = self.park(worker, done);
         let shared = worker.shared();
         let was_within_limit = !shared.sleep.is_over_push_limit();
-        shared.postpone_poll();
+        // It looks for work before it reads files for a poll.
+        shared.allowance.as_ref().inspect(|it| it.postpone_reading(it.now()));
         // A pause for the quota may be over. Files are read only after the search for work.
         let _ = shared.poll_allowance(PollBudget::Searching);
         if done.is_set() {
@@ -80,20 +80,13 @@ impl Searcher {
     /// Takes one task from a queue that no other worker seems to touch.
     fn take_untouched(&mut self, worker: &Worker, is_over_size: bool) -> Option<Found> {
         let shared = worker.shared();
-        if self.untouched.is_injector_untouched(shared, shared.sleep.is_over_send_limit()) {
-            let sent = worker.take_injected();
-            if sent.is_some() {
-                return sent;
-            }
-        }
-        let sent = self.take_untouched_of_place(worker, is_over_size);
-        if sent.is_some() {
-            return sent;
-        }
-        let slots = shared.slots_taken();
-        (0..slots)
-            .filter(|&victim| victim != worker.slot_index())
-            .find_map(|victim| self.take_untouched_of_worker(worker, victim, is_over_size))
+        let takes_sent =
+            self.untouched.is_injector_untouched(shared, shared.sleep.is_over_send_limit());
+        let sent = if takes_sent { worker.take_injected() } else { None };
+        sent.or_else(|| self.take_untouched_of_place(worker, is_over_size)).or_else(|| {
+            let mut others = (0..shared.slots_taken()).filter(|&it| it != worker.slot_index());
+            others.find_map(|victim| self.take_untouched_of_worker(worker, victim, is_over_size))
+        })
     }
 
     fn take_untouched_of_place(&mut self, worker: &Worker, is_over_size: bool) -> Option<Found> {
@@ -215,7 +208,7 @@ mod tests {
                     shared.injector.send(unsafe { HeapJob::into_job(None, |_| ()) });
                 }
                 shared.sleep.begin_search();
-                let outcome = searcher.park(worker, &Flag::new());
+                let outcome = searcher.park(worker, &Flag::default());
                 shared.sleep.end_search(&worker.wake_token, || false);
                 while worker.run_one() {}
                 outcome
@@ -238,7 +231,7 @@ mod tests {
             (0..2).for_each(|_| shared.sleep.begin_search());
             let mut outcome = None;
             shared.sleep.sleep(1 - worker.slot_index(), false, |_| {
-                outcome = Some(searcher.park(worker, &Flag::new()));
+                outcome = Some(searcher.park(worker, &Flag::default()));
                 true
             });
             assert_eq!(outcome, Some(SleepOutcome::StayedAwake));

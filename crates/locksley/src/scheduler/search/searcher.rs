@@ -9,12 +9,11 @@ use super::victims::Victims;
 use crate::deque::OpenRequest;
 use crate::hooks;
 use crate::idle::{Activity, End, IdleContext, Move, Thief};
-use crate::primitive::spin_loop;
-use crate::scheduler::Shared;
-use crate::scheduler::Worker;
+use crate::primitive::{Ordering, spin_loop};
 use crate::scheduler::allowance::PollBudget;
 use crate::scheduler::job::Job;
 use crate::scheduler::latch::Flag;
+use crate::scheduler::{Shared, Worker};
 use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
 
@@ -85,20 +84,13 @@ impl Searcher {
     fn search(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
         while !done.is_set() {
             let next = self.next_move(worker);
-            if matches!(next, Move::Yield | Move::YieldLowered | Move::HandOver(_)) {
-                let found = self.steal_by_force(worker);
-                if found.is_some() {
-                    return found;
-                }
+            if matches!(next, Move::Yield | Move::YieldLowered | Move::HandOver(_))
+                && let Some(found) = self.steal_by_force(worker)
+            {
+                return Some(found);
             }
             match next {
-                Move::Sleep => {
-                    let found = self.sleep(worker, done);
-                    if found.is_some() {
-                        return found;
-                    }
-                    continue;
-                }
+                Move::Sleep => {}
                 Move::Search => spin_loop(),
                 Move::Yield => self.yield_to_others(worker),
                 Move::YieldLowered => self.yield_lowered(worker),
@@ -106,7 +98,10 @@ impl Searcher {
                 Move::MoveAway => move_away(worker),
                 Move::Wake(sleeper) => worker.shared().sleep.wake(sleeper),
             }
-            let found = self.attempt(worker);
+            let found = match next {
+                Move::Sleep => self.sleep(worker, done),
+                _ => self.attempt(worker),
+            };
             if found.is_some() {
                 return found;
             }
@@ -141,7 +136,7 @@ impl Searcher {
         worker.shared().trace(|| Event::SearchBegins);
         (self.failures, self.victim) = (0, None);
         (self.sleeps_on, self.has_polled) = (false, false);
-        self.far.begin_search();
+        self.far.awake_until = None;
         self.switches = worker.slot().switches().unwrap_or(0);
     }
 
@@ -185,7 +180,7 @@ impl Searcher {
             processors: shared.processors(),
             worker: worker.index(),
             victim: self.victim.filter(is_visible),
-            woken_callers: shared.woken_callers(),
+            woken_callers: shared.woken_callers.load(Ordering::Relaxed),
             slot: worker.slot_index(),
             peers: &**shared,
         }

@@ -4,7 +4,7 @@ use super::cpu_placement::{bring_here, is_taken};
 use super::searcher::Searcher;
 use crate::os::{self, LoweredPriority};
 use crate::scheduler::Worker;
-use crate::scheduler::allowance::PollBudget;
+use crate::scheduler::allowance::{Allowance, PollBudget};
 use crate::trace::Event;
 
 impl Searcher {
@@ -56,17 +56,21 @@ impl Searcher {
 
     /// Polls the allowance in the middle of a search.
     pub(super) fn poll_allowance(&mut self, worker: &Worker) {
-        if worker.shared().is_poll_long() {
+        let shared = worker.shared();
+        let is_long = |it: &Allowance| it.is_poll_long(it.now(), shared.awake());
+        if shared.allowance.as_ref().is_some_and(is_long) {
             self.poll_uncounted(worker, PollBudget::BeforeSearch);
         } else {
-            let _ = worker.shared().poll_allowance(PollBudget::Searching);
+            let _ = shared.poll_allowance(PollBudget::Searching);
         }
     }
 
     /// Polls the allowance if that is due. Returns true if it has: the number of workers that may
     /// be awake may be another one now.
     pub(super) fn poll_allowance_before_sleep(&mut self, worker: &Worker) -> bool {
-        worker.shared().is_poll_due() && self.poll_uncounted(worker, PollBudget::BeforeSleep)
+        let is_due = |it: &Allowance| it.is_due(it.now());
+        worker.shared().allowance.as_ref().is_some_and(is_due)
+            && self.poll_uncounted(worker, PollBudget::BeforeSleep)
     }
 
     /// Polls the allowance, which may read files. The worker does not count as searching meanwhile:

@@ -46,13 +46,6 @@ impl Shared {
         self.proceed_to_close(self.pending.end_closure());
     }
 
-    /// Counts a future that is about to be accepted as a task. Returns false if the pool is closed.
-    /// The caller need not keep the pool open itself.
-    #[must_use]
-    pub(crate) fn begin_task(&self) -> bool {
-        self.pending.begin_task()
-    }
-
     /// Counts the end of a future as a task.
     pub(crate) fn end_task(&self) {
         self.proceed_to_close(self.pending.end_task());

@@ -35,7 +35,7 @@ use crate::scheduler::latch::Flag;
 use crate::sleep::Sleep;
 use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
-use size::{allowed_limit, policy_limit};
+use size::limit;
 use slots::SlotsInUse;
 
 /// The futures of a pool that have returned `Pending`.
@@ -72,9 +72,9 @@ pub(crate) struct Shared {
     pub(crate) can_lower_priority: bool,
     owned_tasks: Box<dyn CancelAll>,
     /// How often workers have woken a caller.
-    woken_callers: CachePadded<AtomicU32>,
+    pub(crate) woken_callers: CachePadded<AtomicU32>,
     /// Counts what keeps the pool open.
-    pending: Pending,
+    pub(crate) pending: Pending,
     /// True if futures are dropped instead of polled, because only they keep the pool open.
     closing: AtomicBool,
     pub(crate) closed: Flag,
@@ -98,18 +98,15 @@ impl Shared {
         // Opens the files that this needs, so that no thief waits for another one that opens them.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
         let allowance = config.allowance.as_ref().map(|open| Allowance::new(&processors, open()));
-        let limit = match &allowance {
-            Some(allowance) => allowed_limit(idle_policy, allowance.awake(), borrowed_threads),
-            None => policy_limit(idle_policy, processors.count(), borrowed_threads),
-        };
-        let allowed = allowance.as_ref().map_or(usize::MAX, Allowance::awake);
+        let at_most = allowance.as_ref().map(Allowance::awake);
+        let processors_now = at_most.unwrap_or(processors.count());
+        let allowed = at_most.unwrap_or(usize::MAX);
+        let limit = limit(idle_policy, processors_now, allowed, borrowed_threads);
         let mut sleep = Sleep::with_slots(workers, slots.len(), borrowed_threads, limit, allowed);
         sleep.tracer = config.tracer.clone();
-        let sleep = if spreads(idle_policy, assists) {
-            sleep.with_wake_affinities(processors.ids().len())
-        } else {
-            sleep
-        };
+        if spreads(idle_policy, assists) {
+            sleep.enable_wake_affinities(processors.ids().len());
+        }
         Arc::new(Self {
             owned_tasks,
             slots,
@@ -130,7 +127,7 @@ impl Shared {
             woken_callers: CachePadded::new(AtomicU32::new(0)),
             pending: Pending::new(),
             closing: AtomicBool::new(false),
-            closed: Flag::new(),
+            closed: Flag::default(),
             config,
         })
     }
@@ -140,10 +137,6 @@ impl Shared {
     pub(crate) fn record_woken_caller(&self) {
         // Relaxed: a hint.
         self.woken_callers.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn woken_callers(&self) -> u32 {
-        self.woken_callers.load(Ordering::Relaxed)
     }
 
     /// True if the pool was built before a fork and this is the child, which has none of its

@@ -9,25 +9,16 @@ use crate::os::{self, Assists, Standing, ThreadAffinity};
 use crate::scheduler::allowance::{Allowance, PollBudget};
 use crate::trace::PoolHandle;
 
-/// The policy's limit for so many processors. A borrowed thread counts as awake, though it mostly
-/// runs code that is not the pool's.
-pub(crate) fn policy_limit(
+/// The policy's limit for so many processors, and `at_most` so many workers, whatever the policy
+/// says. A borrowed thread counts as awake, though it mostly runs code that is not the pool's.
+pub(super) fn limit(
     idle_policy: &dyn IdlePolicy,
     processors: usize,
+    at_most: usize,
     borrowed_threads: usize,
 ) -> Limit {
     let limit = idle_policy.limit(processors);
-    Limit { awake: limit.awake.saturating_add(borrowed_threads), ..limit }
-}
-
-/// The policy's limit, and at most so many workers, whatever the policy says.
-pub(crate) fn allowed_limit(
-    idle_policy: &dyn IdlePolicy,
-    workers: usize,
-    borrowed_threads: usize,
-) -> Limit {
-    let limit = policy_limit(idle_policy, workers, borrowed_threads);
-    Limit { awake: limit.awake.min(workers.saturating_add(borrowed_threads)), ..limit }
+    Limit { awake: limit.awake.min(at_most).saturating_add(borrowed_threads), ..limit }
 }
 
 impl Shared {
@@ -56,23 +47,6 @@ impl Shared {
         self.allowance.as_ref().is_some_and(|it| it.poll(it.now(), self, budget))
     }
 
-    /// True if a poll is due for a worker that is about to sleep.
-    pub(crate) fn is_poll_due(&self) -> bool {
-        self.allowance.as_ref().is_some_and(|it| it.is_due(it.now()))
-    }
-
-    /// True if a poll is due, and takes too long for a worker that counts as searching.
-    pub(crate) fn is_poll_long(&self) -> bool {
-        self.allowance.as_ref().is_some_and(|it| it.is_poll_long(it.now(), self.awake()))
-    }
-
-    /// Lets a woken worker look for work before it reads files for a poll.
-    pub(crate) fn postpone_poll(&self) {
-        if let Some(allowance) = &self.allowance {
-            allowance.postpone_reading(allowance.now());
-        }
-    }
-
     /// The number of workers that are awake.
     pub(crate) fn awake(&self) -> usize {
         self.workers.saturating_sub(self.sleep.snapshot().asleep())
@@ -97,12 +71,13 @@ impl Shared {
 
     /// The limit if so many workers are allowed, and their number was not chosen.
     pub(crate) fn allowed_limit(&self, workers: usize) -> Limit {
-        allowed_limit(&*self.config.idle_policy, workers, self.borrowed_threads)
+        limit(&*self.config.idle_policy, workers, workers, self.borrowed_threads)
     }
 
     /// The limit by what the process was allowed when the pool was built.
     pub(crate) fn limit_at_build(&self) -> Limit {
-        policy_limit(&*self.config.idle_policy, self.processors_at_build(), self.borrowed_threads)
+        let (policy, processors) = (&*self.config.idle_policy, self.processors_at_build());
+        limit(policy, processors, usize::MAX, self.borrowed_threads)
     }
 
     /// The number of workers, without borrowed threads, that may work now.

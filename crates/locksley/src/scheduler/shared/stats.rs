@@ -27,8 +27,7 @@ impl Shared {
 
     /// The number of tasks in each deque, as thieves see them.
     pub(crate) fn queued(&self) -> impl Iterator<Item = usize> {
-        let length = |(oldest, end): (i64, i64)| usize::try_from(end - oldest).unwrap_or(0);
-        self.taken().iter().map(move |slot| slot.deque.bounds().map_or(0, length))
+        self.taken().iter().map(|slot| slot.deque_len())
     }
 
     /// The time that the first `number` workers, without borrowed threads, have waited for a

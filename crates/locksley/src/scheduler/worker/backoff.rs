@@ -18,30 +18,9 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 /// Spins, then yields, while a waiting worker finds nothing.
 pub(super) struct Backoff {
     began: Instant,
-    last: Pause,
+    /// True if the last pause was a yield.
+    pub(super) is_yielding: bool,
     sleeps: u32,
-}
-
-/// What a waiting worker does between two attempts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pause {
-    Spin,
-    Yield,
-    /// Yields for the last time, and parks if it finds nothing then.
-    YieldBeforePark,
-}
-
-impl Pause {
-    /// The pause after `elapsed` without a task to run.
-    fn after(elapsed: Duration) -> Self {
-        if elapsed >= SPIN_AND_YIELD {
-            Self::YieldBeforePark
-        } else if elapsed >= SPIN {
-            Self::Yield
-        } else {
-            Self::Spin
-        }
-    }
 }
 
 /// The length of the sleep after so many sleeps in a row.
@@ -51,23 +30,23 @@ fn sleep_after(sleeps: u32) -> Duration {
 
 impl Backoff {
     pub(super) fn new() -> Self {
-        Self { began: Instant::now(), last: Pause::Spin, sleeps: 0 }
+        Self { began: Instant::now(), is_yielding: false, sleeps: 0 }
     }
 
-    /// True if the last pause was a yield.
-    pub(super) fn is_yielding(&self) -> bool {
-        self.last != Pause::Spin
-    }
-
-    /// Spins or yields once. Returns false once `SPIN_AND_YIELD` has passed.
+    /// Spins or yields once. Returns false once `SPIN_AND_YIELD` has passed: the worker parks if it
+    /// finds nothing then.
     pub(super) fn snooze(&mut self) -> bool {
-        self.last = Pause::after(self.began.elapsed());
-        if self.is_yielding() {
+        self.snooze_after(self.began.elapsed())
+    }
+
+    fn snooze_after(&mut self, elapsed: Duration) -> bool {
+        self.is_yielding = elapsed >= SPIN;
+        if self.is_yielding {
             os::yield_now();
         } else {
             (0..16).for_each(|_| spin_loop());
         }
-        self.last != Pause::YieldBeforePark
+        elapsed < SPIN_AND_YIELD
     }
 
     /// Sleeps, for longer each time.
@@ -84,15 +63,17 @@ mod tests {
     #[test]
     fn a_wait_spins_for_20_us_and_yields_until_it_parks_after_200() {
         let expected = [
-            (0, Pause::Spin),
-            (19_999, Pause::Spin),
-            (20_000, Pause::Yield),
-            (199_999, Pause::Yield),
-            (200_000, Pause::YieldBeforePark),
-            (u64::MAX, Pause::YieldBeforePark),
+            (0, false, true),
+            (19_999, false, true),
+            (20_000, true, true),
+            (199_999, true, true),
+            (200_000, true, false),
+            (u64::MAX, true, false),
         ];
-        for (nanos, pause) in expected {
-            assert_eq!(Pause::after(Duration::from_nanos(nanos)), pause, "{nanos} ns");
+        for (nanos, yields, is_patient) in expected {
+            let mut backoff = Backoff::new();
+            assert_eq!(backoff.snooze_after(Duration::from_nanos(nanos)), is_patient, "{nanos} ns");
+            assert_eq!(backoff.is_yielding, yields, "{nanos} ns");
         }
     }
 
@@ -101,11 +82,10 @@ mod tests {
         let hour = Duration::from_secs(3600);
         // No time has passed, however long this thread is suspended.
         let mut backoff = Backoff { began: Instant::now() + hour, ..Backoff::new() };
-        assert!(!backoff.is_yielding() && backoff.snooze() && !backoff.is_yielding());
-        backoff.last = Pause::Yield;
-        assert!(backoff.is_yielding());
+        assert!(!backoff.is_yielding && backoff.snooze());
+        assert!(!backoff.is_yielding);
         backoff.began = Instant::now().checked_sub(SPIN_AND_YIELD).unwrap();
-        assert!(!backoff.snooze() && backoff.is_yielding());
+        assert!(!backoff.snooze() && backoff.is_yielding);
     }
 
     #[test]

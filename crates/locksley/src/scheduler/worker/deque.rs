@@ -6,7 +6,6 @@ use super::Worker;
 use crate::deque::{SlowPush, Steal};
 use crate::idle::Activity;
 use crate::scheduler::job::{Job, JobFifo};
-use crate::scheduler::observed;
 use crate::scheduler::search::Found;
 use crate::unwind::AbortOnUnwind;
 
@@ -17,12 +16,12 @@ impl Worker {
         if pushed.is_complete {
             return;
         }
-        match self.stamp() {
-            None => self.after_slow_push(pushed.index),
-            // SAFETY: pushes of an observed worker are redirected, so no thread has seen the word;
-            // the thread that takes the new word runs it once.
-            Some(stamp) => drop(self.push_real(unsafe { observed::wrap(job, stamp) })),
+        if self.observer().is_none() {
+            return self.after_slow_push(pushed.index);
         }
+        // SAFETY: pushes of an observed worker are redirected, so no thread has seen the word; the
+        // thread that takes the new word runs it once.
+        self.push_real(unsafe { self.shared.wrap(Some(self), job) });
     }
 
     /// Makes a job available to all workers, even if pushes are redirected. The job keeps its

@@ -73,15 +73,9 @@ impl Worker {
     pub(super) fn take_addressed_in_turn(&self) -> Option<Found> {
         let inbox = self.place_state().map(|it| &it.inbox);
         let others_first = inbox.is_some_and(|it| !it.is_probably_empty()) && self.count_poll();
-        let pinned_task = || self.take_pinned();
-        let sent = || self.take_injected();
-        let found = others_first.then(|| {
-            let turn = self.polls.get() / LOOK_ELSEWHERE_AFTER;
-            if turn.is_multiple_of(2) {
-                pinned_task().or_else(sent)
-            } else {
-                sent().or_else(pinned_task)
-            }
+        let found = others_first.then(|| match self.polls.get() / LOOK_ELSEWHERE_AFTER % 2 {
+            0 => self.take_pinned().or_else(|| self.take_injected()),
+            _ => self.take_injected().or_else(|| self.take_pinned()),
         });
         found.flatten().or_else(|| self.take_addressed())
     }

@@ -12,7 +12,7 @@ fn loom_parker_loses_no_event() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let shared = Arc::new((WaitParker::new(), AtomicUsize::new(0)));
+        let shared = Arc::new((WaitParker::default(), AtomicUsize::new(0)));
         let events = shared.clone();
         let events = thread::spawn(move || {
             for event in 1..=2 {

@@ -12,18 +12,15 @@
 use crate::os::Futex;
 use crate::primitive::{Ordering, fence};
 
+/// The default of a futex.
 const AWAKE: u32 = 0;
 const PARKED: u32 = 1;
 
 /// One for each slot.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct WaitParker(Futex);
 
 impl WaitParker {
-    pub(crate) fn new() -> Self {
-        Self(Futex::new(AWAKE))
-    }
-
     /// Blocks the calling thread, which has this slot, until it is unparked. Does not block if
     /// `is_over` returns true. May return spuriously.
     pub(crate) fn park(&self, is_over: impl Fn() -> bool) {

@@ -137,7 +137,7 @@ impl Worker {
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
         let (mut backoff, mut is_traced) = (Backoff::new(), false);
         while !event.is_set() {
-            let mut found = find(backoff.is_yielding());
+            let mut found = find(backoff.is_yielding);
             // Not earlier: most waits find what they wait for in their own deques.
             if found.is_none() && !std::mem::replace(&mut is_traced, true) {
                 self.shared.trace(|| Event::Waits);
