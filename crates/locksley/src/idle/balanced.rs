@@ -110,7 +110,7 @@ impl IdlePolicy for Balanced {
             attempted: now,
             pulled: now,
             moved: now,
-            woken_callers: 0,
+            external_wakeups: 0,
             common: Arc::clone(&self.common),
         })
     }
@@ -136,8 +136,8 @@ struct BalancedThief {
     attempted: Instant,
     pulled: Instant,
     moved: Instant,
-    /// [`IdleContext::woken_callers`] at the last attempt.
-    woken_callers: u32,
+    /// [`IdleContext::external_wakeups`] at the last attempt.
+    external_wakeups: u32,
     common: Arc<Common>,
 }
 
@@ -150,7 +150,9 @@ impl Thief for BalancedThief {
             return Move::Sleep;
         }
         self.attempts += 1;
-        if mem::replace(&mut self.woken_callers, context.woken_callers) != context.woken_callers {
+        if mem::replace(&mut self.external_wakeups, context.external_wakeups)
+            != context.external_wakeups
+        {
             self.common.contention.poll(Instant::now(), context);
             if self.common.contention.is_machine_quiet() {
                 return Move::Yield;

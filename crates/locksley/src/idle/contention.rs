@@ -16,8 +16,8 @@ pub(super) struct CpuContention {
     sampled: AtomicU64,
     /// Threads, in units of 1/[`ONE`].
     smoothed: AtomicU64,
-    /// [`IdleContext::woken_callers`] at the last sample.
-    woken_callers: AtomicU32,
+    /// [`IdleContext::external_wakeups`] at the last sample.
+    external_wakeups: AtomicU32,
 }
 
 const ONE: u64 = 1 << 16;
@@ -34,7 +34,7 @@ impl CpuContention {
             since: Instant::now(),
             sampled: AtomicU64::new(0),
             smoothed: AtomicU64::new(ONE),
-            woken_callers: AtomicU32::new(0),
+            external_wakeups: AtomicU32::new(0),
         }
     }
 
@@ -54,11 +54,11 @@ impl CpuContention {
         if is_due && is_mine() {
             // Where the system does not tell: as if other threads wanted every processor.
             let others = context.others_on_the_machine().unwrap_or(context.processors);
-            // A caller of the pool is not another program. It is taken to be runnable, even if it
-            // waits: as the only other thread it would make the machine look busy.
-            let woken = context.woken_callers;
-            let has_caller = self.woken_callers.swap(woken, Ordering::Relaxed) != woken;
-            self.add(others.saturating_sub(usize::from(has_caller)));
+            // An external thread of the pool is not another program. It is taken to be runnable,
+            // even if it waits: as the only other thread it would make the machine look busy.
+            let woken = context.external_wakeups;
+            let has_external = self.external_wakeups.swap(woken, Ordering::Relaxed) != woken;
+            self.add(others.saturating_sub(usize::from(has_external)));
         }
     }
 

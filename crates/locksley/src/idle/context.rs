@@ -48,8 +48,8 @@ pub struct IdleContext<'a> {
     /// number from [`workers`](Self::workers) on stands for a thread outside of the pool that runs
     /// a task of it ([`Pool::install`](crate::Pool::install)).
     pub victim: Option<usize>,
-    /// How often calls of *callers*, threads outside of the pool, have ended.
-    pub(crate) woken_callers: u32,
+    /// How often external threads, which wait outside of the pool, were woken, or have left it.
+    pub(crate) external_wakeups: u32,
     pub(crate) slot: usize,
     pub(crate) peers: &'a dyn Peers,
 }

@@ -14,9 +14,9 @@ struct World {
     victim: Activity,
     standing: Standing,
     is_over_limit: bool,
-    /// Runnable threads of other programs, and callers of the pool.
+    /// Runnable threads of other programs, and external threads of the pool.
     others: usize,
-    woken_callers: u32,
+    external_wakeups: u32,
 }
 
 /// A pool of four workers, of which one searches and three work, beside busy programs.
@@ -28,7 +28,7 @@ const BUSY: World = World {
     standing: Standing::Runs,
     is_over_limit: false,
     others: 8,
-    woken_callers: 0,
+    external_wakeups: 0,
 };
 
 impl Peers for World {
@@ -58,7 +58,7 @@ impl World {
             processors: self.processors,
             worker,
             victim: (failures > 0).then_some(1),
-            woken_callers: self.woken_callers,
+            external_wakeups: self.external_wakeups,
             slot: 0,
             peers: self,
         }
@@ -227,24 +227,24 @@ fn balanced_is_four_times_as_patient_on_a_quiet_machine_and_yields() {
 }
 
 #[test]
-fn balanced_yields_once_to_a_woken_caller_on_a_quiet_machine() {
+fn balanced_yields_once_to_a_woken_external_thread_on_a_quiet_machine() {
     let (quiet, mut thief) = quiet_thief();
-    for woken_callers in [0, 1, 3] {
-        let world = World { woken_callers, ..quiet };
-        let expected = if woken_callers == 0 { Move::Search } else { Move::Yield };
+    for external_wakeups in [0, 1, 3] {
+        let world = World { external_wakeups, ..quiet };
+        let expected = if external_wakeups == 0 { Move::Search } else { Move::Yield };
         assert_eq!(world.next(&mut *thief, 0), expected);
         assert_eq!(world.next(&mut *thief, 1), Move::Search);
     }
-    let busy = World { woken_callers: 1, ..BUSY };
+    let busy = World { external_wakeups: 1, ..BUSY };
     assert_eq!(busy.until_other(&mut *Balanced::default().thief(0, 4)), (64, Move::Sleep));
 }
 
 #[test]
-fn balanced_counts_no_caller_as_another_program() {
-    // One of the other threads is a caller, which was woken before each sample.
+fn balanced_counts_no_external_thread_as_another_program() {
+    // One of the other threads is an external one, which was woken before each sample.
     for (others, last_move) in [(1, Move::Yield), (2, Move::Sleep)] {
         let mut thief = Balanced::default().thief(0, 4);
-        sample(&mut *thief, |woken_callers| World { others, woken_callers, ..BUSY });
+        sample(&mut *thief, |external_wakeups| World { others, external_wakeups, ..BUSY });
         let (attempts, last) = World { others: 0, ..BUSY }.until_other(&mut *thief);
         assert_eq!((attempts, last), (if others == 1 { 0 } else { 64 }, last_move));
     }

@@ -277,9 +277,9 @@ impl Pool {
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(shared) => task(worker),
             Some(_) => send_and_wait(shared, current, task),
-            None => {
-                shared.run_on_caller(task).unwrap_or_else(|task| send_and_wait(shared, None, task))
-            }
+            None => shared
+                .run_on_this_thread(task)
+                .unwrap_or_else(|task| send_and_wait(shared, None, task)),
         })
     }
 }

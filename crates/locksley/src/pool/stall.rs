@@ -415,14 +415,14 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
-/// A caller is held while it takes over a worker, in its task, or while it gives the worker back.
+/// An external thread is held while it takes over a worker, in its task, or while it gives the worker back.
 #[test]
-fn others_finish_while_a_caller_is_held_at_any_step() {
+fn others_finish_while_an_external_thread_is_held_at_any_step() {
     let mut times_held = 0;
     for steps in (0..160).chain((160..600).step_by(37)) {
         let pool = pool(2, abp(Some(0)));
         let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
-        while pool.shared().sleep.parked_for_callers() < 2 {
+        while pool.shared().sleep.parked_for_external_threads() < 2 {
             thread::yield_now();
         }
         let is_held = thread::scope(|scope| {

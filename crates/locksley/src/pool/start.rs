@@ -14,8 +14,8 @@ use crate::os;
 use crate::primitive::mpsc::channel;
 use crate::primitive::thread::JoinHandle;
 use crate::scheduler::Shared;
-use crate::scheduler::caller::Callers;
 use crate::scheduler::config::{Affinity, Configuration, ThreadHooks, Threads};
+use crate::scheduler::external::ExternalSlots;
 use crate::scheduler::job::Job;
 use crate::scheduler::replacement::Replacements;
 use crate::scheduler::worker::Worker;
@@ -25,8 +25,8 @@ use crate::unwind::{self, Payload};
 /// The default limit of replacement workers. In a pool with more workers, their number.
 const REPLACEMENTS: usize = 256;
 
-/// The largest number of callers that run tasks of a pool at the same time.
-const CALLERS: usize = 8;
+/// The largest number of external threads that run tasks of a pool at the same time.
+const EXTERNAL_THREADS: usize = 8;
 
 /// What a pool is built from, and, in a forked child, built from again.
 #[derive(Clone)]
@@ -41,9 +41,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// True if callers run tasks on their own threads: the program has not chosen what the threads
+    /// True if external threads run tasks of the pool: the program has not chosen what the threads
     /// of the workers are like.
-    fn takes_callers(&self) -> bool {
+    fn takes_external_threads(&self) -> bool {
         let Self { options, hooks, configuration, threads, .. } = self;
         let has_hooks = hooks.on_start.is_some() || hooks.worker_data.is_some();
         let has_own_threads = options.own_threads_only
@@ -64,7 +64,7 @@ pub(super) struct StartOptions {
     pub(super) with_current_thread: bool,
     /// The limit of replacement workers, if the program sets one.
     pub(super) replacements: Option<usize>,
-    /// True if callers run no tasks of the pool.
+    /// True if external threads run no tasks of the pool.
     pub(super) own_threads_only: bool,
     /// True if a forked child that uses the pool may build it again from its plan.
     pub(super) can_rebuild: bool,
@@ -112,23 +112,30 @@ pub(super) fn start(
 
 /// Makes what the workers share. Also returns the owner's handle of each worker's deque.
 fn new_shared(plan: Plan) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
-    let takes_callers = plan.takes_callers();
+    let takes_external_threads = plan.takes_external_threads();
     let Plan { workers, options, hooks, configuration, threads } = plan;
-    let callers = if takes_callers { workers.min(CALLERS).min(MAX_WORKERS - workers) } else { 0 };
-    let rest = MAX_WORKERS - workers - callers;
+    let external = if takes_external_threads {
+        workers.min(EXTERNAL_THREADS).min(MAX_WORKERS - workers)
+    } else {
+        0
+    };
+    let rest = MAX_WORKERS - workers - external;
     let replacements = match threads {
         Some(_) => options.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(rest),
         None => 0,
     };
     let (mut deques, slots): (Vec<_>, Vec<_>) =
-        (0..workers + callers + replacements).map(|_| configuration.new_slot()).unzip();
+        (0..workers + external + replacements).map(|_| configuration.new_slot()).unzip();
     let borrowed = usize::from(options.with_current_thread);
-    let of_replacements = deques.split_off(workers + callers).into_iter();
+    let of_replacements = deques.split_off(workers + external).into_iter();
     let replacements =
         Replacements::new(of_replacements, threads, hooks, options.affinity, workers - borrowed);
-    let callers = Callers::new(deques.drain(workers..));
+    let external_slots = ExternalSlots::new(deques.drain(workers..));
     let tasks = Box::new(OwnedTasks::new(slots.len()));
-    (deques, Shared::new(slots, workers, borrowed, callers, replacements, tasks, configuration))
+    (
+        deques,
+        Shared::new(slots, workers, borrowed, external_slots, replacements, tasks, configuration),
+    )
 }
 
 /// Gives each worker a thread. Unless they start in the background, waits until they are ready.

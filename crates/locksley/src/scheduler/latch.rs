@@ -11,7 +11,7 @@ use crate::primitive::{AtomicPtr, Instant, Ordering, spin_loop, thread};
 use crate::scheduler::observed::follow;
 use crate::scheduler::{Shared, Worker};
 
-/// For how long a caller spins before it blocks. A wake-up takes longer.
+/// For how long an external thread spins before it blocks. A wake-up takes longer.
 const SPIN: Duration = Duration::from_micros(10);
 
 /// A flag that is set once. A latch holds one, and the thread to wake.
@@ -149,14 +149,14 @@ impl<'w> Latch<'w> {
                 latch.flag.set();
                 thread.unpark();
                 Worker::with_current(|current| {
-                    current.inspect(|worker| worker.record_woken_caller());
+                    current.inspect(|worker| worker.record_external_wakeup());
                 });
             }
         }
     }
 
-    /// Waits until the latch is set. A worker waits by calling `wait`. Any other thread is a
-    /// *caller*: it spins, and then blocks.
+    /// Waits until the latch is set. A worker waits by calling `wait`. Any other thread is
+    /// *external*: it spins, and then blocks.
     ///
     /// # Panics
     /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the

@@ -6,7 +6,7 @@
 //! | `search/` | how a worker without work searches for some, and sleeps |
 //! | `shared/` | what the workers of a pool, and the threads that send them work, share |
 //! | `replacement/` | threads that work under the index of a worker that blocks |
-//! | `caller.rs` | threads outside of the pool that act as a worker which sleeps |
+//! | `external.rs` | threads outside of the pool that act as a worker which sleeps |
 //! | `allowance/` | how many workers may be awake: quotas, affinity, other programs |
 //! | `job.rs`, `latch.rs` | what deques hold, and how a task announces its end |
 //! | `slot.rs`, `place_map.rs`, `pending/` | the slot of a worker, places, what keeps a pool open |
@@ -14,8 +14,8 @@
 //! | `config.rs`, `placement.rs` | what a pool is built with |
 
 pub(crate) mod allowance;
-pub(crate) mod caller;
 pub(crate) mod config;
+pub(crate) mod external;
 pub(crate) mod job;
 pub(crate) mod latch;
 pub(crate) mod observed;

@@ -48,8 +48,8 @@ pub(crate) struct Slot {
     pub(crate) affinity: OnceLock<ThreadAffinity>,
     /// Where the thread is: on which processor, and whether it runs, waits for it or blocks.
     watch: OnceLock<ThreadWatch>,
-    /// The same for the slot of a caller: of the last one. The lock is only tried.
-    caller: Mutex<Option<Arc<ThreadWatch>>>,
+    /// The same for the slot of an external thread: of the last one. The lock is only tried.
+    external_watch: Mutex<Option<Arc<ThreadWatch>>>,
     /// Where the worker's time goes.
     ledger: CachePadded<Ledger>,
 }
@@ -72,7 +72,7 @@ impl Slot {
             delay: OnceLock::new(),
             affinity: OnceLock::new(),
             watch: OnceLock::new(),
-            caller: Mutex::new(None),
+            external_watch: Mutex::new(None),
             ledger: CachePadded::new(Ledger::new()),
         }
     }
@@ -101,11 +101,11 @@ impl Slot {
         }
     }
 
-    /// Begins the call of a caller's thread, which other workers observe by `watch`.
+    /// Begins the call of an external thread, which other workers observe by `watch`.
     pub(crate) fn begin_call(&self, watch: Option<Arc<ThreadWatch>>) {
-        // Otherwise another thread reads the last caller's: a hint.
-        if let Ok(mut caller) = self.caller.try_lock() {
-            *caller = watch;
+        // Otherwise another thread reads the last one's: a hint.
+        if let Ok(mut last) = self.external_watch.try_lock() {
+            *last = watch;
         }
         self.ledger.begin();
         self.set_activity(Activity::Works);
@@ -227,7 +227,7 @@ impl Slot {
         if let Some(watch) = self.watch.get() {
             return Some(look(watch));
         }
-        self.caller.try_lock().ok()?.as_deref().map(look)
+        self.external_watch.try_lock().ok()?.as_deref().map(look)
     }
 
     /// Whether the worker's thread runs, waits for processor `here` or another one, or blocks.

@@ -7,8 +7,8 @@
 //! | 32    | `sentinel`  | falls asleep as the sentinel (+1), wakes up from that (−1)           |
 //! | 33–63 | `wakeups`   | wakes up (+1, wraps)                                                 |
 //!
-//! A worker, or the caller that has taken it over, changes the word only for itself. So a suspended
-//! one leaves at most its own state behind.
+//! A worker, or the external thread that acts as it, changes the word only for itself. So a
+//! suspended one leaves at most its own state behind.
 
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 

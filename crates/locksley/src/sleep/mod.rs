@@ -65,7 +65,7 @@ pub(crate) enum SleepOutcome {
     StayedAwake,
     /// The park without a timeout returned: the worker was notified, or spuriously.
     Woken,
-    /// While the worker slept, a caller took it over, and still acts as it.
+    /// While the worker slept, an external thread took it over, and still acts as it.
     Recalled,
     /// The sentinel's park returned, and the worker was notified.
     SentinelWoken,

@@ -163,7 +163,7 @@ impl Sleep {
     }
 
     /// As [`wake`](Self::wake), for a task that only this worker's own thread runs: recalls the
-    /// worker from a caller.
+    /// worker from an external thread.
     pub(crate) fn wake_own_thread(&self, slot: usize) {
         self.wake(slot);
         self.recall(slot);
@@ -237,8 +237,8 @@ impl Sleep {
 
 /// The processors on which sleepers wake up: see the README, "Wake-up affinity".
 impl Sleep {
-    /// Makes the worker in `slot` wake up on another processor than the caller's, if one is probably idle. The
-    /// calling worker has work, and so keeps its processor.
+    /// Makes the worker in `slot` wake up on another processor than the caller's, if one is
+    /// probably idle. The calling worker has work, and so keeps its processor.
     fn exclude_own_processor(&self, snapshot: Snapshot, slot: usize) {
         if let Some(wake_affinity) = self.wake_affinities.get(slot) {
             let others = self.processors.saturating_sub(1);

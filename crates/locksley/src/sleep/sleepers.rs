@@ -2,8 +2,8 @@
 
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 
-/// One bit for each worker. Only the worker, or the caller that has taken it over, sets and clears
-/// it, so a suspended waker removes no worker from the set.
+/// One bit for each worker. Only the worker, or the external thread that acts as it, sets and
+/// clears it, so a suspended waker removes no worker from the set.
 #[derive(Debug)]
 pub(super) struct Sleepers(Box<[CachePadded<AtomicU64>]>);
 

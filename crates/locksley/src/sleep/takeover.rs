@@ -1,5 +1,5 @@
-//! Takeover of a sleeping worker by a caller, a thread outside of the pool. The caller acts as the
-//! worker while the worker's own thread stays parked.
+//! Takeover of a sleeping worker by an external thread, a thread outside of the pool. The external
+//! thread acts as the worker while the worker's own thread stays parked.
 //!
 //! ```text
 //!        begin_sleep         take            end_take          begin_return
@@ -10,24 +10,25 @@
 //!           end_sleep
 //! ```
 //!
-//! For the rest of the protocol, the worker wakes up in `TAKING`, finds the caller's task, and
-//! falls asleep in `RETURNING`. The caller changes the counters and the set, executes the fence and
-//! looks again in the worker's order, so the README's argument holds. Each state but `RECALLED`
-//! names the only thread that may do this. An acquiring exchange hands this right to the next
-//! thread.
+//! For the rest of the protocol, the worker wakes up in `TAKING`, finds the external thread's task,
+//! and falls asleep in `RETURNING`. The external thread changes the counters and the set, executes
+//! the fence and looks again in the worker's order, so the README's argument holds. Each state but
+//! `RECALLED` names the only thread that may do this. An acquiring exchange hands this right to the
+//! next thread.
 //!
-//! A waker may choose the worker just before `take`. The worker's thread then waits for the caller.
-//! So the caller executes a fence after `end_take`. If a task was sent, it gives the worker back at
-//! once. A pushed task it leaves to the owner, or wakes a thief (`end_search`).
+//! A waker may choose the worker just before `take`. The worker's thread then waits for the
+//! external thread. So the external thread executes a fence after `end_take`. If a task was sent,
+//! it gives the worker back at once. A pushed task it leaves to the owner, or wakes a thief
+//! (`end_search`).
 //!
-//! The caller may wait for a task that is pinned to the worker later. So the pinned send *recalls*
-//! the worker: its own thread acts again, and the caller runs on without giving it back. In
-//! `TAKING` and `RETURNING` there is no recall, since both threads would change the counters and
-//! the set: the caller looks for the task after its fence.
+//! The external thread may wait for a task that is pinned to the worker later. So the pinned send
+//! *recalls* the worker: its own thread acts again, and the external thread runs on without giving
+//! it back. In `TAKING` and `RETURNING` there is no recall, since both threads would change the
+//! counters and the set: the external thread looks for the task after its fence.
 //!
 //! The sentinel is never taken over: if the limit permits a takeover, another worker sleeps.
 //!
-//! A suspended caller has the effect of a suspended worker. Models: `models/takeover.rs`; stall
+//! A suspended external has the effect of a suspended worker. Models: `models/takeover.rs`; stall
 //! harness: `../pool/stall.rs`.
 
 use super::Sleep;
@@ -40,35 +41,37 @@ pub(super) struct Takeover(Futex);
 
 /// The worker's own thread acts: it is awake, or falls asleep. The default of a futex.
 const OWN: u32 = 0;
-/// The worker's own thread sleeps. A caller may take over.
+/// The worker's own thread sleeps. An external thread may take over.
 const ASLEEP: u32 = 1;
-/// A caller is taking over. Its number is in the upper bits.
+/// An external thread is taking over. Its number is in the upper bits.
 const TAKING: u32 = 2;
-/// The same caller acts as the worker, which may be recalled.
+/// The same external acts as the worker, which may be recalled.
 const TAKEN: u32 = 3;
-/// The same caller is giving the worker back.
+/// The same external is giving the worker back.
 const RETURNING: u32 = 4;
-/// The worker was recalled from its caller. Its own thread is about to act again.
+/// The worker was recalled from its external thread. Its own thread is about to act again.
 const RECALLED: u32 = 5;
 /// A flag beside `TAKING`, `TAKEN` and `RETURNING`: the worker's own thread is awake, and blocks
 /// here.
 const WAITS: u32 = 8;
 
 const STATE: u32 = 7;
-const CALLER_SHIFT: u32 = 4;
+const EXTERNAL_SHIFT: u32 = 4;
 
 impl Takeover {
-    /// Lets callers take over. The worker's own thread calls this after it is counted as asleep.
+    /// Lets external threads take over. The worker's own thread calls this after it is counted as
+    /// asleep.
     pub(super) fn begin_sleep(&self) {
-        // Release pairs with the acquire in `take`: the caller sees the counters changed.
+        // Release pairs with the acquire in `take`: the external thread sees the counters changed.
         self.0.word.store(ASLEEP, Ordering::Release);
     }
 
-    /// Makes the worker's own thread act again, once no caller acts. Returns true if it was
-    /// recalled: then the caller counts it as awake.
+    /// Makes the worker's own thread act again, once no external thread acts. Returns true if it
+    /// was recalled: then the external thread counts it as awake.
     fn end_sleep(&self) -> bool {
         loop {
-            // Acquire pairs with the caller's release: this thread sees the counters changed.
+            // Acquire pairs with the external thread's release: this thread sees the counters
+            // changed.
             let now = self.0.word.load(Ordering::Acquire);
             if matches!(now & STATE, TAKING | TAKEN | RETURNING) {
                 let waits = now | WAITS;
@@ -81,21 +84,22 @@ impl Takeover {
         }
     }
 
-    /// Makes `caller` act as the worker, if the worker's own thread sleeps.
-    fn take(&self, caller: u32) -> bool {
-        self.exchange(ASLEEP, caller << CALLER_SHIFT | TAKING)
+    /// Makes `external` act as the worker, if the worker's own thread sleeps.
+    fn take(&self, external: u32) -> bool {
+        self.exchange(ASLEEP, external << EXTERNAL_SHIFT | TAKING)
     }
 
-    /// The caller has changed the counters and the set. From now on the worker may be recalled.
+    /// The external thread has changed the counters and the set. From now on the worker may be
+    /// recalled.
     fn end_take(&self) {
         // AcqRel as in `exchange`. In `TAKING`, other threads only add `WAITS`.
         self.0.word.fetch_add(TAKEN - TAKING, Ordering::AcqRel);
     }
 
     /// Begins to give the worker back. Returns false if it was recalled.
-    fn begin_return(&self, caller: u32) -> bool {
-        let taken = caller << CALLER_SHIFT | TAKEN;
-        let returning = caller << CALLER_SHIFT | RETURNING;
+    fn begin_return(&self, external: u32) -> bool {
+        let taken = external << EXTERNAL_SHIFT | TAKEN;
+        let returning = external << EXTERNAL_SHIFT | RETURNING;
         self.exchange(taken, returning) || self.exchange(taken | WAITS, returning | WAITS)
     }
 
@@ -108,8 +112,8 @@ impl Takeover {
         }
     }
 
-    /// Recalls the worker from a caller. Returns true if there is one: the worker's own thread is
-    /// then to be unparked.
+    /// Recalls the worker from an external thread. Returns true if there is one: the worker's own
+    /// thread is then to be unparked.
     fn recall(&self) -> bool {
         let recall = |now| (now & STATE == TAKEN).then_some(RECALLED);
         // As in `exchange`.
@@ -130,9 +134,9 @@ impl Takeover {
 }
 
 impl Sleep {
-    /// Makes the calling thread, `caller`, act as a sleeping worker, which then searches. `None`
+    /// Makes the calling thread, `external`, act as a sleeping worker, which then searches. `None`
     /// if the limit is reached, or no worker can be taken over.
-    pub(crate) fn take_over(&self, caller: usize) -> Option<usize> {
+    pub(crate) fn take_over(&self, external: usize) -> Option<usize> {
         let spare = self.limits.spare();
         if self.snapshot().asleep() <= spare {
             return None;
@@ -141,19 +145,20 @@ impl Sleep {
         let take = |&slot: &usize| {
             let takeover = self.takeovers.get(slot);
             let takeover = takeover.filter(|_| !self.parkers[slot].is_notified());
-            takeover.is_some_and(|takeover| takeover.take(caller as u32))
+            takeover.is_some_and(|takeover| takeover.take(external as u32))
         };
         let slot = self.sleepers.iter().find(take)?;
         let takeover = &self.takeovers[slot];
         if !self.counters.end_sleep_above(spare) {
-            // Another caller has reached the limit meanwhile. The worker still counts as asleep.
+            // Another external thread has reached the limit meanwhile. The worker still counts as
+            // asleep.
             takeover.end_return();
             return None;
         }
         self.sleepers.remove(slot);
         takeover.end_take();
         // Pairs with the fences after the publication of a task or an event. If the publisher saw
-        // the worker asleep, the caller sees what was published.
+        // the worker asleep, the external thread sees what was published.
         fence(Ordering::SeqCst);
         Some(slot)
     }
@@ -164,11 +169,11 @@ impl Sleep {
     pub(crate) fn give_back(
         &self,
         slot: usize,
-        caller: usize,
+        external: usize,
         look_again: impl FnOnce(bool) -> bool,
     ) -> bool {
         let takeover = &self.takeovers[slot];
-        if !takeover.begin_return(caller as u32) {
+        if !takeover.begin_return(external as u32) {
             return false;
         }
         // As in `sleep`, but not as the sentinel: the worker's own thread has no timeout.
@@ -187,7 +192,7 @@ impl Sleep {
         true
     }
 
-    /// Recalls `worker` if a caller has taken it over, and wakes its own thread.
+    /// Recalls `worker` if an external thread has taken it over, and wakes its own thread.
     pub(super) fn recall(&self, slot: usize) {
         if self.takeovers.get(slot).is_some_and(|takeover| takeover.recall()) {
             self.unpark(slot);
@@ -209,8 +214,8 @@ impl Sleep {
 
 #[cfg(all(test, not(loom)))]
 impl Sleep {
-    /// The number of workers that a caller may take over.
-    pub(crate) fn parked_for_callers(&self) -> usize {
+    /// The number of workers that an external thread may take over.
+    pub(crate) fn parked_for_external_threads(&self) -> usize {
         let is_asleep = |it: &&Takeover| it.0.word.load(Ordering::Acquire) == ASLEEP;
         self.takeovers.iter().map(|it| &**it).filter(is_asleep).count()
     }

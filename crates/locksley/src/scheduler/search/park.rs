@@ -171,7 +171,7 @@ impl Searcher {
         };
         worker.slot().set_activity(Activity::Sleeps);
         let outcome = shared.sleep.sleep(worker.slot_index(), in_reserve, look_again);
-        // After a recall, the worker and its caller are both active, until the caller leaves.
+        // After a recall, the worker and the external thread are both active, until that leaves.
         shared.replacements.add_active(usize::from(outcome == SleepOutcome::Recalled));
         if outcome == SleepOutcome::StayedAwake {
             worker.slot().cancel_sleep();

@@ -168,8 +168,8 @@ impl Searcher {
         let snapshot = shared.sleep.snapshot();
         let is_visible = |victim: &usize| {
             *victim < shared.workers || {
-                let is_caller = *victim < shared.first_replacement();
-                is_caller && shared.slot(*victim).activity() != Activity::Sleeps
+                let is_external = *victim < shared.first_replacement();
+                is_external && shared.slot(*victim).activity() != Activity::Sleeps
             }
         };
         IdleContext {
@@ -180,7 +180,7 @@ impl Searcher {
             processors: shared.processors(),
             worker: worker.index(),
             victim: self.victim.filter(is_visible),
-            woken_callers: shared.woken_callers.load(Ordering::Relaxed),
+            external_wakeups: shared.external_wakeups.load(Ordering::Relaxed),
             slot: worker.slot_index(),
             peers: &**shared,
         }

@@ -18,8 +18,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::caller::Callers;
 use super::config::Configuration;
+use super::external::ExternalSlots;
 use super::pending::Pending;
 use super::place_map::PlaceMap;
 use super::replacement::Replacements;
@@ -47,7 +47,7 @@ pub(crate) trait CancelAll: Any + Send + Sync {
 /// The shared part of a pool. It lives as long as the last worker, the last handle of the pool, and
 /// the last waker of a [`block_on`](crate::block_on) on one of its workers.
 pub(crate) struct Shared {
-    /// The slots of the workers, followed by those of callers, and those of replacements.
+    /// The slots of the workers, followed by those of external threads, and those of replacements.
     slots: Box<[CachePadded<Slot>]>,
     pub(crate) workers: usize,
     /// The number of borrowed threads. They are the first workers.
@@ -55,7 +55,7 @@ pub(crate) struct Shared {
     /// The number of slots up to the last one that a worker ever had.
     slots_taken: AtomicUsize,
     slots_in_use: SlotsInUse,
-    pub(crate) callers: Callers,
+    pub(crate) external_slots: ExternalSlots,
     pub(crate) replacements: Replacements,
     /// The generation of the process that built the pool.
     generation: u32,
@@ -71,8 +71,8 @@ pub(crate) struct Shared {
     /// workers: a probe takes a lock, and a search takes none.
     pub(crate) can_lower_priority: bool,
     owned_tasks: Box<dyn CancelAll>,
-    /// How often workers have woken a caller.
-    pub(crate) woken_callers: CachePadded<AtomicU32>,
+    /// How often workers have woken an external thread.
+    pub(crate) external_wakeups: CachePadded<AtomicU32>,
     /// Counts what keeps the pool open.
     pub(crate) pending: Pending,
     /// True if futures are dropped instead of polled, because only they keep the pool open.
@@ -82,12 +82,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// `slots` has one slot for each of the `workers`, the first of which are `borrowed_threads`,
-    /// and one for each of the `callers` and replacements.
+    /// and one for each of the `external_slots` and replacements.
     pub(crate) fn new(
         slots: Vec<Slot>,
         workers: usize,
         borrowed_threads: usize,
-        callers: Callers,
+        external_slots: ExternalSlots,
         replacements: Replacements,
         owned_tasks: Box<dyn CancelAll>,
         config: Configuration,
@@ -114,7 +114,7 @@ impl Shared {
             borrowed_threads,
             slots_taken: AtomicUsize::new(workers),
             slots_in_use: SlotsInUse::new(workers),
-            callers,
+            external_slots,
             replacements,
             generation: os::generation(),
             injector: Inbox::new(),
@@ -124,7 +124,7 @@ impl Shared {
             allowance,
             can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
                 && os::lowered_priority_works(),
-            woken_callers: CachePadded::new(AtomicU32::new(0)),
+            external_wakeups: CachePadded::new(AtomicU32::new(0)),
             pending: Pending::new(),
             closing: AtomicBool::new(false),
             closed: Flag::default(),
@@ -132,11 +132,11 @@ impl Shared {
         })
     }
 
-    /// Records that a worker has set the latch of a caller, a thread outside of the pool, which may
+    /// Records that a worker has set the latch of an external thread, which may
     /// have woken up on the processor of a thief.
-    pub(crate) fn record_woken_caller(&self) {
+    pub(crate) fn record_external_wakeup(&self) {
         // Relaxed: a hint.
-        self.woken_callers.fetch_add(1, Ordering::Relaxed);
+        self.external_wakeups.fetch_add(1, Ordering::Relaxed);
     }
 
     /// True if the pool was built before a fork and this is the child, which has none of its

@@ -45,7 +45,7 @@ impl Shared {
     pub(crate) fn send_to(&self, current: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: the worker runs each word of its pinned tasks once; this one is about to be sent.
         let job = unsafe { self.wrap(current, job) };
-        self.callers.stop();
+        self.external_slots.stop();
         self.slots[worker].pinned_tasks.send(job);
         self.sleep.wake_own_thread(worker);
         // The thread may also be blocked in a wait, while a replacement works.

@@ -50,7 +50,7 @@ impl Shared {
 
     /// The slot of the first replacement.
     pub(crate) fn first_replacement(&self) -> usize {
-        self.workers + self.callers.slots()
+        self.workers + self.external_slots.count()
     }
 
     /// The number of slots up to the last one that a worker ever had. Includes the slot of each
@@ -78,7 +78,7 @@ impl Shared {
     pub(crate) fn lower_slots_in_use(&self) {
         self.slots_in_use.lower(|slot| match slot.checked_sub(self.first_replacement()) {
             Some(replacement) => self.replacements.is_parked(replacement),
-            None => slot >= self.workers && self.callers.is_free(slot - self.workers),
+            None => slot >= self.workers && self.external_slots.is_free(slot - self.workers),
         });
     }
 

@@ -13,12 +13,12 @@ impl Shared {
     /// Reads the counters and times of all workers. Reads a file for each worker where the system
     /// tells how long it waited for a processor.
     pub(crate) fn stats(&self) -> PoolStats {
-        let callers = self.workers..self.first_replacement();
+        let external = self.workers..self.first_replacement();
         let stats = |(number, slot): (usize, &CachePadded<Slot>)| {
             let off_processor = slot.delay.get().and_then(ThreadDelay::read);
             let stats = WorkerStats { off_processor, ..slot.stats() };
-            // Callers have no clocks of the pool.
-            if callers.contains(&number) { stats.or_zero() } else { stats }
+            // External threads have no clocks of the pool.
+            if external.contains(&number) { stats.or_zero() } else { stats }
         };
         let workers = self.taken().iter().enumerate().map(stats).collect();
         let (idle_policy, bound_workers) = (self.config.idle_policy.name(), self.bound_workers());

@@ -79,7 +79,7 @@ pub struct Worker {
     slot_index: usize,
     shared: Arc<Shared>,
     pub(crate) wake_token: WakeToken,
-    /// Made at the first search of a caller's thread, which seldom searches.
+    /// Made at the first search of an external thread, which seldom searches.
     search: RefCell<Option<Searcher>>,
     /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
@@ -91,16 +91,16 @@ pub struct Worker {
     runs_pinned_next: Cell<bool>,
     /// The index that tasks see: its own, or that of the worker that it replaces.
     index: Cell<usize>,
-    /// True if it has woken a caller. It sleeps then if all others are awake, so that the next call
-    /// can take over a worker.
+    /// True if it has woken an external thread. It sleeps then if all others are awake, so that the
+    /// next call can take over a worker.
     makes_room: Cell<bool>,
     /// True while its thread may block (`replaced.rs`), whether or not it has a replacement.
     is_away: Cell<bool>,
-    /// True if its thread belongs to the program: it runs tasks only while it waits, or is a
-    /// caller.
+    /// True if its thread belongs to the program: it runs tasks only while it waits, or is
+    /// external.
     pub(crate) is_borrowed: bool,
-    /// True if a caller's thread acts as a worker that sleeps (`../caller.rs`).
-    is_caller: bool,
+    /// True if an external thread acts as a worker that sleeps (`../external.rs`).
+    is_external: bool,
     data: Box<dyn Any>,
 }
 
@@ -136,29 +136,30 @@ impl Worker {
             makes_room: Cell::new(false),
             is_away: Cell::new(false),
             is_borrowed: false,
-            is_caller: false,
+            is_external: false,
             data,
         }
     }
 
-    /// Prepares the search, which calls the idle policy. A caller's thread seldom searches.
+    /// Prepares the search, which calls the idle policy. An external thread seldom searches.
     pub(crate) fn with_search(self) -> Self {
         drop(self.search());
         self
     }
 
-    /// The worker that a caller acts as.
-    pub(crate) fn of_caller(self) -> Self {
-        Self { is_borrowed: true, is_caller: true, ..self }
+    /// The worker that an external thread acts as.
+    pub(crate) fn of_external_thread(self) -> Self {
+        Self { is_borrowed: true, is_external: true, ..self }
     }
 
-    /// Records that it has set the latch of a caller.
-    pub(crate) fn record_woken_caller(&self) {
-        self.makes_room.set(self.shared.callers.may_run_tasks());
-        self.shared.record_woken_caller();
+    /// Records that it has set the latch of an external thread.
+    pub(crate) fn record_external_wakeup(&self) {
+        self.makes_room.set(self.shared.external_slots.may_run_tasks());
+        self.shared.record_external_wakeup();
     }
 
-    /// True once after it has woken a caller, if all workers are awake: no call can take over one.
+    /// True once after it has woken an external thread, if all workers are awake: no call can take
+    /// over one.
     pub(crate) fn take_makes_room(&self) -> bool {
         self.makes_room.take() && self.shared.sleep.snapshot().asleep() == 0
     }

@@ -41,9 +41,9 @@ impl Worker {
     }
 
     /// The number of threads that this one counts as: 0 for a borrowed thread, which need not come
-    /// back to the pool. A caller counts as the worker that it has taken over.
+    /// back to the pool. An external thread counts as the worker that it has taken over.
     fn active_threads(&self) -> usize {
-        usize::from(!self.is_borrowed || self.is_caller)
+        usize::from(!self.is_borrowed || self.is_external)
     }
 
     fn set_activity(&self, activity: Activity, is_elsewhere: bool) {

@@ -90,7 +90,7 @@ impl Worker {
     /// Called when control returns to the program, which may never come back to the pool. If the
     /// thread is borrowed, the pool is not charged for its time any more.
     pub(crate) fn stop_clock_if_borrowed(&self) {
-        if self.is_borrowed && !self.is_caller {
+        if self.is_borrowed && !self.is_external {
             hooks::run_idle();
             self.slot().charge_time_to(None);
         }

@@ -1,8 +1,8 @@
-//! Callers: threads outside of a pool that run a task in place of a sleeping worker.
+//! External threads: threads outside of a pool that run a task in place of a sleeping worker.
 //!
-//! Like a replacement, a caller has a slot of its own. Its tasks see the index of the worker that
-//! it has taken over (`../sleep/takeover.rs`). It runs its own task and, while that waits,
-//! descendants (one exception: `leave`). So a call needs no thread switch, and tasks nest.
+//! Like a replacement, an external thread has a slot of its own. Its tasks see the index of the
+//! worker that it has taken over (`../sleep/takeover.rs`). It runs its own task and, while that
+//! waits, descendants (one exception: `leave`). So a call needs no thread switch, and tasks nest.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -19,15 +19,15 @@ use crate::scheduler::job::Job;
 use crate::trace::Event;
 use crate::unwind::{self, AbortOnUnwind};
 
-/// The slots of a pool's callers.
-pub(crate) struct Callers {
-    /// True if callers may run tasks: none depends on thread-local state of a worker.
+/// The slots of a pool's external threads.
+pub(crate) struct ExternalSlots {
+    /// True if external threads may run tasks: none depends on thread-local state of a worker.
     may_run_tasks: AtomicBool,
-    /// The owner's handle of each slot's deque. Null while a caller uses the slot.
+    /// The owner's handle of each slot's deque. Null while an external thread uses the slot.
     deques: Box<[AtomicPtr<OwnDeque<Job>>]>,
 }
 
-impl Callers {
+impl ExternalSlots {
     /// One slot for each of `deques`.
     pub(crate) fn new(deques: impl Iterator<Item = OwnDeque<Job>>) -> Self {
         let boxed = |deque| AtomicPtr::new(Box::into_raw(Box::new(deque)));
@@ -35,11 +35,11 @@ impl Callers {
         Self { may_run_tasks: AtomicBool::new(!deques.is_empty()), deques }
     }
 
-    pub(crate) fn slots(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.deques.len()
     }
 
-    /// True if callers may run tasks of the pool.
+    /// True if external threads may run tasks of the pool.
     pub(crate) fn may_run_tasks(&self) -> bool {
         self.may_run_tasks.load(Ordering::Relaxed)
     }
@@ -51,26 +51,27 @@ impl Callers {
         self.may_run_tasks.store(false, Ordering::Relaxed);
     }
 
-    /// True if no caller uses the slot. A hint.
-    pub(super) fn is_free(&self, caller: usize) -> bool {
-        !self.deques[caller].load(Ordering::Relaxed).is_null()
+    /// True if no external thread uses the slot. A hint.
+    pub(super) fn is_free(&self, external: usize) -> bool {
+        !self.deques[external].load(Ordering::Relaxed).is_null()
     }
 
     fn take(&self) -> Option<(usize, OwnDeque<Job>)> {
-        self.deques.iter().enumerate().find_map(|(caller, deque)| {
-            // Acquire pairs with the release in `put_back`: the previous caller's writes are seen.
+        self.deques.iter().enumerate().find_map(|(external, deque)| {
+            // Acquire pairs with the release in `put_back`: the previous external thread's writes
+            // are seen.
             let taken = deque.swap(ptr::null_mut(), Ordering::Acquire);
             // SAFETY: not null, so from `into_raw`; the swap gave it to this thread alone.
-            (!taken.is_null()).then(|| (caller, *unsafe { Box::from_raw(taken) }))
+            (!taken.is_null()).then(|| (external, *unsafe { Box::from_raw(taken) }))
         })
     }
 
-    fn put_back(&self, caller: usize, deque: OwnDeque<Job>) {
-        self.deques[caller].store(Box::into_raw(Box::new(deque)), Ordering::Release);
+    fn put_back(&self, external: usize, deque: OwnDeque<Job>) {
+        self.deques[external].store(Box::into_raw(Box::new(deque)), Ordering::Release);
     }
 }
 
-impl Drop for Callers {
+impl Drop for ExternalSlots {
     fn drop(&mut self) {
         for deque in &mut self.deques {
             let deque = deque.swap(ptr::null_mut(), Ordering::Acquire);
@@ -83,7 +84,7 @@ impl Drop for Callers {
 }
 
 /// What pools know about the calling thread.
-struct CallerThread {
+struct ThisThread {
     /// The process generation when this was made. A forked child makes it anew.
     generation: u32,
     stack: Option<Range<usize>>,
@@ -91,10 +92,10 @@ struct CallerThread {
 }
 
 crate::primitive::thread_local! {
-    static CALLER_THREAD: RefCell<Option<CallerThread>> = const { RefCell::new(None) };
+    static THIS_THREAD: RefCell<Option<ThisThread>> = const { RefCell::new(None) };
 }
 
-impl CallerThread {
+impl ThisThread {
     fn new() -> Self {
         let (generation, stack) = (os::generation(), os::stack());
         Self { generation, stack, watch: OnceCell::new() }
@@ -107,7 +108,7 @@ impl CallerThread {
             this.take_if(|this| this.generation != os::generation());
             look(this.get_or_insert_with(Self::new))
         };
-        CALLER_THREAD.try_with(look).ok()
+        THIS_THREAD.try_with(look).ok()
     }
 
     /// True if the thread has about as much stack left as a worker has by default.
@@ -134,7 +135,7 @@ fn default_stack_size() -> usize {
     *SIZE.get_or_init(|| from_environment().unwrap_or(2 << 20))
 }
 
-impl Drop for CallerThread {
+impl Drop for ThisThread {
     fn drop(&mut self) {
         self.watch.get().inspect(|watch| watch.retire());
     }
@@ -143,24 +144,25 @@ impl Drop for CallerThread {
 impl Shared {
     /// Runs `task` on the calling thread, which is not a worker, in place of a sleeping worker.
     /// Returns the task as an error if that is not possible.
-    pub(crate) fn run_on_caller<F, R>(self: &Arc<Self>, task: F) -> Result<R, F>
+    pub(crate) fn run_on_this_thread<F, R>(self: &Arc<Self>, task: F) -> Result<R, F>
     where
         F: FnOnce(&Worker) -> R,
     {
-        if !self.callers.may_run_tasks()
-            || CallerThread::with(CallerThread::has_large_stack) != Some(true)
+        if !self.external_slots.may_run_tasks()
+            || ThisThread::with(ThisThread::has_large_stack) != Some(true)
         {
             return Err(task);
         }
-        let Some((caller, deque)) = self.callers.take() else { return Err(task) };
-        let Some(index) = self.sleep.take_over(caller) else {
-            self.callers.put_back(caller, deque);
+        let Some((external, deque)) = self.external_slots.take() else { return Err(task) };
+        let Some(index) = self.sleep.take_over(external) else {
+            self.external_slots.put_back(external, deque);
             return Err(task);
         };
-        let abort = AbortOnUnwind("a panic outside of the caller's task");
-        let slot = self.workers + caller;
+        let abort = AbortOnUnwind("a panic outside of the external's task");
+        let slot = self.workers + external;
         self.mark_slot_taken(slot);
-        let worker = Worker::new(index, slot, deque, Arc::clone(self), Box::new(())).of_caller();
+        let worker =
+            Worker::new(index, slot, deque, Arc::clone(self), Box::new(())).of_external_thread();
         // The worker that was taken over counts as a thief that has found a task.
         self.sleep.end_search(&worker.wake_token, || {
             self.open_deques(&mut Vec::new());
@@ -168,15 +170,15 @@ impl Shared {
         });
         if self.has_sent(index) {
             // A sender may have woken this worker for that task just before the takeover.
-            if !self.give_back(&worker, caller) {
+            if !self.give_back(&worker, external) {
                 let _ = self.replacements.subtract_active(1);
             }
-            self.end_caller(caller, worker);
+            self.end_external(external, worker);
             abort.disarm();
             return Err(task);
         }
         self.slot(slot)
-            .begin_call(CallerThread::with(|this| this.watch(self.config.assists)).flatten());
+            .begin_call(ThisThread::with(|this| this.watch(self.config.assists)).flatten());
         worker.counters().tasks.increment();
         let mut result = None;
         worker.as_current(|| {
@@ -185,44 +187,44 @@ impl Shared {
             self.trace(|| Event::TaskEnds);
             self.abort_if_in_forked_child();
             hooks::run_idle();
-            self.leave(&worker, caller);
+            self.leave(&worker, external);
         });
-        self.end_caller(caller, worker);
+        self.end_external(external, worker);
         abort.disarm();
         Ok(result.expect("it was set").unwrap_or_else(|payload| unwind::resume(payload)))
     }
 
-    /// The last step of a call: from now on, another caller may use the slot.
-    fn end_caller(&self, caller: usize, worker: Worker) {
+    /// The last step of a call: from now on, another external thread may use the slot.
+    fn end_external(&self, external: usize, worker: Worker) {
         self.trace(|| Event::Detached);
-        self.callers.put_back(caller, worker.into_deque());
+        self.external_slots.put_back(external, worker.into_deque());
     }
 
     /// True if a task was sent to all workers, to this worker, or to its place.
     fn has_sent(&self, worker: usize) -> bool {
         let place = self.place_of(worker).and_then(|place| self.place_states().get(place));
         // Also true after a task was pinned: `stop` precedes every pinned send.
-        !self.callers.may_run_tasks()
+        !self.external_slots.may_run_tasks()
             || !self.injector.is_empty()
             || !self.slot(worker).inbox.is_empty()
             || place.is_some_and(|place| !place.inbox.is_empty())
     }
 
     /// Gives the worker back. Returns false if it was recalled.
-    fn give_back(&self, worker: &Worker, caller: usize) -> bool {
+    fn give_back(&self, worker: &Worker, external: usize) -> bool {
         let index = worker.index();
-        self.sleep.give_back(index, caller, |leaves_pushed| {
+        self.sleep.give_back(index, external, |leaves_pushed| {
             self.open_deques(&mut Vec::new());
             self.closed.is_set() || self.has_sent(index) || (!leaves_pushed && self.is_work_left())
         })
     }
 
     /// Ends a call: sends the tasks in its queues to the pool, and gives the worker back.
-    fn leave(&self, worker: &Worker, caller: usize) {
+    fn leave(&self, worker: &Worker, external: usize) {
         self.leave_tasks(worker);
         self.slot(worker.slot_index()).end_call();
-        self.record_woken_caller();
-        if self.give_back(worker, caller) {
+        self.record_external_wakeup();
+        if self.give_back(worker, external) {
             return;
         }
         // Recalled: the worker's own thread and this one both count as active. If no other thread
