@@ -13,7 +13,7 @@
 //! ```
 
 pub use locksley_sys::os::{
-    Assist, Assists, LimitFault, Processors, Quota, Standing, UnknownAssist, assists,
+    Assist, Assists, LimitFault, Processors, Quota, RunState, UnknownAssist, assists,
 };
 
 pub(crate) use locksley_sys::os::{

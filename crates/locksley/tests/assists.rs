@@ -73,7 +73,7 @@ impl IdlePolicy for Meddler {
 impl Thief for Meddler {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
         let peer = context.failures as usize % context.workers;
-        let _ = (context.activity(peer), context.standing(peer));
+        let _ = (context.activity(peer), context.run_state(peer));
         match context.failures % 5 {
             1 | 2 => Move::HandOver(peer),
             3 => Move::MoveAway,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use locksley::idle::{Activity, End, IdleContext, IdlePolicy, Move, Thief};
-use locksley::os::Standing;
+use locksley::os::RunState;
 
 /// Algorithm 2 of the BWS paper (EuroSys 2012, section 3.2), line by line. Unlike
 /// [`Bws`](locksley::idle::Bws), it compares the steal counter with the threshold after it has
@@ -135,10 +135,10 @@ impl Thief for ExactThief {
             return Move::Search;
         }
         let victim = context.victim.map(|victim| {
-            let does = match (context.activity(victim), context.standing(victim)) {
+            let does = match (context.activity(victim), context.run_state(victim)) {
                 (Activity::Sleeps, _) => Victim::Sleeps,
                 (Activity::Searches, _) => Victim::Searches,
-                (Activity::Works, Standing::WaitsHere | Standing::WaitsElsewhere) => {
+                (Activity::Works, RunState::WaitsHere | RunState::WaitsElsewhere) => {
                     Victim::Preempted
                 }
                 (Activity::Works, _) => Victim::Works,

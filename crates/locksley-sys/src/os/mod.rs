@@ -8,10 +8,10 @@ mod assist;
 mod assists;
 mod limits;
 mod processors;
+mod run_state;
 #[cfg(any(loom, shuttle))]
 #[allow(missing_docs, reason = "documented in `linux`")]
 mod simulated;
-mod standing;
 mod switch;
 
 #[cfg(all(target_os = "linux", not(any(locksley_portable, shuttle))))]
@@ -31,11 +31,11 @@ pub use assists::{Assists, UnknownAssist};
 pub use limits::{LimitFault, Quota};
 pub use processors::Processors;
 
+pub use run_state::RunState;
 #[cfg(any(loom, shuttle))]
 pub use simulated::{
     Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works, light_barrier,
 };
-pub use standing::Standing;
 pub use switch::{LoggedSwitch, Switch};
 #[cfg(not(any(loom, shuttle)))]
 pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};

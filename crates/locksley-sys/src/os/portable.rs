@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use super::{Assists, LimitFault, LoggedSwitch, Quota, Standing};
+use super::{Assists, LimitFault, LoggedSwitch, Quota, RunState};
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 /// A word that one thread may block on.
@@ -124,8 +124,8 @@ impl Unknown {
         None
     }
 
-    pub fn standing(&self, _here: Option<usize>) -> Standing {
-        Standing::Unknown
+    pub fn run_state(&self, _here: Option<usize>) -> RunState {
+        RunState::Unknown
     }
 
     pub fn switches(&self) -> Option<u64> {

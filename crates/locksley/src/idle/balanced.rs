@@ -8,7 +8,7 @@ use super::contention::CpuContention;
 use super::context::{Activity, IdleContext};
 use super::pending_wakeups::PendingWakeups;
 use super::policy::{End, IdlePolicy, Move, Thief};
-use crate::os::Standing;
+use crate::os::RunState;
 use crate::primitive::{Instant, spin_loop};
 use crate::sleep::Limit;
 
@@ -229,15 +229,15 @@ impl BalancedThief {
 
     fn give_way(&mut self, victim: usize, now: Instant, context: &IdleContext<'_>) -> Option<Move> {
         let is_quiet = self.common.contention.is_machine_quiet();
-        match context.standing(victim) {
-            Standing::WaitsHere if !is_quiet => Some(Move::HandOver(victim)),
+        match context.run_state(victim) {
+            RunState::WaitsHere if !is_quiet => Some(Move::HandOver(victim)),
             // On a quiet machine another processor is idle, or will be soon.
-            Standing::WaitsHere if now - self.moved >= BETWEEN_MOVES => {
+            RunState::WaitsHere if now - self.moved >= BETWEEN_MOVES => {
                 self.moved = now;
                 Some(Move::MoveAway)
             }
             // On a quiet machine the victim runs again in an instant without help.
-            Standing::WaitsElsewhere if !is_quiet && now - self.pulled >= BETWEEN_PULLS => {
+            RunState::WaitsElsewhere if !is_quiet && now - self.pulled >= BETWEEN_PULLS => {
                 self.pulled = now;
                 Some(Move::HandOver(victim))
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::{Activity, IdleContext};
 use super::pending_wakeups::PendingWakeups;
 use super::policy::{End, IdlePolicy, Move, Thief};
-use crate::os::Standing;
+use crate::os::RunState;
 
 /// Algorithm 2 of BWS: thieves hand their processor to preempted peers that have work.
 ///
@@ -92,8 +92,8 @@ impl Thief for BwsThief {
         // `None` for a replacement.
         let Some(victim) = context.victim else { return Move::Search };
         match context.activity(victim) {
-            Activity::Works => match context.standing(victim) {
-                Standing::WaitsHere | Standing::WaitsElsewhere => return Move::HandOver(victim),
+            Activity::Works => match context.run_state(victim) {
+                RunState::WaitsHere | RunState::WaitsElsewhere => return Move::HandOver(victim),
                 _ => self.pending_wakeups.take_over(self.worker, victim),
             },
             Activity::Sleeps if self.pending_wakeups.take(self.worker) => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::os::Standing;
+use crate::os::RunState;
 
 /// What a thief knows when it decides. The numbers may be out of date by the time they are read.
 ///
@@ -10,14 +10,14 @@ use crate::os::Standing;
 /// A thief that yields to a peer which has work and waits for this processor:
 /// ```
 /// use locksley::idle::{Activity, Thief, Move, IdleContext};
-/// use locksley::os::Standing;
+/// use locksley::os::RunState;
 ///
 /// struct Polite;
 /// impl Thief for Polite {
 ///     fn next(&mut self, context: &IdleContext<'_>) -> Move {
 ///         let waits_here = |&peer: &usize| {
 ///             context.activity(peer) == Activity::Works
-///                 && context.standing(peer) == Standing::WaitsHere
+///                 && context.run_state(peer) == RunState::WaitsHere
 ///         };
 ///         match context.victim.filter(waits_here) {
 ///             Some(peer) => Move::HandOver(peer),
@@ -72,7 +72,7 @@ pub(crate) trait Peers: Debug {
     fn is_over_limit(&self) -> bool;
     fn activity(&self, worker: usize) -> Activity;
     /// Where the thread of `worker` is, as seen from the processor of the slot `seen_from`.
-    fn standing(&self, worker: usize, seen_from: usize) -> Standing;
+    fn run_state(&self, worker: usize, seen_from: usize) -> RunState;
     /// The number of runnable threads of all programs.
     fn runnable_threads(&self) -> Option<usize>;
 }
@@ -102,8 +102,8 @@ impl IdleContext<'_> {
     /// # Panics
     /// If there is no such worker.
     #[must_use]
-    pub fn standing(&self, worker: usize) -> Standing {
-        self.peers.standing(worker, self.slot)
+    pub fn run_state(&self, worker: usize) -> RunState {
+        self.peers.run_state(worker, self.slot)
     }
 
     /// The number of runnable threads of other programs: how many processors they want. `None`

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Abp, Activity, Balanced, Bws, End, IdleContext, IdlePolicy, Move, Peers, Thief};
-use crate::os::Standing;
+use crate::os::RunState;
 
 /// What a thief sees of its pool. Worker 0 is the thief, and worker 1 its victim.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ struct World {
     asleep: usize,
     processors: usize,
     victim: Activity,
-    standing: Standing,
+    run_state: RunState,
     is_over_limit: bool,
     /// Runnable threads of other programs, and external threads of the pool.
     others: usize,
@@ -25,7 +25,7 @@ const BUSY: World = World {
     asleep: 0,
     processors: 4,
     victim: Activity::Searches,
-    standing: Standing::Runs,
+    run_state: RunState::Runs,
     is_over_limit: false,
     others: 8,
     external_wakeups: 0,
@@ -39,9 +39,9 @@ impl Peers for World {
         assert_eq!(worker, 1, "a thief asks about its victim");
         self.victim
     }
-    fn standing(&self, worker: usize, seen_from: usize) -> Standing {
+    fn run_state(&self, worker: usize, seen_from: usize) -> RunState {
         assert_eq!((worker, seen_from), (1, 0));
-        self.standing
+        self.run_state
     }
     fn runnable_threads(&self) -> Option<usize> {
         Some(self.others + self.workers - self.asleep)
@@ -143,17 +143,17 @@ fn bws_counts_a_failed_steal_from_a_replacement() {
 #[test]
 fn bws_gives_its_processor_to_a_preempted_victim_with_work() {
     let cases = [
-        (Activity::Works, Standing::WaitsHere, Move::HandOver(1)),
-        (Activity::Works, Standing::WaitsElsewhere, Move::HandOver(1)),
-        (Activity::Works, Standing::Runs, Move::Search),
-        (Activity::Works, Standing::Unknown, Move::Search),
-        (Activity::Searches, Standing::WaitsHere, Move::Search),
-        (Activity::Sleeps, Standing::WaitsHere, Move::Search),
+        (Activity::Works, RunState::WaitsHere, Move::HandOver(1)),
+        (Activity::Works, RunState::WaitsElsewhere, Move::HandOver(1)),
+        (Activity::Works, RunState::Runs, Move::Search),
+        (Activity::Works, RunState::Unknown, Move::Search),
+        (Activity::Searches, RunState::WaitsHere, Move::Search),
+        (Activity::Sleeps, RunState::WaitsHere, Move::Search),
     ];
-    for (victim, standing, next) in cases {
-        let world = World { victim, standing, ..BUSY };
+    for (victim, run_state, next) in cases {
+        let world = World { victim, run_state, ..BUSY };
         let mut thief = Bws::default().thief(0, 4);
-        assert_eq!(world.next(&mut *thief, 1), next, "{victim:?} {standing:?}");
+        assert_eq!(world.next(&mut *thief, 1), next, "{victim:?} {run_state:?}");
     }
 }
 
@@ -260,9 +260,9 @@ fn balanced_helps_a_preempted_victim_as_the_machine_allows() {
         [moves[19], moves[23]]
     };
     let later = || std::thread::sleep(Duration::from_millis(5));
-    let here = World { victim: Activity::Works, standing: Standing::WaitsHere, ..BUSY };
-    let elsewhere = World { standing: Standing::WaitsElsewhere, ..here };
-    let runs = World { standing: Standing::Runs, ..here };
+    let here = World { victim: Activity::Works, run_state: RunState::WaitsHere, ..BUSY };
+    let elsewhere = World { run_state: RunState::WaitsElsewhere, ..here };
+    let runs = World { run_state: RunState::Runs, ..here };
     let mut thief = Balanced::default().thief(0, 4);
     assert_eq!(help(here, &mut *thief), [Move::HandOver(1); 2]);
     later();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::deque::{Inbox, SharedDeque};
 use crate::idle::Activity;
-use crate::os::{Assists, Standing, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch};
+use crate::os::{Assists, RunState, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch};
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 use crate::scheduler::job::{Job, JobFifo};
 use crate::scheduler::worker::WaitParker;
@@ -231,8 +231,8 @@ impl Slot {
     }
 
     /// Whether the worker's thread runs, waits for processor `here` or another one, or blocks.
-    pub(crate) fn standing(&self, here: Option<usize>) -> Standing {
-        self.observe(|watch| watch.standing(here)).unwrap_or(Standing::Unknown)
+    pub(crate) fn run_state(&self, here: Option<usize>) -> RunState {
+        self.observe(|watch| watch.run_state(here)).unwrap_or(RunState::Unknown)
     }
 
     /// How often the worker's thread has left its processor and come back.

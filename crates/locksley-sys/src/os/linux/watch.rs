@@ -10,7 +10,7 @@ use super::fork::generation;
 use super::rseq::ProcessorNumber;
 use super::switches::SwitchRing;
 use super::{affinity, main_thread, rseq, switches, this_thread};
-use crate::os::{Assists, Standing, Switch};
+use crate::os::{Assists, RunState, Switch};
 
 /// A thread as others may see it, until it [`retires`](Self::retire).
 #[derive(Debug)]
@@ -74,17 +74,17 @@ impl ThreadWatch {
     }
 
     /// Where the thread is, as seen by one that runs on processor `here`.
-    pub fn standing(&self, here: Option<usize>) -> Standing {
-        let Some(visit) = self.enter() else { return Standing::Unknown };
+    pub fn run_state(&self, here: Option<usize>) -> RunState {
+        let Some(visit) = self.enter() else { return RunState::Unknown };
         let processor = self.processor_seen_by(&visit);
         let is_here = processor.is_some() && processor == here;
         match self.ring_seen_by(&visit).and_then(SwitchRing::latest) {
-            Some(Switch::Blocked) => Standing::Blocked,
+            Some(Switch::Blocked) => RunState::Blocked,
             // The caller runs here, so the other one does not.
-            _ if is_here => Standing::WaitsHere,
-            Some(Switch::Preempted) => Standing::WaitsElsewhere,
-            Some(Switch::In) => Standing::Runs,
-            None => Standing::Unknown,
+            _ if is_here => RunState::WaitsHere,
+            Some(Switch::Preempted) => RunState::WaitsElsewhere,
+            Some(Switch::In) => RunState::Runs,
+            None => RunState::Unknown,
         }
     }
 

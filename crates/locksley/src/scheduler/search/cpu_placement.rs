@@ -2,16 +2,16 @@
 //! away from a peer.
 
 use crate::idle::Activity;
-use crate::os::{self, Assists, Standing};
+use crate::os::{self, Assists, RunState};
 use crate::scheduler::Worker;
 
 /// Has `peer`, which does not run, wait for this worker's processor. Returns true if it does.
 pub(super) fn bring_here(worker: &Worker, peer: usize) -> bool {
     let here = worker.slot().processor();
     let slot = worker.shared().slot(peer);
-    match slot.standing(here) {
-        Standing::WaitsHere => true,
-        Standing::WaitsElsewhere => here.is_some_and(|here| {
+    match slot.run_state(here) {
+        RunState::WaitsHere => true,
+        RunState::WaitsElsewhere => here.is_some_and(|here| {
             let sleep = &worker.shared().sleep;
             let epoch = sleep.unrestricted_epoch(peer);
             let pulled =
@@ -92,9 +92,9 @@ mod tests {
     fn blocked_peer(worker: &Worker) -> Option<&Slot> {
         let peer = worker.shared().slot(1);
         loop {
-            match peer.standing(worker.slot().processor()) {
-                Standing::Blocked => return Some(peer),
-                Standing::Unknown => return None,
+            match peer.run_state(worker.slot().processor()) {
+                RunState::Blocked => return Some(peer),
+                RunState::Unknown => return None,
                 _ => std::thread::yield_now(),
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Weak;
 
 use super::Shared;
 use crate::idle::{Activity, IdlePolicy, Limit, Peers};
-use crate::os::{self, Assists, Standing, ThreadAffinity};
+use crate::os::{self, Assists, RunState, ThreadAffinity};
 use crate::scheduler::allowance::{Allowance, PollBudget};
 use crate::trace::PoolHandle;
 
@@ -124,8 +124,8 @@ impl Peers for Shared {
         self.slot(worker).activity()
     }
 
-    fn standing(&self, worker: usize, seen_from: usize) -> Standing {
-        self.slot(worker).standing(self.slot(seen_from).processor())
+    fn run_state(&self, worker: usize, seen_from: usize) -> RunState {
+        self.slot(worker).run_state(self.slot(seen_from).processor())
     }
 
     fn runnable_threads(&self) -> Option<usize> {

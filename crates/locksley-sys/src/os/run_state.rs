@@ -5,7 +5,7 @@
 /// `locksley::idle::IdleContext` has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Standing {
+pub enum RunState {
     /// It runs on another processor.
     Runs,
     /// It could run, and waits for the processor of the thread that asks.
