@@ -61,7 +61,7 @@ pub enum Event {
     LosesAssist,
 }
 
-/// The role of a sleeping worker. The limit is the number of workers that may be awake.
+/// The role of a sleeping worker. The limit is the number of workers that pushes keep awake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SleepRole {

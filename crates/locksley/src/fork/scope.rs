@@ -266,9 +266,7 @@ fn run_scope<'scope, R>(
         (Ok(result), None) => Ok(result),
         (Ok(_), Some(payload)) => unwind::resume(payload),
         (Err(payload), other) => {
-            if let Some(other) = other {
-                unwind::discard(other);
-            }
+            unwind::drop_quietly(other);
             unwind::resume(payload)
         }
     }

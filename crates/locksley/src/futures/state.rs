@@ -172,8 +172,8 @@ impl State {
 
     fn unless_finished(&self, change: impl Fn(usize) -> usize) -> Result<Before, Finished> {
         let change = |now| (now & FINISHED == 0).then(|| change(now));
-        // Release pairs with the acquire in `finish`: the run sees the waker that was left. Acquire,
-        // in any case: code that finds it finished sees the outcome.
+        // Release pairs with the acquire in `finish`: the run sees the waker that was left.
+        // Acquire, in any case: code that finds it finished sees the outcome.
         let changed = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
         changed.map(Before).map_err(|_| Finished)
     }

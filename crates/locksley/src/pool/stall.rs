@@ -415,7 +415,8 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
-/// An external thread is held while it takes over a worker, in its task, or while it gives the worker back.
+/// An external thread is held while it takes over a worker, in its task, or while it gives the
+/// worker back.
 #[test]
 fn others_finish_while_an_external_thread_is_held_at_any_step() {
     let mut times_held = 0;

@@ -107,17 +107,12 @@ impl Starting {
         let start = || {
             let data = hooks.make_data(index);
             let worker = Worker::new(index, index, deque, Arc::clone(&shared), data).with_search();
-            if let Some(on_start) = &hooks.on_start {
-                on_start(index);
-            }
+            hooks.on_start.iter().for_each(|hook| hook(index));
             worker
         };
         let worker = match unwind::catch(|| global::run_hook(start)) {
             Ok(worker) => worker,
-            Err(payload) => {
-                let _ = ready.send(Err(hook_error(index, payload)));
-                return;
-            }
+            Err(payload) => return drop(ready.send(Err(hook_error(index, payload)))),
         };
         shared.slot(index).attach_thread(shared.config.assists);
         let _ = ready.send(Ok(()));
@@ -126,12 +121,8 @@ impl Starting {
         shared.slot(index).detach_thread();
         let end = unwind::catch(|| {
             drop(worker);
-            if let Some(on_exit) = &hooks.on_exit {
-                on_exit(index);
-            }
+            hooks.on_exit.iter().for_each(|hook| hook(index));
         });
-        if let Err(payload) = end {
-            shared.report_panic(payload);
-        }
+        end.unwrap_or_else(|payload| shared.report_panic(payload));
     }
 }

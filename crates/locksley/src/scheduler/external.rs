@@ -197,7 +197,7 @@ impl Shared {
     /// The last step of a call: from now on, another external thread may use the slot.
     fn end_external(&self, external: usize, worker: Worker) {
         self.trace(|| Event::Detached);
-        self.external_slots.put_back(external, worker.into_deque());
+        self.external_slots.put_back(external, worker.deque);
     }
 
     /// True if a task was sent to all workers, to this worker, or to its place.

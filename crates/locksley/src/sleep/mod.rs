@@ -143,7 +143,7 @@ impl Sleep {
 
     /// Ends the search of the calling worker, whether or not it found a task. While it searched,
     /// pushes woke no sleeper. So if it was the last that searched, it calls `is_work_left`, and
-    /// wakes a sleeper if that returns true and the limit permits.
+    /// wakes a sleeper if that returns true and the push limit permits.
     pub(crate) fn end_search(&self, wake_token: &WakeToken, is_work_left: impl FnOnce() -> bool) {
         let snapshot = self.counters.end_search();
         if self.needs_thief(snapshot) {
@@ -158,10 +158,10 @@ impl Sleep {
         }
     }
 
-    /// Has the calling worker, which searches, sleep until it is woken. If it is over the limit and
-    /// there is no sentinel, it becomes the sentinel. With `in_reserve`, it also does so within the
-    /// limit: then there is one already when the limit is reached again. The worker searches when
-    /// this returns. That may be early, as a park may return spuriously.
+    /// Has the calling worker, which searches, sleep until it is woken. If it is over the push
+    /// limit and there is no sentinel, it becomes the sentinel. With `in_reserve`, it also does so
+    /// within the limit: then there is one already when the push limit is reached again. The worker
+    /// searches when this returns. That may be early, as a park may return spuriously.
     ///
     /// Before it parks, it calls `look_again` with its role, and stays awake if that returns true.
     /// `look_again` looks at everything that the role does not leave to others. It does so even

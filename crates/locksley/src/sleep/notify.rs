@@ -127,7 +127,7 @@ impl Sleep {
     /// woken one.
     ///
     /// If the caller is a worker, it wakes no addressee while another addressee is notified, or is
-    /// awake and the limit is reached.
+    /// awake and the push limit is reached.
     fn wake_addressee(
         &self,
         workers: &Range<usize>,

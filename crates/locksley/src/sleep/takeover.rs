@@ -26,7 +26,7 @@
 //! it back. In `TAKING` and `RETURNING` there is no recall, since both threads would change the
 //! counters and the set: the external thread looks for the task after its fence.
 //!
-//! The sentinel is never taken over: if the limit permits a takeover, another worker sleeps.
+//! The sentinel is never taken over: if the push limit permits a takeover, another worker sleeps.
 //!
 //! A suspended external has the effect of a suspended worker. Models: `models/takeover.rs`; stall
 //! harness: `../pool/stall.rs`.
@@ -135,7 +135,7 @@ impl Takeover {
 
 impl Sleep {
     /// Makes the calling thread, `external`, act as a sleeping worker, which then searches. `None`
-    /// if the limit is reached, or no worker can be taken over.
+    /// if the push limit is reached, or no worker can be taken over.
     pub(crate) fn take_over(&self, external: usize) -> Option<usize> {
         let spare = self.limits.spare();
         if self.snapshot().asleep() <= spare {
@@ -150,8 +150,8 @@ impl Sleep {
         let slot = self.sleepers.iter().find(take)?;
         let takeover = &self.takeovers[slot];
         if !self.counters.end_sleep_above(spare) {
-            // Another external thread has reached the limit meanwhile. The worker still counts as
-            // asleep.
+            // Another external thread has reached the push limit meanwhile. The worker still counts
+            // as asleep.
             takeover.end_return();
             return None;
         }

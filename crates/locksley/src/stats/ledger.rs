@@ -76,7 +76,8 @@ impl Ledger {
         self.spent[usize::from(before)].add((now - since).max(0) as u64);
     }
 
-    /// The times of working, searching and sleeping up to now. A read during a [switch](Self::switch_to) may miss the last interval.
+    /// The times of working, searching and sleeping up to now. A read during a
+    /// [switch](Self::switch_to) may miss the last interval.
     pub(crate) fn read(&self) -> [Duration; 3] {
         let mut nanos = self.spent.each_ref().map(Count::read);
         let activity = usize::from(self.activity.load(Ordering::Relaxed));

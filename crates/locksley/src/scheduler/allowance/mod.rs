@@ -29,12 +29,12 @@ pub(crate) const GROWTH: usize = if cfg!(feature = "rayon-variables") { 1 } else
 /// sentinel. None for programs written for rayon; `PoolBuilder` has more exceptions.
 pub(crate) const SENTINELS: usize = if cfg!(feature = "rayon-variables") { 0 } else { 1 };
 
-/// The time between two readings of the limits.
+/// The time between two readings of the system limits.
 const READING_INTERVAL: Duration = Duration::from_millis(100);
 /// The least time between two readings of the usage.
 const MIN_USAGE_INTERVAL: Duration = Duration::from_millis(1);
-/// A woken worker first does what it was woken for. If a reading of the limits is due then, only
-/// workers that are about to sleep do it for this long.
+/// A woken worker first does what it was woken for. If a reading of the system limits is due then,
+/// only workers that are about to sleep do it for this long.
 const HEAD_START: Duration = Duration::from_millis(20);
 /// The usage of more awake workers than this takes too long to read for a worker that counts as
 /// searching.
@@ -47,9 +47,9 @@ pub(crate) struct Allowance {
     usage_due: AtomicU64,
     /// When a worker with tasks reads the usage, if no other worker has.
     usage_overdue: AtomicU64,
-    /// When to read the limits.
+    /// When to read the system limits.
     limits_due: AtomicU64,
-    /// Until this time only workers that are about to sleep read the limits.
+    /// Until this time only workers that are about to sleep read the system limits.
     limits_postponed: AtomicU64,
     /// How many workers may be awake.
     awake: AtomicUsize,
@@ -62,7 +62,7 @@ pub(crate) struct Allowance {
 /// The results of the last poll.
 struct PollState {
     source: Box<dyn Source>,
-    /// When the limits were read.
+    /// When the system limits were read.
     read_at: Duration,
     /// The number of processors, whatever the quota.
     processors: usize,
@@ -105,7 +105,7 @@ struct Outcome {
 }
 
 impl Allowance {
-    /// Starts with the limits that were read for the pool's construction.
+    /// Starts with the system limits that were read for the pool's construction.
     pub(crate) fn new(processors: &Processors, source: Box<dyn Source>) -> Self {
         let quota = processors.quota().cloned();
         let state = PollState::new(processors.ids().len(), quota, source);
@@ -264,7 +264,7 @@ impl PollState {
         {
             let interval = pace.update_interval().max(MIN_USAGE_INTERVAL);
             next_usage = Some((now + interval, now + 2 * interval));
-            // A worker that wakes up before the next reading is still over the limit.
+            // A worker that wakes up before the next reading is still over the push limit.
             rest = pace.update(now, used).then(|| pace.rest_duration().max(interval));
         }
         Outcome { allowed: self.allowed, rest, next_usage }

@@ -35,7 +35,7 @@ pub(crate) trait Source: Send {
         os::process_time()
     }
 
-    /// The time between two readings of the limits.
+    /// The time between two readings of the system limits.
     fn interval(&self) -> Duration {
         READING_INTERVAL
     }

@@ -9,9 +9,9 @@ use crate::scheduler::latch::Flag;
 use crate::scheduler::{PlaceState, Worker};
 use crate::sleep::{SleepOutcome, SleepRole};
 
-/// A sentinel goes on for this many timed parks when all workers within the limit sleep. If the
-/// program uses its pool again before that, the worker with work need not wake another one to be
-/// the sentinel.
+/// A sentinel goes on for this many timed parks when all workers within the push limit sleep. If
+/// the program uses its pool again before that, the worker with work need not wake another one to
+/// be the sentinel.
 const RESERVE: u32 = 8;
 
 impl Searcher {
@@ -31,8 +31,8 @@ impl Searcher {
         found
     }
 
-    /// Sleeps, and then looks everywhere, whatever the policy decides next. A worker over the limit
-    /// looks only at what other workers do not seem to touch.
+    /// Sleeps, and then looks everywhere, whatever the policy decides next. A worker over the push
+    /// limit looks only at what other workers do not seem to touch.
     fn sleep_and_look(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
         let outcome = self.park(worker, done);
         let shared = worker.shared();
@@ -52,7 +52,7 @@ impl Searcher {
             // Otherwise it would sweep again at once, and have closed deques opened each time.
             self.far.begin_wait();
         }
-        // If the poll has just raised the limit, this worker is the one that may stay awake.
+        // If the poll has just raised the push limit, this worker is the one that may stay awake.
         let has_timed_out = outcome == SleepOutcome::SentinelTimedOut;
         self.sleeps_on = found.is_none() && has_timed_out && was_within_limit;
         found
@@ -61,8 +61,8 @@ impl Searcher {
     fn search_over_push_limit(&mut self, worker: &Worker, outcome: SleepOutcome) -> Option<Found> {
         let sleep = &worker.shared().sleep;
         let is_over_size = sleep.is_over_size();
-        // Two workers may stay awake for the same task, and both be over the limit then. Both must
-        // take tasks, or each would leave this one to the other for ever.
+        // Two workers may stay awake for the same task, and both be over the push limit then. Both
+        // must take tasks, or each would leave this one to the other for ever.
         let has_stayed = outcome == SleepOutcome::StayedAwake;
         let received = worker.take_pinned().or_else(|| {
             let own = worker.receive_from(&worker.slot().inbox);

@@ -57,7 +57,7 @@ const MIN_RESCUE_PARKS: u32 = 4;
 /// doubles the number, up to this. It begins anew when the owner searches.
 const MAX_RESCUE_PARKS: u32 = 128;
 
-/// A worker over the pool's size leaves all tasks to the others; one over the limit for sent tasks,
+/// A worker over the pool's size leaves all tasks to the others; one over the send limit,
 /// those. It takes a task if no worker has run for this long.
 pub(crate) const RESCUE_FROM_IDLE: Duration = Duration::from_millis(500);
 /// It also takes a task that running workers have left for this long: they may wait for it.
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// As with `Balanced`, a worker over the limit does not search.
+    /// As with `Balanced`, a worker over the push limit does not search.
     impl Thief for Two {
         fn next(&mut self, context: &IdleContext<'_>) -> Move {
             let may_search = context.failures < 64 && !context.is_over_limit();

@@ -63,7 +63,8 @@ impl Shared {
         self.allowance.as_ref().is_some_and(|allowance| !allowance.is_stopped())
     }
 
-    /// True if the injector holds a task for which one worker more than the limit may be awake.
+    /// True if the injector holds a task for which one worker more than the push limit may be
+    /// awake.
     fn has_task_for_one_more(&self) -> bool {
         let sleep = &self.sleep;
         sleep.is_one_more_allowed() && !self.injector.is_empty() && !sleep.is_over_send_limit()

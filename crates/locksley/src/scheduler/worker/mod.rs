@@ -164,10 +164,6 @@ impl Worker {
         self.makes_room.take() && self.shared.sleep.snapshot().asleep() == 0
     }
 
-    pub(crate) fn into_deque(self) -> OwnDeque<Job> {
-        self.deque
-    }
-
     fn search(&self) -> RefMut<'_, Searcher> {
         let make = || Searcher::new(self.index(), self.slot_index, &self.shared);
         RefMut::map(self.search.borrow_mut(), |search| search.get_or_insert_with(make))
