@@ -1,4 +1,4 @@
-//! What the threads of a recording share: the file, its labels, and which recording goes on.
+//! What the threads of a recording share: the file and its labels; and the current recording.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -19,24 +19,24 @@ use crate::labels::Labels;
 use crate::read;
 use crate::ring::begin;
 
-/// Which recording goes on: its number in the high half, 0 for none, and in the low half the
+/// The number of the current recording in the high half, 0 for none, and in the low half the
 /// generation of the process, so that a forked child does not write to its parent's file.
 pub(crate) static ACTIVE: AtomicU64 = AtomicU64::new(0);
 
-/// The recording that goes on.
+/// The current recording.
 static SESSION: Mutex<Option<Arc<Session>>> = Mutex::new(None);
 
-/// From so many rings on, a thread gets that of a thread that has ended, if there is one.
+/// If there are this many rings, a new thread reuses the ring of one that has ended, if possible.
 const MANY_RINGS: usize = 64;
-/// There are at most so many rings.
+/// The largest number of rings.
 const MOST_RINGS: usize = 4096;
 
-/// The recording that goes on. Threads that record only try this lock.
+/// The current recording. Threads that record only try this lock.
 pub(crate) fn current() -> MutexGuard<'static, Option<Arc<Session>>> {
     SESSION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the recording that goes on, and begins another one.
+/// Ends the current recording, and begins `session`, if there is one.
 pub(crate) fn replace(current: &mut Option<Arc<Session>>, session: Option<Session>) {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     let number = session
@@ -68,8 +68,8 @@ struct Rings {
     ended: VecDeque<(usize, u64)>,
 }
 
-/// The other process that has begun the recording in a file, if that goes on. One with this
-/// process's ID has ended: in a new container, IDs begin anew.
+/// The other process that records to a file, if there is one. A process with the ID of this one has
+/// ended: in a new container, IDs begin anew.
 fn recorder_of(path: &Path) -> Option<u64> {
     let mut bytes = [0; HEADER_BYTES];
     File::open(path).ok()?.read_exact(&mut bytes).ok()?;
@@ -82,13 +82,13 @@ fn recorder_of(path: &Path) -> Option<u64> {
 }
 
 impl Session {
-    /// The recording that goes on. `None` if another thread begins or ends one at this moment: an
-    /// event is not worth to wait for.
+    /// The current recording. `None` if another thread begins or ends one at this moment: an event
+    /// is not worth waiting for.
     pub(crate) fn try_current() -> Option<Arc<Self>> {
         SESSION.try_lock().ok()?.clone()
     }
 
-    /// One in a new file, which replaces an existing one. If that fails, there is none.
+    /// A recording in a new file, which replaces an existing one. If that fails, there is no file.
     pub(crate) fn at(path: &Path, events: usize) -> io::Result<Self> {
         if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "is no ordinary file"));
@@ -107,7 +107,7 @@ impl Session {
         Self::new(file, events).inspect_err(|_| _ = fs::remove_file(path))
     }
 
-    /// One in memory that ends with the program.
+    /// A recording in memory, which ends with the program.
     pub(crate) fn in_memory(events: usize) -> io::Result<Self> {
         let memory = rustix::fs::memfd_create("locksley-trace", MemfdFlags::CLOEXEC)?;
         Self::new(memory.into(), events)
@@ -131,7 +131,7 @@ impl Session {
         write_text(&mapping, header::NAME, header::NAME_BYTES, &name.to_string_lossy());
         let labels = Labels::new(&mapping);
         set(header::VERSION, format::VERSION);
-        // Last: a file without it is no recording.
+        // Last: a file without it is not a recording.
         mapping.words()[header::MAGIC].store(format::MAGIC, Ordering::Release);
         Ok(Self { file, header: mapping, labels, capacity, clock, rings: Mutex::default() })
     }
@@ -172,7 +172,7 @@ impl Session {
         mapped
     }
 
-    /// Notes that the thread of a ring has ended. `head` is the number of the next event.
+    /// Records that the thread of a ring has ended. `head` is the number of the next event.
     pub(crate) fn leave_ring(&self, number: usize, head: u64) {
         // In a forked child, a thread of the parent may hold the lock for ever.
         if let Ok(mut rings) = self.rings.try_lock() {
