@@ -36,6 +36,20 @@ fn runs_on_caller(pool: &Pool) -> bool {
     calls_until(pool, |thread| thread == this)
 }
 
+/// Repeats the call until it runs on the calling thread. `task` runs only then.
+fn call_here<R: Send>(pool: &Pool, task: impl Fn(&Worker) -> R + Sync) -> R {
+    let this = thread::current().id();
+    let until = Instant::now() + SOON;
+    loop {
+        let is_here = || thread::current().id() == this;
+        if let Some(result) = pool.install(|w| is_here().then(|| task(w))) {
+            return result;
+        }
+        assert!(Instant::now() < until);
+        thread::yield_now();
+    }
+}
+
 /// In a pool that may take callers, a worker sleeps sooner or later.
 fn never_runs_on_caller(pool: &Pool) -> bool {
     let this = thread::current().id();
@@ -59,6 +73,19 @@ fn a_call_of_an_idle_pool_runs_on_the_calling_thread_under_an_index() {
         assert!(Worker::with_current(|current| current.is_none()));
         assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
     }
+}
+
+/// A long call is better off on a thread that thieves may move to another processor.
+#[test]
+fn a_call_runs_on_the_calling_thread_only_after_a_short_one() {
+    let pool = builder().build().unwrap();
+    let this = thread::current().id();
+    assert_ne!(pool.install(|_| thread::current().id()), this, "the first");
+    for _ in 0..5 {
+        call_here(&pool, |_| thread::sleep(Duration::from_millis(2)));
+        assert_ne!(pool.install(|_| thread::current().id()), this, "after a long one");
+    }
+    assert!(runs_on_caller(&pool));
 }
 
 #[test]
@@ -169,8 +196,7 @@ fn a_call_may_wait_for_a_task_that_was_sent_before() {
 #[test]
 fn a_call_may_wait_for_a_task_of_its_own_worker() {
     let pool = Pool::new(1).unwrap();
-    assert!(runs_on_caller(&pool));
-    let threads = pool.install(|w| {
+    let threads = call_here(&pool, |w| {
         let (sender, receiver) = channel();
         w.is_of(&pool).then(|| {
             pool.spawn_with(Spawn::At(w.index()), move |w| {
@@ -187,8 +213,7 @@ fn a_call_may_wait_for_a_task_of_its_own_worker() {
 #[test]
 fn a_broadcast_from_a_call_runs_once_on_each_worker() {
     let pool = Pool::new(3).unwrap();
-    assert!(runs_on_caller(&pool));
-    let (threads, of_call) = pool.install(|_| {
+    let (threads, of_call) = call_here(&pool, |_| {
         (pool.broadcast(|w| (w.index(), thread::current().id())), thread::current().id())
     });
     assert!(threads.iter().map(|of| of.0).eq(0..3));

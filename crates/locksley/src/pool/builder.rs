@@ -302,9 +302,9 @@ impl PoolBuilder {
 
     /// Has all tasks run on threads of the pool.
     ///
-    /// By default [`Pool::install`] runs its task on the calling thread, in the place of a sleeping
-    /// worker, if nothing says that the threads of the workers differ from other threads: no hook,
-    /// data, stack size or affinity, and no task that was sent to one worker alone.
+    /// By default [`Pool::install`] runs short tasks on the calling thread, in the place of a
+    /// sleeping worker, if nothing says that the threads of the workers differ from other threads:
+    /// no hook, data, stack size or affinity, and no task that was sent to one worker alone.
     ///
     /// # Examples
     /// ```

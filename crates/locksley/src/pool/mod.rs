@@ -247,10 +247,10 @@ impl Pool {
     /// Runs `task` as a worker of this pool and returns its result.
     ///
     /// On a worker of this pool, the task runs at once, on that worker. On a thread that is no
-    /// worker, it runs at once if a worker sleeps: the thread acts as that worker meanwhile, with
-    /// its index, and runs only the task and what the task forks. Thread-locals are then those of
-    /// the thread. [`PoolBuilder::own_threads_only`] prevents this, and says when else it does not
-    /// happen.
+    /// worker, it runs at once if a worker sleeps and the thread's last call took less than two
+    /// milliseconds: the thread acts as that worker meanwhile, with its index, and runs only the
+    /// task and what the task forks. Thread-locals are then those of the thread.
+    /// [`PoolBuilder::own_threads_only`] prevents this, and says when else it does not happen.
     ///
     /// Otherwise the thread blocks until a worker has run the task. If the thread is a worker of
     /// another pool, a replacement works under its index there during the wait. Such tasks go to
@@ -277,9 +277,7 @@ impl Pool {
         Worker::with_current(|current| match current {
             Some(worker) if worker.belongs_to(shared) => task(worker),
             Some(_) => send_and_wait(shared, current, task),
-            None => shared
-                .run_on_this_thread(task)
-                .unwrap_or_else(|task| send_and_wait(shared, None, task)),
+            None => shared.call(task, |task| send_and_wait(shared, None, task)),
         })
     }
 }

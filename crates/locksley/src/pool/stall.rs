@@ -428,6 +428,8 @@ fn others_finish_while_an_external_thread_is_held_at_any_step() {
         }
         let is_held = thread::scope(|scope| {
             let call = scope.spawn(|| {
+                // After a short call, the next one runs on this thread.
+                pool.install(|_| ());
                 stepped::arm(steps, &gate);
                 pool.install(|w| {
                     let _ = w;

@@ -3,18 +3,22 @@
 //! Like a replacement, an external thread has a slot of its own. Its tasks see the index of the
 //! worker that it has taken over (`../sleep/takeover.rs`). It runs its own task and, while that
 //! waits, descendants (one exception: `leave`). So a call needs no thread switch, and tasks nest.
+//!
+//! That is for short calls. Beside other programs a long one is better off on a worker's thread:
+//! thieves see when that was preempted, and move it to another processor.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::deque::OwnDeque;
 use crate::hooks;
 use crate::os::{self, Assists, ThreadWatch};
-use crate::primitive::{AtomicBool, AtomicPtr, Ordering};
+use crate::primitive::{AtomicBool, AtomicPtr, Instant, Ordering};
 use crate::scheduler::job::Job;
 use crate::trace::Event;
 use crate::unwind::{self, AbortOnUnwind};
@@ -83,11 +87,17 @@ impl Drop for ExternalSlots {
     }
 }
 
+/// A call that takes less is short. Two thread switches cost a few percent of that, and a thread
+/// that has just woken up is hardly preempted within that time.
+const SHORT: Duration = Duration::from_millis(2);
+
 /// What pools know about the calling thread.
 struct ThisThread {
     /// The process generation when this was made. A forked child makes it anew.
     generation: u32,
     stack: Option<Range<usize>>,
+    /// True if the thread's last call was short: the next one will probably be, too.
+    makes_short_calls: Cell<bool>,
     watch: OnceCell<Arc<ThreadWatch>>,
 }
 
@@ -98,7 +108,7 @@ crate::primitive::thread_local! {
 impl ThisThread {
     fn new() -> Self {
         let (generation, stack) = (os::generation(), os::stack());
-        Self { generation, stack, watch: OnceCell::new() }
+        Self { generation, stack, makes_short_calls: Cell::new(false), watch: OnceCell::new() }
     }
 
     /// Calls `look` with the data of the calling thread. `None` if its thread-locals are destroyed.
@@ -109,6 +119,10 @@ impl ThisThread {
             look(this.get_or_insert_with(Self::new))
         };
         THIS_THREAD.try_with(look).ok()
+    }
+
+    fn may_run_tasks(&self) -> bool {
+        self.makes_short_calls.get() && self.has_large_stack()
     }
 
     /// True if the thread has about as much stack left as a worker has by default.
@@ -142,14 +156,25 @@ impl Drop for ThisThread {
 }
 
 impl Shared {
-    /// Runs `task` on the calling thread, which is not a worker, in place of a sleeping worker.
-    /// Returns the task as an error if that is not possible.
-    pub(crate) fn run_on_this_thread<F, R>(self: &Arc<Self>, task: F) -> Result<R, F>
+    /// Runs a call of the calling thread, which is not a worker: `task` in place of a sleeping
+    /// worker, if the thread's last call was short and that is possible, else `send`s it.
+    pub(crate) fn call<F, R>(self: &Arc<Self>, task: F, send: impl FnOnce(F) -> R) -> R
+    where
+        F: FnOnce(&Worker) -> R,
+    {
+        let begun = Instant::now();
+        let result = self.run_on_this_thread(task).unwrap_or_else(send);
+        ThisThread::with(|this| this.makes_short_calls.set(begun.elapsed() < SHORT));
+        result
+    }
+
+    /// Returns the task as an error if the calling thread may not or cannot run it.
+    fn run_on_this_thread<F, R>(self: &Arc<Self>, task: F) -> Result<R, F>
     where
         F: FnOnce(&Worker) -> R,
     {
         if !self.external_slots.may_run_tasks()
-            || ThisThread::with(ThisThread::has_large_stack) != Some(true)
+            || ThisThread::with(ThisThread::may_run_tasks) != Some(true)
         {
             return Err(task);
         }
