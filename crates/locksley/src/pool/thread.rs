@@ -91,9 +91,7 @@ impl Starting {
             // No thread waits for the worker: its hooks run as code of the pool, and it works even
             // if they panic.
             None => {
-                let make = |data| {
-                    Worker::new(index, index, self.deque, Arc::clone(&shared), data).with_search()
-                };
+                let make = |data| Worker::new(index, index, self.deque, Arc::clone(&shared), data);
                 shared.run_worker((index, index), make, Worker::work_until_closed);
             }
         }
@@ -106,7 +104,7 @@ impl Starting {
         let hooks = &shared.replacements.hooks;
         let start = || {
             let data = hooks.make_data(index);
-            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data).with_search();
+            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data);
             hooks.on_start.iter().for_each(|hook| hook(index));
             worker
         };

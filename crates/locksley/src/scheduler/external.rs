@@ -183,11 +183,10 @@ impl Shared {
             self.external_slots.put_back(external, deque);
             return Err(task);
         };
-        let abort = AbortOnUnwind("a panic outside of the external's task");
+        let abort = AbortOnUnwind("a panic outside of the external thread's task");
         let slot = self.workers + external;
         self.mark_slot_taken(slot);
-        let worker =
-            Worker::new(index, slot, deque, Arc::clone(self), Box::new(())).of_external_thread();
+        let worker = Worker::external(index, slot, deque, Arc::clone(self));
         // The worker that was taken over counts as a thief that has found a task.
         self.sleep.end_search(&worker.wake_token, || {
             self.open_deques(&mut Vec::new());
@@ -222,7 +221,7 @@ impl Shared {
     /// The last step of a call: from now on, another external thread may use the slot.
     fn end_external(&self, external: usize, worker: Worker) {
         self.trace(|| Event::Detached);
-        self.external_slots.put_back(external, worker.deque);
+        self.external_slots.put_back(external, worker.into_deque());
     }
 
     /// True if a task was sent to all workers, to this worker, or to its place.

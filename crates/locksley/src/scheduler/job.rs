@@ -297,12 +297,15 @@ where
     }
 }
 
+/// Its address stands for no group.
+static NO_GROUP: u8 = 0;
+
 /// The header of a job that is awaited together with others, such as the tasks of a scope.
 #[derive(Debug)]
 #[repr(C)]
 pub struct GroupHeader {
     header: Job,
-    /// The group of the job.
+    /// The group of the job, or the address of `NO_GROUP`.
     pub group: NonNull<()>,
 }
 
@@ -319,9 +322,9 @@ impl GroupHeader {
         Self { header: Job::of(kind), group }
     }
 
-    /// For a job that may belong to a group. No group has the address that stands for `None`.
+    /// For a job that may belong to a group.
     pub(crate) fn of(kind: &'static Kind, group: Option<NonNull<()>>) -> Self {
-        Self::new(kind, group.unwrap_or(NonNull::dangling()))
+        Self::new(kind, group.unwrap_or(NonNull::from(&NO_GROUP).cast()))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::observe::{Observer, Stamp};
 use crate::scheduler::job::{self, GroupHeader, Job, Kind};
 use crate::scheduler::{Shared, Worker};
 
-/// A job with the stamp of what made it ready. It has the role and the group of the job inside.
+/// A job with the stamp of what made it ready. It has the group of the job inside.
 #[repr(C)]
 struct Wrapped {
     header: GroupHeader,

@@ -1,5 +1,5 @@
-//! Loom models of the deques, the inbox and the pinned queue: all interleavings of a few
-//! operations, with a bounded number of preemptions.
+//! Loom models of the deques and the inbox: all interleavings of a few operations, with a bounded
+//! number of preemptions.
 
 use std::ptr::NonNull;
 

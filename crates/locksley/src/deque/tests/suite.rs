@@ -403,6 +403,30 @@ fn a_thief_takes_only_an_item_that_it_wants() {
     assert_eq!(thief.steal_oldest(), Steal::Taken(item(3)));
 }
 
+/// A random sequence of operations, compared with a list.
+#[test]
+fn the_inbox_agrees_with_a_list() {
+    let mut random = 1_u64;
+    let mut choose = |among: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) as usize % among
+    };
+    for _ in 0..200 {
+        let (inbox, mut list) = (Inbox::new(), VecDeque::new());
+        for n in 0..60 {
+            if choose(2) == 0 {
+                inbox.send(item(n));
+                list.push_back(n);
+            } else {
+                assert_eq!(inbox.take().map(number), list.pop_front());
+            }
+            assert_eq!(inbox.is_empty(), list.is_empty());
+            assert_eq!(inbox.is_probably_empty(), list.is_empty());
+        }
+        assert!(inbox_take_all(&inbox).into_iter().eq(list));
+    }
+}
+
 /// A push that makes room in a closed deque overwrites no request: the next push opens it.
 #[test]
 fn a_request_at_any_step_of_a_push_is_kept() {

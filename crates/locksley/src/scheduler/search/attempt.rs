@@ -205,9 +205,9 @@ impl Searcher {
     }
 }
 
-/// Takes what was sent to this worker, to its place, or to all.
+/// Takes what was pinned to this worker, or sent to it, to its place, or to all.
 fn receive(worker: &Worker) -> Option<Found> {
-    let own = worker.receive_from(&worker.slot().inbox);
+    let own = worker.take_pinned().or_else(|| worker.receive_from(&worker.slot().inbox));
     own.or_else(|| receive_near(worker)).or_else(|| worker.take_injected())
 }
 

@@ -105,9 +105,38 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker in slot `slot_index`, on its own thread. Its index is the same, except for a
+    /// The worker in slot `slot_index`, on its own thread. Its index is the same, except for a
     /// replacement.
+    ///
+    /// # Panics
+    /// If the idle policy panics.
     pub(crate) fn new(
+        index: usize,
+        slot_index: usize,
+        deque: OwnDeque<Job>,
+        shared: Arc<Shared>,
+        data: Box<dyn Any>,
+    ) -> Self {
+        let worker = Self::unattached(index, slot_index, deque, shared, data);
+        // Now, since this calls the policy.
+        drop(worker.search());
+        worker.attach();
+        worker
+    }
+
+    /// The worker that an external thread acts as. It seldom searches.
+    pub(crate) fn external(
+        index: usize,
+        slot_index: usize,
+        deque: OwnDeque<Job>,
+        shared: Arc<Shared>,
+    ) -> Self {
+        let worker = Self::unattached(index, slot_index, deque, shared, Box::new(()));
+        worker.attach();
+        Self { is_borrowed: true, is_external: true, ..worker }
+    }
+
+    fn unattached(
         index: usize,
         slot_index: usize,
         deque: OwnDeque<Job>,
@@ -117,11 +146,6 @@ impl Worker {
         // It wakes workers of its own place first.
         let neighbours = shared.neighbours_of(index);
         let wake_token = neighbours.map_or_else(WakeToken::default, WakeToken::with_neighbours);
-        let place = shared.place_of(index).unwrap_or(0);
-        shared.trace(|| Event::Attached { slot: slot_index, place });
-        if shared.observer().is_some() {
-            deque.redirect();
-        }
         Self {
             deque,
             slot_index,
@@ -141,15 +165,16 @@ impl Worker {
         }
     }
 
-    /// Prepares the search, which calls the idle policy. An external thread seldom searches.
-    pub(crate) fn with_search(self) -> Self {
-        drop(self.search());
-        self
+    fn attach(&self) {
+        self.shared.trace(|| Event::Attached { slot: self.slot_index, place: self.place() });
+        if self.shared.observer().is_some() {
+            self.deque.redirect();
+        }
     }
 
-    /// The worker that an external thread acts as.
-    pub(crate) fn of_external_thread(self) -> Self {
-        Self { is_borrowed: true, is_external: true, ..self }
+    /// Ends the worker, and gives back what outlives it.
+    pub(crate) fn into_deque(self) -> OwnDeque<Job> {
+        self.deque
     }
 
     /// Records that it has set the latch of an external thread.
