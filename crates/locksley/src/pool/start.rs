@@ -175,7 +175,7 @@ fn adopt_current_thread(
 ) -> Result<(), BuildError> {
     ensure_not_on_worker()?; // again: `spawn` has run on this thread since the first check
     let data = || shared.replacements.hooks.make_data(index);
-    let make = || Worker::new(index, index, deque, Arc::clone(shared), data());
+    let make = || Worker::new(index, index, deque, Arc::clone(shared), data()).attached();
     match unwind::catch(|| global::run_hook(make)) {
         Ok(worker) => {
             // Not `attach_thread`: other workers would watch the thread, and it may end without

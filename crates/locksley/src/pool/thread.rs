@@ -91,7 +91,9 @@ impl Starting {
             // No thread waits for the worker: its hooks run as code of the pool, and it works even
             // if they panic.
             None => {
-                let make = |data| Worker::new(index, index, self.deque, Arc::clone(&shared), data);
+                let make = |data| {
+                    Worker::new(index, index, self.deque, Arc::clone(&shared), data).attached()
+                };
                 shared.run_worker((index, index), make, Worker::work_until_closed);
             }
         }
@@ -104,7 +106,7 @@ impl Starting {
         let hooks = &shared.replacements.hooks;
         let start = || {
             let data = hooks.make_data(index);
-            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data);
+            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data).attached();
             hooks.on_start.iter().for_each(|hook| hook(index));
             worker
         };

@@ -186,7 +186,8 @@ impl Shared {
         let abort = AbortOnUnwind("a panic outside of the external thread's task");
         let slot = self.workers + external;
         self.mark_slot_taken(slot);
-        let worker = Worker::external(index, slot, deque, Arc::clone(self));
+        let worker = Worker::new(index, slot, deque, Arc::clone(self), Box::new(()));
+        let worker = worker.attached_external();
         // The worker that was taken over counts as a thief that has found a task.
         self.sleep.end_search(&worker.wake_token, || {
             self.open_deques(&mut Vec::new());

@@ -42,7 +42,7 @@ impl Shared {
         self.set_time_slice();
         let slot = self.first_replacement() + replacement;
         self.sleep.settle_wake_affinity(slot);
-        let make = |data| Worker::new(index, slot, deque, Arc::clone(self), data);
+        let make = |data| Worker::new(index, slot, deque, Arc::clone(self), data).attached();
         self.run_worker((index, slot), make, |worker| {
             let before_park = || {
                 let _ = replacements.subtract_active(1);

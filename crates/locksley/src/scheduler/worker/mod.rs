@@ -105,38 +105,9 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The worker in slot `slot_index`, on its own thread. Its index is the same, except for a
-    /// replacement.
-    ///
-    /// # Panics
-    /// If the idle policy panics.
+    /// The worker in slot `slot_index`, on its own thread, before it is attached. Its index is the
+    /// same, except for a replacement.
     pub(crate) fn new(
-        index: usize,
-        slot_index: usize,
-        deque: OwnDeque<Job>,
-        shared: Arc<Shared>,
-        data: Box<dyn Any>,
-    ) -> Self {
-        let worker = Self::unattached(index, slot_index, deque, shared, data);
-        // Now, since this calls the policy.
-        drop(worker.search());
-        worker.attach();
-        worker
-    }
-
-    /// The worker that an external thread acts as. It seldom searches.
-    pub(crate) fn external(
-        index: usize,
-        slot_index: usize,
-        deque: OwnDeque<Job>,
-        shared: Arc<Shared>,
-    ) -> Self {
-        let worker = Self::unattached(index, slot_index, deque, shared, Box::new(()));
-        worker.attach();
-        Self { is_borrowed: true, is_external: true, ..worker }
-    }
-
-    fn unattached(
         index: usize,
         slot_index: usize,
         deque: OwnDeque<Job>,
@@ -163,6 +134,19 @@ impl Worker {
             is_external: false,
             data,
         }
+    }
+
+    /// Prepares the search, which calls the idle policy, and attaches the worker.
+    pub(crate) fn attached(self) -> Self {
+        drop(self.search());
+        self.attach();
+        self
+    }
+
+    /// Attaches the worker that an external thread acts as. It seldom searches.
+    pub(crate) fn attached_external(self) -> Self {
+        self.attach();
+        Self { is_borrowed: true, is_external: true, ..self }
     }
 
     fn attach(&self) {
