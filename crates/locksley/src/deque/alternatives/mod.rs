@@ -13,7 +13,9 @@ use std::sync::Arc;
 use super::contract::Alternative;
 
 pub(crate) use abp_array::AbpArray;
-pub(crate) use locked::Locked;
+#[cfg(test)]
+pub(crate) use locked::Lock;
+pub(crate) use locked::{BlockingLock, Locked, SpinningLock};
 
 /// A deque for comparisons, in place of the growable one of Chase and Lev: one of those in Hood's
 /// study ("The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 4).
@@ -46,8 +48,8 @@ impl DequeKind {
     pub(crate) fn deque<T: 'static>(self) -> Arc<dyn Alternative<T>> {
         match self {
             Self::AbpArray => Arc::new(AbpArray::new()),
-            Self::SpinningLock => Arc::new(Locked::new(true)),
-            Self::BlockingLock => Arc::new(Locked::new(false)),
+            Self::SpinningLock => Arc::new(Locked::<T, SpinningLock>::new()),
+            Self::BlockingLock => Arc::new(Locked::<T, BlockingLock>::new()),
         }
     }
 }

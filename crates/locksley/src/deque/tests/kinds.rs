@@ -5,7 +5,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::deque::alternatives::{self, Locked};
+use crate::deque::alternatives::{self, Lock, Locked};
 use crate::deque::contract::{Alternative, Steal};
 use crate::deque::{ChaseLevOwner, ChaseLevThief, SlowPush, chase_lev};
 use crate::os;
@@ -175,18 +175,16 @@ pub(super) trait WithLock: Kind {
     fn waits<T: 'static>(thief: &Self::Thief<T>) -> u64;
 }
 
-pub(super) struct Lock<const SPINS: bool>;
-
-impl<const SPINS: bool> Kind for Lock<SPINS> {
-    type Owner<T: 'static> = Handle<Locked<T>>;
-    type Thief<T: 'static> = Handle<Locked<T>>;
+impl<L: Lock + 'static> Kind for L {
+    type Owner<T: 'static> = Handle<Locked<T, L>>;
+    type Thief<T: 'static> = Handle<Locked<T, L>>;
 
     fn pair<T: 'static>() -> (Self::Owner<T>, Self::Thief<T>) {
-        Handle::pair(Locked::new(SPINS))
+        Handle::pair(Locked::new())
     }
 }
 
-impl<const SPINS: bool> WithLock for Lock<SPINS> {
+impl<L: Lock + 'static> WithLock for L {
     fn waits<T: 'static>(thief: &Self::Thief<T>) -> u64 {
         thief.0.waits.load(std::sync::atomic::Ordering::Relaxed)
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::kinds::{AbpArray, ChaseLev, ClosedChaseLev, Kind, Lock, Owner, Thief, WithLock};
+use super::kinds::{AbpArray, ChaseLev, ClosedChaseLev, Kind, Owner, Thief, WithLock};
+use crate::deque::alternatives::{BlockingLock, SpinningLock};
 use crate::deque::chase_lev::chase_lev;
 use crate::deque::{Inbox, Steal};
 use crate::primitive::stepped::{self, Gate};
@@ -483,6 +484,6 @@ deque_suite! {
     chase_lev: ChaseLev, a_held_thread_hides_nothing;
     closed_chase_lev: ClosedChaseLev, a_held_thread_hides_nothing;
     abp_array: AbpArray, a_held_thread_hides_nothing;
-    spinning_lock: Lock<true>, a_held_thread_blocks_the_others;
-    blocking_lock: Lock<false>, a_held_thread_blocks_the_others;
+    spinning_lock: SpinningLock, a_held_thread_blocks_the_others;
+    blocking_lock: BlockingLock, a_held_thread_blocks_the_others;
 }
