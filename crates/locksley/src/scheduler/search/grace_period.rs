@@ -24,12 +24,16 @@ impl Searcher {
         let since = Instant::now();
         let awake = shared.workers.saturating_sub(shared.sleep.snapshot().asleep());
         let is_shared = is_machine_shared(shared.runnable_threads(), awake, shared.processors());
-        let period = if is_shared { GRACE_PERIOD_BESIDE_OTHERS } else { GRACE_PERIOD };
-        while lone_next_task() == Some(next) && since.elapsed() < period {
+        while lone_next_task() == Some(next) && lasts(since.elapsed(), is_shared) {
             if is_shared { self.yield_to_others(worker) } else { spin_loop() }
         }
         lone_next_task().is_some_and(|now| now != next)
     }
+}
+
+/// True if the grace period lasts longer than `elapsed`.
+fn lasts(elapsed: Duration, is_shared: bool) -> bool {
+    elapsed < if is_shared { GRACE_PERIOD_BESIDE_OTHERS } else { GRACE_PERIOD }
 }
 
 /// True if other programs want processors: some of the runnable threads are not the pool's, and
@@ -41,6 +45,13 @@ fn is_machine_shared(runnable: Option<usize>, awake: usize, processors: usize) -
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_grace_period_is_longer_beside_other_programs() {
+        let nanoseconds = Duration::from_nanos;
+        assert!(lasts(nanoseconds(1_999), false) && !lasts(nanoseconds(2_000), false));
+        assert!(lasts(nanoseconds(99_999), true) && !lasts(nanoseconds(100_000), true));
+    }
 
     #[test]
     fn a_machine_is_shared_if_threads_of_others_leave_too_few_processors() {
