@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use locksley::extend::{Queues, Tracer};
 use locksley::{Pool, Worker};
@@ -332,9 +332,13 @@ fn a_dump_holds_the_last_time_only() {
     let (_folder, file) = folder();
     let recording = Recorder::new().events(1 << 10).record_in_memory().unwrap();
     drop(span("early"));
-    std::thread::sleep(Duration::from_millis(30));
+    // At the dump, the early span is older than what is kept; the late one is not, unless the dump
+    // itself is delayed by a second.
+    let second = Duration::from_secs(1);
+    std::thread::sleep(second);
+    let before = Instant::now();
     drop(span("late"));
-    recording.dump(&file, Duration::from_millis(15)).unwrap();
+    recording.dump(&file, before.elapsed() + second).unwrap();
     drop(span("after"));
     let trace = Trace::read(&file).unwrap();
     let spans = own(&trace).records.iter().filter(|it| it.kind == Kind::SpanBegins);
