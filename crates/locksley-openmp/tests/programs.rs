@@ -14,6 +14,21 @@ fn library() -> PathBuf {
     places.into_iter().find(|it| it.is_file()).expect("cargo has built the library")
 }
 
+/// A link to the library: `LD_PRELOAD` cannot name a path with a space.
+struct Link(tempfile::TempDir);
+
+impl Link {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(library(), folder.path().join("library.so")).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self) -> String {
+        self.0.path().join("library.so").to_str().unwrap().to_owned()
+    }
+}
+
 /// A program of `tests/programs`, in a folder of its own.
 struct Program(tempfile::TempDir);
 
@@ -79,9 +94,8 @@ fn run(command: &mut Command, variables: &[(&str, &str)]) -> Output {
 /// Runs a command with the library preloaded. It must do what `expected` did with libgomp.
 #[track_caller]
 fn assert_as(expected: &Output, command: &mut Command, variables: &[(&str, &str)]) {
-    let library = library();
-    let preload = ("LD_PRELOAD", library.to_str().unwrap());
-    let output = run(command, &[variables, &[preload]].concat());
+    let link = Link::new();
+    let output = run(command, &[variables, &[("LD_PRELOAD", &link.path())]].concat());
     assert_eq!(
         (output.status, String::from_utf8_lossy(&output.stdout)),
         (expected.status, String::from_utf8_lossy(&expected.stdout)),
@@ -172,7 +186,7 @@ fn programs_of_clang_need_no_other_library() {
 #[test]
 fn children_of_a_fork_may_begin_regions() {
     let Some(program) = Program::new("fork.c") else { return };
-    let output = run(&mut program.command(), &[("LD_PRELOAD", library().to_str().unwrap())]);
+    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "fork: 0 wrong\n");
 }
 
@@ -245,7 +259,7 @@ fn teams_follow_a_quota_while_the_program_runs() {
 #[test]
 fn threads_between_regions_use_no_processor_time() {
     let Some(program) = Program::new("wait.c") else { return };
-    let output = run(&mut program.command(), &[("LD_PRELOAD", library().to_str().unwrap())]);
+    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let milliseconds: u64 = said.trim().parse().expect("the program says a number");
     assert!(milliseconds < 100, "in half a second: {milliseconds} ms");

@@ -28,8 +28,11 @@ fn program() -> Option<(TempDir, Command)> {
         skip_test("there is no compiler that knows OpenMP");
         return None;
     }
+    // `LD_PRELOAD` cannot name a path with a space.
+    let link = folder.path().join("library.so");
+    std::os::unix::fs::symlink(library(), &link).unwrap();
     let mut program = Command::new(program);
-    program.env("LD_PRELOAD", library()).env("OMP_DYNAMIC", "false").stdin(Stdio::piped());
+    program.env("LD_PRELOAD", link).env("OMP_DYNAMIC", "false").stdin(Stdio::piped());
     Some((folder, program))
 }
 

@@ -238,6 +238,7 @@ fn a_pools_report_is_of_all_that_it_did() {
 #[test]
 fn a_pool_that_idles_has_no_work() {
     let (profiler, pool) = profiled(3);
+    pool.broadcast(|_| ()); // all workers have begun
     let ((), report) = profiler.measure(&pool, |_| sleep(Duration::from_millis(100)));
     assert_bits(&report, 50, 50);
     let total = report.stats.total();

@@ -127,7 +127,7 @@ fn a_terminal_shows_the_workers() {
     };
     let program = env!("CARGO_BIN_EXE_locksley");
     let folder = recorded.folder.path().display();
-    let shown = format!("XDG_RUNTIME_DIR={folder} {program} top; echo ended with $?; sleep 60");
+    let shown = format!("XDG_RUNTIME_DIR={folder} '{program}' top; echo ended with $?; sleep 60");
     let started = tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "20", &shown]);
     if !started.is_ok_and(|it| it.status.success()) {
         return locksley_sys::skip_test("tmux does not start");

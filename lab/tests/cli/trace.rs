@@ -141,8 +141,8 @@ fn a_full_disk_does_not_harm_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let on_a_disk_of = |size: &str| {
         let script = format!(
-            "mount -t tmpfs -o size={size} none {0} && LOCKSLEY_TRACE={0}/x.trace {1} {2}; rc=$?
-             {1} trace {0}/x.trace >&2; exit $rc",
+            "mount -t tmpfs -o size={size} none {0} && LOCKSLEY_TRACE={0}/x.trace '{1}' {2}; rc=$?
+             '{1}' trace {0}/x.trace >&2; exit $rc",
             text(folder.path()),
             env!("CARGO_BIN_EXE_locksley"),
             RUN.join(" ")

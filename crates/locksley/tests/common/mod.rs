@@ -125,7 +125,7 @@ pub(crate) fn message(payload: &(dyn Any + Send)) -> &str {
 pub(crate) fn in_time<R: Send + 'static>(what: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || drop(sender.send(what())));
-    match receiver.recv_timeout(Duration::from_secs(20)) {
+    match receiver.recv_timeout(Duration::from_secs(60)) {
         Ok(result) => result,
         Err(RecvTimeoutError::Timeout) => panic!("it hangs"),
         Err(RecvTimeoutError::Disconnected) => {
