@@ -46,6 +46,12 @@ pub(crate) trait Alternative<T>: Send + Sync {
     /// True if the deque was empty at some moment during the call.
     fn is_empty(&self) -> bool;
 
+    /// As [`try_push_new`](Self::try_push_new), for any thread. Returns the item if only the owner
+    /// may push.
+    fn push_from_any(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
+        Err(item)
+    }
+
     /// The time that callers, including the owner, have waited for the deque's lock.
     fn lock_wait(&self) -> Duration {
         Duration::ZERO

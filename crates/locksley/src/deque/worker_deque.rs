@@ -114,6 +114,12 @@ impl<T> SharedDeque<T> {
         None
     }
 
+    /// Pushes an item from any thread: the newest of all. Returns the item if only the owner may
+    /// push, as to the built-in deque.
+    pub(crate) fn push_from_any(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
+        self.other().map_or(Err(item), |other| other.push_from_any(item))
+    }
+
     /// Tries once to take the oldest item.
     pub(crate) fn steal_oldest(&self) -> Steal<T> {
         match self.other() {
@@ -129,9 +135,14 @@ impl<T> SharedDeque<T> {
         if self.other().is_some() { Steal::Empty } else { self.built_in.steal_oldest_if(is_wanted) }
     }
 
+    /// True if the deque has indices: the built-in one.
+    pub(crate) fn has_bounds(&self) -> bool {
+        self.other().is_none()
+    }
+
     /// The indices of the oldest item and of the next push; `None` in a deque without indices.
     pub(crate) fn bounds(&self) -> Option<(i64, i64)> {
-        self.other().is_none().then(|| self.built_in.bounds())
+        self.has_bounds().then(|| self.built_in.bounds())
     }
 
     /// True if the deque held several items a moment ago, or if that is not known.

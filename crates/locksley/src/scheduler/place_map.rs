@@ -151,13 +151,18 @@ impl Shared {
     pub(crate) fn send_near(&self, current: Option<&Worker>, place: usize, job: NonNull<Job>) {
         let own_worker = self.own_worker(current);
         let is_elsewhere = own_worker.is_none_or(|worker| worker.place() != place);
-        let Some(there) = self.place_states().get(place).filter(|_| is_elsewhere) else {
+        // The first worker's deque is that of the place, if any thread may push to it.
+        let first = |there: &PlaceState| &self.slot(there.workers.start).deque;
+        let is_sent = |there: &&CachePadded<PlaceState>| is_elsewhere || !first(there).has_bounds();
+        let Some(there) = self.place_states().get(place).filter(is_sent) else {
             return self.push_or_send(current, job);
         };
         // SAFETY: the returned word is sent to an inbox. The thread that takes the word from the
         // inbox runs it once.
         let job = unsafe { self.wrap(current, job) };
-        there.inbox.send(job);
+        if let Err(job) = first(there).push_from_any(job) {
+            there.inbox.send(job);
+        }
         let wake_token = own_worker.map(|worker| &worker.wake_token);
         let are_bound = self.replacements.affinity == Affinity::Place;
         self.sleep.notify_addressed(there.workers.clone(), are_bound, wake_token);

@@ -77,6 +77,10 @@ impl<T, L: Lock> Alternative<T> for Locked<T, L> {
         Ok(())
     }
 
+    fn push_from_any(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
+        self.try_push_new(item)
+    }
+
     fn pop_newest(&self) -> Option<NonNull<T>> {
         self.with(VecDeque::pop_back)
     }

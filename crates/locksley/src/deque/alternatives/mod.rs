@@ -20,6 +20,11 @@ pub(crate) use locked::{BlockingLock, Locked, SpinningLock};
 /// A deque for comparisons, in place of the growable one of Chase and Lev: one of those in Hood's
 /// study ("The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 4).
 ///
+/// With a lock, any worker may push to any deque. A task that becomes ready then goes to the front
+/// of its last worker's deque ([`Placement::Last`](crate::task::Placement::Last), exactly as in
+/// Nornir), and a task for a place to the deque of the first worker there, which serves as the
+/// place's.
+///
 /// # Examples
 /// ```
 /// use locksley::{Pool, alternatives::DequeKind};

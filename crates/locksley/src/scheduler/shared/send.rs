@@ -57,7 +57,21 @@ impl Shared {
     pub(crate) fn send_ready(&self, current: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: as in `send`.
         let job = unsafe { self.wrap(current, job) };
+        if let Err(job) = self.slots[worker].deque.push_from_any(job) {
+            self.slots[worker].inbox.send(job);
+        }
+        self.notify_addressed(current, worker);
+    }
+
+    /// Sends a task behind the other tasks of one worker. Other workers may take it.
+    pub(crate) fn send_to_back(&self, current: &Worker, worker: usize, job: NonNull<Job>) {
+        // SAFETY: as in `send`.
+        let job = unsafe { self.wrap(Some(current), job) };
         self.slots[worker].inbox.send(job);
+        self.notify_addressed(Some(current), worker);
+    }
+
+    fn notify_addressed(&self, current: Option<&Worker>, worker: usize) {
         let wake_token = current.map(|worker| &worker.wake_token);
         self.sleep.notify_addressed(worker..worker + 1, false, wake_token);
     }

@@ -77,7 +77,8 @@ impl Worker {
         // If polls are brief, the task stays here: to send it costs more than to run it. So it does
         // if neither this worker nor `home` has other work; then the first of the two takes it. Not
         // if `home` sleeps: then it has to be woken, which a push may leave out.
-        let is_brief = self.has_brief_polls.get();
+        // A deque with a lock takes all that is sent: exactly WS-LAST.
+        let is_brief = self.has_brief_polls.get() && self.slot().deque.has_bounds();
         let searches = || self.shared.slot(home).activity() == Activity::Searches;
         if home == self.index() || is_brief || self.is_about_to_search() && searches() {
             self.push_next(job);

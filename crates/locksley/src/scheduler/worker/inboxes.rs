@@ -49,6 +49,6 @@ impl Worker {
 
     /// Sends a ready task to this worker itself, behind its other tasks.
     pub(crate) fn send_to_back(&self, job: NonNull<Job>) {
-        self.shared.send_ready(Some(self), self.slot_index, job);
+        self.shared.send_to_back(self, self.slot_index, job);
     }
 }
