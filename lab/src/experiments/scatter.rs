@@ -1,6 +1,7 @@
-//! Scatter and gather on process networks, with both placements of unblocked processes: the four
-//! experiments of Nornir's study (Vrba, Halvorsen and Griwodz, "A simple improvement of the
-//! work-stealing scheduling algorithm", 2010, section 4) with fewer rounds, and the utilization.
+//! Scatter and gather on process networks, with both placements of unblocked processes, in Locksley
+//! and as in Nornir: the four experiments of Nornir's study (Vrba, Halvorsen and Griwodz, "A simple
+//! improvement of the work-stealing scheduling algorithm", 2010, section 4) with fewer rounds, and
+//! the utilization.
 
 mod networks;
 mod once;
@@ -10,26 +11,28 @@ mod tests;
 use clap::Args;
 
 use networks::{DIVISION_KEEPS, Network, networks, place, runtimes};
-use once::{CURRENT, DIVISIONS, FAILED, LAST, RUNNING, STATIC, STEALS};
+use once::{DIVISIONS, FAILED, POOLS, RUNNING, STATIC, STEALS};
 
 use crate::experiment::estimate::median;
 use crate::experiment::report::Lines;
 use crate::experiment::scaling::SECONDS;
 use crate::experiment::text::number;
 use crate::experiment::{
-    Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
+    Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan, workers,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine};
 
 const DIVISION: &str = "1";
+const MESSAGES: &str = "3";
 const UTILIZATION: &str = "utilization";
+const ATTEMPTS: &str = "10³ steal attempts/s";
 
 /// The experiments: name, what is seen in the study, and the horizontal axis of its figures.
 const PARTS: [Part; 5] = [
     (DIVISION, "Figure 3: the same work in smaller and smaller messages.", "d = 1 s / w"),
     ("2", "Figure 4: more and more processes.", "n, processes"),
-    ("3", "Figure 5: more and more work for a message.", "w, µs"),
+    (MESSAGES, "Figure 5: more and more work for a message.", "w, µs"),
     ("4", "Figure 6: the number of workers does not always divide n.", "n, processes"),
     (UTILIZATION, "Ts/(PA·TP). The ceiling is that of equal shares without messages.", "w, µs"),
 ];
@@ -44,6 +47,9 @@ pub struct Scatter {
     /// The study's rounds are divided by this [default: 125, or 1250 if quick]
     #[arg(long, value_name = "N")]
     divisor: Option<u64>,
+    /// Compare so many workers with one [default: one for each processor]
+    #[arg(long, value_name = "P", value_parser = workers)]
+    workers: Option<usize>,
 }
 
 impl Experiment for Scatter {
@@ -58,7 +64,7 @@ impl Experiment for Scatter {
         }
         let names = PARTS.map(|part| part.0);
         let asked = plan::chosen("experiment", &self.experiments, &names, &names)?;
-        let all = Machine::here().processors.clamp(2, MOST_WORKERS);
+        let all = self.workers.unwrap_or(Machine::here().processors).clamp(2, MOST_WORKERS);
         let mut plan = Plan::of(course, if quick { 45.0 } else { 3300.0 }, 300.0);
         for (name, about) in once::RUNTIMES {
             plan.compare(name, env!("CARGO_PKG_VERSION"), about);
@@ -104,10 +110,11 @@ impl Experiment for Scatter {
              divisions take w; the difference from the median of all is taken out of its time.",
             "Workers of pools are bound to processors of their own, if there are enough; in \
              records before 2026-11-26 they are not.",
-            "The placements take turns; figures are medians. Steal attempts are the successful and \
-             failed ones of all workers. Idle thieves sleep; in the study they poll.",
+            "The runtimes take turns; figures are medians. Steal attempts are the successful and \
+             failed ones of all workers. Speedups are over Locksley with one worker.",
         ];
-        Report::new("scatter and gather", figures.headline(), sections, &method)
+        let headline = "Scatter and gather with both placements".to_owned();
+        Report::new("scatter and gather", headline, sections, &method)
     }
 }
 
@@ -177,44 +184,31 @@ impl Figures<'_> {
     }
 
     /// The time under WS-LAST over that under WS-CUR.
-    fn ratio(&self, network: &Network) -> Option<f64> {
-        let [last, current] = [LAST, CURRENT].map(|it| self.seconds(network, it, self.workers));
-        Some(last? / current?)
-    }
-
-    /// The networks of the utilization with that under WS-LAST.
-    fn utilizations(&self) -> impl Iterator<Item = (Network, f64)> {
-        let share = |network: &Network| self.speedup(UTILIZATION, network, LAST);
-        self.networks(UTILIZATION).into_iter().filter_map(move |it| Some((it, share(&it)?)))
-    }
-
-    fn headline(&self) -> String {
-        let shares = self.utilizations().map(|(network, share)| {
-            format!(" {:.0} % with w = {} µs", 100.0 * share, network.micros())
-        });
-        match shares.collect::<Vec<_>>().join(",") {
-            none if none.is_empty() => "Scatter and gather with both placements".to_owned(),
-            shares => format!("Share of the processors' time spent in the work:{shares}"),
-        }
+    fn ratio(&self, network: &Network, pools: &[&str]) -> Option<f64> {
+        let seconds = |pool: &str| self.seconds(network, pool, self.workers);
+        Some(seconds(pools[0])? / seconds(pools[1])?)
     }
 
     fn section(&self, (part, about, across): Part) -> Section {
         let (networks, title) = (self.networks(part), parameter(part));
         let unit = if part == UTILIZATION { "utilization" } else { "speedup" };
+        let of_pools = POOLS.iter().flat_map(|pool| [pool, "attempts"]);
+        let columns = ["n, w, m", "T1, s"].into_iter().chain(of_pools);
         let mut table = Table::new(
             &format!("{title}: {unit} of {} workers, and 10³ steal attempts/s", self.workers),
-            &["n, w, m", "T1, s", LAST, "attempts", CURRENT, "attempts", "LAST/CUR", "ceiling"],
+            &columns.chain(["LAST/CUR", "Nornir's", "ceiling"]).collect::<Vec<_>>(),
         );
         let text = |value: Option<f64>| value.map_or_else(String::new, |it| format!("{it:.3}"));
         for network in &networks {
             let mut row = vec![format!("{}, m = {}", network.about(), network.rounds)];
             row.push(text(self.seconds(network, runtimes(part)[0].0, 1)));
-            for runtime in [LAST, CURRENT] {
+            for runtime in POOLS {
                 row.push(text(self.speedup(part, network, runtime)));
                 row.push(self.attempts(network, runtime).map_or_else(String::new, number));
             }
             let ceiling = self.speedup(part, network, STATIC);
-            row.extend([text(self.ratio(network)), text(ceiling)]);
+            row.extend(POOLS.chunks(2).map(|pools| text(self.ratio(network, pools))));
+            row.push(text(ceiling));
             table.row(row);
         }
         let mut groups: Vec<String> = networks.iter().map(|it| place(part, it).1).collect();
@@ -230,16 +224,22 @@ impl Figures<'_> {
                 across: across.to_owned(),
                 unit: unit.to_owned(),
                 is_logarithmic: part != "4",
-                lines: [LAST, CURRENT].map(line).to_vec(),
+                lines: POOLS.map(line).to_vec(),
                 ..Lines::default()
             })
         };
-        let both = |group: &String| {
+        let all = |group: &String| {
             let speedup = |network: &Network, runtime: &str| self.speedup(part, network, runtime);
             let attempts = |network: &Network, runtime: &str| self.attempts(network, runtime);
-            [chart(group, unit, &speedup), chart(group, "10³ steal attempts/s", &attempts)]
+            let time = |network: &Network, runtime: &str| {
+                self.seconds(network, runtime, self.workers).map(f64::log2)
+            };
+            let time = (part == MESSAGES).then(|| chart(group, "log₂ of seconds", &time));
+            let others = [(unit, &speedup as &dyn Fn(&_, &_) -> _), (ATTEMPTS, &attempts)];
+            let others = others.map(|(unit, of)| chart(group, unit, of));
+            time.into_iter().chain(others).collect::<Vec<_>>()
         };
-        let charts = groups.iter().flat_map(both).collect();
+        let charts = groups.iter().flat_map(all).collect();
         Section::new(title, about, charts, vec![table])
     }
 }

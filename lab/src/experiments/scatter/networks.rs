@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::once::{CURRENT, LAST, SERIAL, STATIC};
+use super::once::{CURRENT, LAST, NORNIR_CURRENT, NORNIR_LAST, SERIAL, STATIC};
 use super::{DIVISION, UTILIZATION};
 use crate::fault::{Fault, Outcome};
 
@@ -111,9 +111,15 @@ pub(super) fn networks(part: &str, quick: bool, divisor: u64) -> Vec<Network> {
 /// What the networks of an experiment run on, and whether with all workers, or with one.
 pub(super) fn runtimes(part: &str) -> &'static [(&'static str, bool)] {
     match part {
-        "4" => &[(LAST, false), (LAST, true)],
+        "4" => &[(LAST, false), (LAST, true), (NORNIR_LAST, true)],
         UTILIZATION => &[(SERIAL, false), (STATIC, true), (LAST, true), (CURRENT, true)],
-        _ => &[(LAST, false), (LAST, true), (CURRENT, true)],
+        _ => &[
+            (LAST, false),
+            (LAST, true),
+            (CURRENT, true),
+            (NORNIR_LAST, true),
+            (NORNIR_CURRENT, true),
+        ],
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use locksley::alternatives::DequeKind;
 use locksley::os::Assists;
 use locksley::task::Placement;
 use locksley::{Pool, PoolBuilder};
@@ -15,17 +16,25 @@ use crate::experiment::scaling::SECONDS;
 pub(super) use crate::experiment::scaling::SERIAL;
 use crate::experiment::{Cell, Readings, named};
 use crate::fault::{Fault, Outcome};
+use crate::policies::EXACT_ABP;
 use crate::team::Team;
 use crate::topology;
 
 pub(super) const LAST: &str = "locksley";
 pub(super) const CURRENT: &str = "locksley-cur";
+pub(super) const NORNIR_LAST: &str = "nornir-last";
+pub(super) const NORNIR_CURRENT: &str = "nornir-cur";
 pub(super) const STATIC: &str = "static";
 
+/// Those with processes: WS-LAST and WS-CUR of each scheduler.
+pub(super) const POOLS: [&str; 4] = [LAST, CURRENT, NORNIR_LAST, NORNIR_CURRENT];
+
 /// The runtimes, each with what it is.
-pub(super) const RUNTIMES: [(&str, &str); 4] = [
+pub(super) const RUNTIMES: [(&str, &str); 6] = [
     (LAST, "an unblocked process goes to the worker that ran it last (WS-LAST)"),
     (CURRENT, "it goes to the worker that unblocked it (WS-CUR)"),
+    (NORNIR_LAST, "WS-LAST exactly: run-queues behind mutexes, thieves that yield and never sleep"),
+    (NORNIR_CURRENT, "WS-CUR with these run-queues and thieves"),
     (SERIAL, "the same divisions in a loop: no processes, no messages"),
     (STATIC, "the same loop in equal shares, one thread each"),
 ];
@@ -91,8 +100,7 @@ pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
     let (network, workers) = (Network::find(&cell.subject)?, cell.workers);
     let divisions = divisions_within(network.nanos);
     let found = match cell.runtime.as_str() {
-        LAST => on_pool(network, workers, divisions, seed, Placement::Last),
-        CURRENT => on_pool(network, workers, divisions, seed, Placement::Current),
+        pool if POOLS.contains(&pool) => on_pool(network, workers, divisions, seed, pool),
         SERIAL if workers > 1 => Err("the serial loop has one worker".to_owned()),
         SERIAL | STATIC => in_shares(network, workers, divisions, seed),
         unknown => {
@@ -125,9 +133,14 @@ fn on_pool(
     workers: usize,
     divisions: u64,
     seed: u64,
-    placement: Placement,
+    runtime: &str,
 ) -> Result<Found, String> {
-    let builder = Pool::builder().workers(workers).placement(placement);
+    let is_last = [LAST, NORNIR_LAST].contains(&runtime);
+    let placement = if is_last { Placement::Last } else { Placement::Current };
+    let mut builder = Pool::builder().workers(workers).placement(placement);
+    if [NORNIR_LAST, NORNIR_CURRENT].contains(&runtime) {
+        builder = builder.deque(DequeKind::BlockingLock).idle_policy(EXACT_ABP);
+    }
     let pool = bound(builder, workers).build().map_err(|error| error.to_string())?;
     let mut network = locksley_kahn::Network::new();
     let (mut messages, mut answers) = (Vec::new(), Vec::new());
