@@ -1,9 +1,10 @@
 //! The places of a machine that are compared, and pools on them.
 
+use locksley::alternatives::DequeKind;
 use locksley::places::{Kind, Places, ProcessorSet, Reason, Topology};
 use locksley::{Affinity, Pool};
 
-use super::tasks::UNDIVIDED;
+use super::tasks::{SHARED_DEQUES, UNDIVIDED};
 use crate::fault::{Fault, Outcome};
 use crate::topology;
 
@@ -49,6 +50,10 @@ impl Ground {
     /// A pool with so many workers, bound to these places; or free, and in one place.
     pub(super) fn pool(&self, placement: &str, workers: usize) -> Outcome<Pool> {
         let builder = Pool::builder().workers(workers);
+        let builder = match placement {
+            SHARED_DEQUES => builder.deque(DequeKind::BlockingLock),
+            _ => builder,
+        };
         let builder = match placement {
             UNDIVIDED => builder.places(Places::undivided(&topology::allowed())),
             _ => builder.places(self.places.clone()).affinity(Affinity::Place),

@@ -3,20 +3,37 @@
 use std::array;
 
 use super::programs::fill;
-use super::tasks::{Case, Placed, Task};
+use super::tasks::{Case, Placed, Task, Where};
 use crate::experiment::Readings;
 use crate::random::Random;
 
 /// Rows and columns that are multiplied at a time.
-const BLOCK: usize = 128;
+pub(super) const BLOCK: usize = 128;
 
 /// A matrix by its quarters 0 to 3, row by row.
 type Quarters = [Vec<u32>; 4];
 
-const PRODUCTS: usize = 8;
+pub(super) const PRODUCTS: usize = 8;
 
 /// The best places of the quarters of the product.
 const PLACES: [usize; 4] = [0, 1, 1, 0];
+
+/// The best place of a quarter, and a number for each part. Numbers of products are a multiple of
+/// the number of places apart, so that these are at their best places, and sums are one place
+/// further.
+pub(super) fn of_product(number: usize, places: usize) -> Where {
+    (PLACES[number / 2] % places, number * places)
+}
+
+pub(super) fn of_sum(quarter: usize, places: usize) -> Where {
+    (PLACES[quarter] % places, (quarter + PRODUCTS) * places + 1)
+}
+
+/// The quarters of the left and of the right factor that a product multiplies.
+pub(super) fn inputs_of(product: usize) -> (usize, usize) {
+    let (row, column, inner) = (product / 4, product / 2 % 2, product % 2);
+    (2 * row + inner, 2 * inner + column)
+}
 
 /// Block matrix multiplication, as the study has it: eight products of quarters in parallel, and
 /// then four sums of two of these. At best, the products and the sum of a quarter are at one place;
@@ -27,11 +44,8 @@ pub(super) fn multiply(case: &Case<'_>, size: usize) -> Result<Readings, String>
     let zeros = || vec![0; half * half];
     let [mut a, mut b, mut sums]: [Quarters; 3] = array::from_fn(|_| array::from_fn(|_| zeros()));
     let mut products: [Vec<u32>; PRODUCTS] = array::from_fn(|_| zeros());
-    // Of the part with that number. Numbers of products are a multiple of the number of places
-    // apart, so that these are at their best places, and sums are one place further.
-    let best = |quarter: usize| PLACES[quarter] % case.places;
-    let of_product = |number: usize| (best(number / 2), number * case.places);
-    let of_sum = |quarter: usize| (best(quarter), (quarter + PRODUCTS) * case.places + 1);
+    let of_product = |number| of_product(number, case.places);
+    let of_sum = |quarter| of_sum(quarter, case.places);
     let inputs = a.iter_mut().chain(&mut b).enumerate().map(|(number, part)| {
         let first = number * half * half;
         let task = move || fill(part, case, first, |number| number as u32);
@@ -44,11 +58,11 @@ pub(super) fn multiply(case: &Case<'_>, size: usize) -> Result<Readings, String>
 
     let (left, right) = (&a, &b);
     let multiplying = products.iter_mut().enumerate().map(|(number, product)| {
-        let (row, column, inner) = (number / 4, number / 2 % 2, number % 2);
-        let task = move || add_product(product, &left[2 * row + inner], &right[2 * inner + column]);
+        let (of_left, of_right) = inputs_of(number);
+        let task = move || add_product(product, &left[of_left], &right[of_right]);
         Placed { place: of_product(number), task: Box::new(task) }
     });
-    let mut readings = case.run(multiplying.collect());
+    let mut readings = case.run(multiplying.collect())?;
     let terms = products.chunks_exact(2).zip(&mut sums).enumerate();
     let adding = terms.map(|(quarter, (terms, sum))| {
         let task = move || {
@@ -58,7 +72,7 @@ pub(super) fn multiply(case: &Case<'_>, size: usize) -> Result<Readings, String>
         };
         Placed { place: of_sum(quarter), task: Box::new(task) }
     });
-    for (metric, value) in case.run(adding.collect()) {
+    for (metric, value) in case.run(adding.collect())? {
         *readings.entry(metric).or_default() += value;
     }
     check(case, [&a, &b, &sums], half).map(|()| readings)

@@ -7,38 +7,52 @@ use locksley::Worker;
 use super::ground::Ground;
 use super::multiply::multiply;
 use super::tasks::{Case, Placed, Task, UNDIVIDED};
-use super::{KINDS, STRESS, UNBOUND};
-use crate::experiment::{Readings, plan};
+use super::{MULTIPLY, STRESS, UNBOUND, simulation};
+use crate::experiment::Readings;
 use crate::fault::{Fault, Outcome};
 use crate::random::Random;
 
-/// The kind and the size that a subject names: bytes of an array, rows of a matrix.
-pub(super) fn parse(subject: &str) -> Outcome<(&str, usize)> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Program {
+    Stress,
+    Multiply,
+}
+
+/// What a subject names: a program; whether caches are simulated; and bytes of an array, rows of a
+/// matrix, or bytes of a simulated cache.
+pub(super) fn parse(subject: &str) -> Outcome<(Program, bool, usize)> {
     let (kind, size) = subject.split_once(' ').unwrap_or((subject, ""));
-    plan::chosen("kind", &[kind.to_owned()], &KINDS[..2], &[])?;
-    let (least, most) = match kind {
-        STRESS => (4, 1 << 32),
+    let name = kind.strip_prefix(simulation::PREFIX);
+    let program = match name.unwrap_or(kind) {
+        STRESS => Program::Stress,
+        MULTIPLY => Program::Multiply,
+        unknown => return Err(Fault::input(format!("unknown kind '{unknown}'"))),
+    };
+    let (least, most) = match (program, name) {
+        // More take minutes.
+        (_, Some(_)) => (1 << 12, 1 << 26),
+        (Program::Stress, None) => (4, 1 << 32),
         // More rows take days.
-        _ => (1, 1 << 14),
+        (Program::Multiply, None) => (1, 1 << 14),
     };
     let size = size.parse().ok().filter(|size| (least..=most).contains(size));
     let why = || Fault::input(format!("the size of {kind} is a number from {least} to {most}"));
-    Ok((kind, size.ok_or_else(why)?))
+    Ok((program, name.is_some(), size.ok_or_else(why)?))
 }
 
 /// Measures a program once, in the places of `ground`.
 pub(super) fn measure(
     ground: &Ground,
-    (kind, size): (&str, usize),
+    (program, size): (Program, usize),
     placement: &str,
     workers: usize,
     seed: u64,
 ) -> Outcome<Readings> {
     let pool = ground.pool(placement, workers)?;
-    let case = Case::new(&pool, placement, ground.places.count(), seed);
-    let readings = pool.install(|worker| match kind {
-        STRESS => stress(worker, &case, size),
-        _ => multiply(&case, size),
+    let case = Case { pool: &pool, placement, places: ground.places.count(), seed };
+    let readings = pool.install(|worker| match program {
+        Program::Stress => stress(worker, &case, size),
+        Program::Multiply => multiply(&case, size),
     });
     let mut readings = readings.map_err(Fault::Run)?;
     let unbound = if placement == UNDIVIDED { 0 } else { workers - pool.stats().bound_workers };
@@ -61,8 +75,8 @@ const TIMES: usize = 100;
 /// multiplier.
 const LANES: usize = 32;
 
-/// The cache stress ("Cache Stress Test"): tasks that add and multiply all elements of an array.
-/// There is one array of `size` bytes for each place. The paper's tasks read their array a hundred
+/// The cache stress ("Cache Stress Test"): intervals that add and multiply all elements of an
+/// array. There is one array of `size` bytes for each place. The paper's tasks read their array a hundred
 /// times, with four workers to a place; here a task reads it once, so that a cache that one worker
 /// has alone is contended, too.
 pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Readings, String> {
@@ -91,8 +105,8 @@ pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Re
     };
     let times = TIMES * (worker.workers() / case.places).max(1);
     // Once for the caches.
-    read_all(1);
-    let readings = read_all(times);
+    read_all(1)?;
+    let readings = read_all(times)?;
     let once = arrays.iter().map(|array| read(array)).fold(0, u64::wrapping_add);
     if total.into_inner() != once.wrapping_mul(times as u64 + 1) {
         return Err("the sum over all arrays is wrong".to_owned());
@@ -125,7 +139,7 @@ mod tests {
     #[test]
     fn parts_are_filled_with_what_all_of_it_would_be_filled_with() {
         let pool = Pool::new(1).unwrap();
-        let case = Case::new(&pool, "best", 1, 7);
+        let case = Case { pool: &pool, placement: "best", places: 1, seed: 7 };
         let (mut all, mut parts) = ([0; 100], [0; 100]);
         fill(&mut all, &case, 0, |number| number as u32);
         for (number, part) in parts.chunks_mut(17).enumerate() {

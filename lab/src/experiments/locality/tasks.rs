@@ -1,38 +1,51 @@
-//! How tasks are placed: the variants of LASSI's study (Weibel, "An Advanced Scheduler for
-//! Intervals", 2010, "Best and Worst Locality"), and one without places.
+//! How intervals are placed: the variants of LASSI's study (Weibel, "An Advanced Scheduler for
+//! Intervals", 2010), its other designs, and one without places.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
 
-use locksley::{Pool, Spawn, Worker};
+use locksley::Pool;
+use locksley_intervals::Root;
 
 use super::{MS, OUT_OF_PLACE, TASKS};
 use crate::experiment::{Readings, named};
 use crate::random::{Random, mix};
+use crate::topology;
 
 pub(super) const BEST: &str = "best";
 pub(super) const WORST: &str = "worst";
 pub(super) const RANDOM: &str = "random";
+pub(super) const ROUND_ROBIN: &str = "round-robin";
 pub(super) const SHARED_DEQUES: &str = "shared-deques";
+pub(super) const MAILBOXES: &str = "mailboxes";
 pub(super) const IGNORANT: &str = "ignorant";
 pub(super) const UNDIVIDED: &str = "undivided";
+pub(super) const THREADS_BEST: &str = "threads-best";
+pub(super) const THREADS_WORST: &str = "threads-worst";
 
 /// The placements, each with what it is, in the order of their turns.
-pub(super) const PLACEMENTS: [(&str, &str); 6] = [
-    (BEST, "tasks that use the same data go to the same place"),
-    (WORST, "tasks that use the same data go to different places"),
-    (RANDOM, "tasks go to random places"),
-    (SHARED_DEQUES, "as best, by a scheduler with one deque for each place (LASSI)"),
-    (IGNORANT, "no place is named; tasks are spawned in a random order; workers are bound"),
+pub(super) const PLACEMENTS: [(&str, &str); 10] = [
+    (BEST, "intervals that use the same data go to the same place"),
+    (WORST, "intervals that use the same data go to different places"),
+    (RANDOM, "intervals go to random places"),
+    (SHARED_DEQUES, "as best, with one deque behind a mutex for each place (LASSI)"),
+    (MAILBOXES, "as best, each interval also in the deque of the worker that made it"),
+    (ROUND_ROBIN, "no place is named; intervals are made in a random order, places take turns"),
+    (IGNORANT, "no place is named; intervals are made in a random order; workers are bound"),
     (UNDIVIDED, "as ignorant, in a pool of one place, with workers that are not bound"),
+    (THREADS_BEST, "as best, by 8 threads bound to each processor, without a scheduler"),
+    (THREADS_WORST, "as threads-best, but half of these threads use the other place's data"),
 ];
 
 /// A task that waits for no other.
 pub(super) type Task<'t> = Box<dyn FnOnce() + Send + 't>;
 
 type Deque<'t> = Mutex<VecDeque<Task<'t>>>;
+
+/// Threads of the study on a processor.
+const THREADS: usize = 8;
 
 /// The best place of a task; and a number that differs for tasks that use the same data one after
 /// the other: by so many places behind the best one it is placed worst.
@@ -50,95 +63,102 @@ pub(super) struct Case<'p> {
     pub(super) placement: &'p str,
     pub(super) places: usize,
     pub(super) seed: u64,
-    tasks: AtomicU64,
-    /// Tasks that shared deques had run in other places.
-    elsewhere: AtomicU64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'p> Case<'p> {
-    pub(super) fn new(pool: &'p Pool, placement: &'p str, places: usize, seed: u64) -> Case<'p> {
-        let [tasks, elsewhere] = [0, 0].map(AtomicU64::new);
-        Case { pool, placement, places, seed, tasks, elsewhere }
+/// The place that is named for a task, if any is.
+pub(super) fn place(
+    placement: &str,
+    places: usize,
+    seed: u64,
+    (best, turn): Where,
+) -> Option<usize> {
+    let random = || mix(seed ^ mix((best as u64) << 32 | turn as u64));
+    match placement {
+        BEST | SHARED_DEQUES | MAILBOXES => Some(best),
+        WORST => Some((best + turn) % places),
+        RANDOM => Some((random() % places as u64) as usize),
+        _ => None,
     }
+}
 
-    /// The time of `compute`, its tasks, and those of them that were taken out of a place.
-    fn time(&self, compute: impl FnOnce()) -> Readings {
-        let now = || {
-            let by_pool = self.pool.stats().total().out_of_place;
-            let out_of_place = by_pool + self.elsewhere.load(Ordering::Relaxed);
-            [self.tasks.load(Ordering::Relaxed), out_of_place]
-        };
-        let ([tasks, out], start) = (now(), Instant::now());
-        compute();
-        let ms = start.elapsed().as_secs_f64() * 1e3;
-        let [all_tasks, all_out] = now();
-        let (tasks, out) = ((all_tasks - tasks) as f64, (all_out - out) as f64);
-        named([(MS, ms), (TASKS, tasks), (OUT_OF_PLACE, out)])
-    }
-
-    /// The place that is named for a task, if any is.
-    pub(super) fn place(&self, (best, turn): Where) -> Option<usize> {
-        let random = || mix(self.seed ^ mix((best as u64) << 32 | turn as u64));
-        match self.placement {
-            BEST | SHARED_DEQUES => Some(best),
-            WORST => Some((best + turn) % self.places),
-            RANDOM => Some((random() % self.places as u64) as usize),
-            _ => None,
-        }
+impl Case<'_> {
+    pub(super) fn place(&self, place: Where) -> Option<usize> {
+        self::place(self.placement, self.places, self.seed, place)
     }
 
     /// Runs tasks that wait for no other, in the placement's order, and times that.
-    pub(super) fn run(&self, mut tasks: Vec<Placed<'_>>) -> Readings {
-        if let IGNORANT | UNDIVIDED = self.placement {
+    pub(super) fn run(&self, mut tasks: Vec<Placed<'_>>) -> Result<Readings, String> {
+        if let IGNORANT | UNDIVIDED | ROUND_ROBIN = self.placement {
             Random::new(mix(self.seed)).shuffle(&mut tasks);
         }
-        let compute = || match self.placement {
-            SHARED_DEQUES => self.share(tasks),
-            _ => locksley::in_place_scope(|scope| {
-                self.tasks.fetch_add(tasks.len() as u64, Ordering::Relaxed);
-                for Placed { place, task } in tasks {
-                    match self.place(place) {
-                        Some(place) => scope.spawn_with(Spawn::Near(place), |_, _| task()),
-                        None => scope.spawn(|_| task()),
-                    }
-                }
-            }),
-        };
-        self.time(compute)
+        let number = tasks.len();
+        let out_of_place = || self.pool.stats().total().out_of_place;
+        let (out, start) = (out_of_place(), Instant::now());
+        match self.placement {
+            THREADS_BEST | THREADS_WORST => self.on_threads(tasks),
+            _ => self.as_intervals(tasks)?,
+        }
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let out = (out_of_place() - out) as f64;
+        Ok(named([(MS, ms), (TASKS, number as f64), (OUT_OF_PLACE, out)]))
     }
 
-    /// LASSI's scheduler ("Work-Stealing Places"): one deque for each place, which its workers
-    /// share, and random victims among the other places.
-    fn share(&self, tasks: Vec<Placed<'_>>) {
-        self.tasks.fetch_add(tasks.len() as u64, Ordering::Relaxed);
-        let deques: Vec<_> = (0..self.places).map(|_| Deque::default()).collect();
-        for Placed { place: (best, _), task, .. } in tasks {
-            lock(&deques[best]).push_back(task);
-        }
-        let serve = |worker: &Worker| {
-            let mut random = Random::new(worker.index() as u64);
-            loop {
-                let newest = lock(&deques[worker.place()]).pop_back();
-                if let Some(task) = newest {
-                    task();
-                    continue;
-                }
-                let first = (random.next_u64() % deques.len() as u64) as usize;
-                // Its own deque is empty for good.
-                let mut victims = deques[first..].iter().chain(&deques[..first]);
-                let Some(oldest) = victims.find_map(|victim| lock(victim).pop_front()) else {
-                    return;
+    fn as_intervals(&self, tasks: Vec<Placed<'_>>) -> Result<(), String> {
+        // A mailbox and a deque have the same task, and the first worker to come runs it.
+        let tasks: Vec<_> =
+            tasks.into_iter().map(|it| (it.place, Mutex::new(Some(it.task)))).collect();
+        let run = |task: &Mutex<Option<Task<'_>>>| {
+            if let Some(task) = { lock(task).take() } {
+                task();
+            }
+        };
+        let run = &run;
+        let root = Root::new("tasks").run(|root| {
+            for (number, (place, task)) in tasks.iter().enumerate() {
+                let place = match self.placement {
+                    ROUND_ROBIN => Some(number % self.places),
+                    _ => self.place(*place),
                 };
-                self.elsewhere.fetch_add(1, Ordering::Relaxed);
-                oldest();
+                let new = || root.interval("task");
+                if self.placement == MAILBOXES {
+                    new().spawn(move |_| run(task));
+                }
+                let new = place.map_or_else(new, |place| new().near(place));
+                new.spawn(move |_| run(task));
+            }
+        });
+        root.map_err(|cancelled| cancelled.to_string())
+    }
+
+    /// The study's first version. Each thread uses the data of one place.
+    fn on_threads(&self, tasks: Vec<Placed<'_>>) {
+        let queues: Vec<_> = (0..self.places).map(|_| Deque::default()).collect();
+        for Placed { place: (best, _), task } in tasks {
+            lock(&queues[best]).push_back(task);
+        }
+        let serve = |queue: usize| {
+            while let Some(task) = { lock(&queues[queue]).pop_front() } {
+                task();
             }
         };
         let serve = &serve;
-        locksley::in_place_scope(|scope| scope.spawn_broadcast(move |worker, _| serve(worker)));
+        thread::scope(|scope| {
+            for (place, set) in self.pool.places().sets().iter().enumerate() {
+                for (processor, thread) in
+                    set.iter().flat_map(|it| (0..THREADS).map(move |n| (it, n)))
+                {
+                    let other = if self.placement == THREADS_WORST { thread } else { 0 };
+                    scope.spawn(move || {
+                        topology::bind(processor);
+                        serve((place + other) % self.places);
+                    });
+                }
+            }
+        });
     }
 
     /// Writes data for the first time, in parts. Memory comes from next to the processor that
@@ -167,6 +187,7 @@ impl<'p> Case<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use locksley::Worker;
     use locksley::places::Places;
 
     /// A case of two places on four processors.
@@ -174,7 +195,7 @@ mod tests {
         let sets = ["0-1", "2-3"].map(|set| set.parse().unwrap());
         let places = Places::given(&(0..4).collect(), sets).unwrap();
         let pool = Pool::builder().workers(workers).places(places).build().unwrap();
-        let case = Case::new(&pool, placement, 2, 7);
+        let case = Case { pool: &pool, placement, places: 2, seed: 7 };
         pool.install(|_| test(&case));
     }
 
@@ -188,7 +209,7 @@ mod tests {
             places
         };
         for best in 0..2 {
-            for placement in [BEST, SHARED_DEQUES] {
+            for placement in [BEST, SHARED_DEQUES, MAILBOXES] {
                 assert!(places(placement, best).iter().all(|&place| place == Some(best)));
             }
             assert!(places(WORST, best).windows(2).all(|two| two[0] != two[1]));

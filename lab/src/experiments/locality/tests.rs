@@ -2,9 +2,9 @@
 
 use locksley::places::{ProcessorSet, Region, Topology};
 
+use super::programs::Program;
 use super::tasks::{RANDOM, UNDIVIDED, WORST};
 use super::*;
-use crate::experiment::record::Sample;
 use crate::fault::Fault;
 
 #[derive(clap::Parser)]
@@ -34,64 +34,6 @@ fn large(bytes: u64) -> Ground {
     Ground::of(&machine, machine.processors()).unwrap()
 }
 
-fn record() -> Record {
-    let mut record = Record::new("locality", planned(&["--quick"], &ground()).unwrap());
-    for (subject, runtime, times) in [
-        ("stress 900", BEST, &[(20.0, 0), (10.0, 12), (700.0, 0)][..]),
-        ("stress 900", WORST, &[(50.0, 1)]),
-        ("stress 900", IGNORANT, &[(24.0, 50), (26.0, 50)]),
-        ("sort 10", BEST, &[(3.0, 0)]),
-        ("msort 1K", RUNTIMES[0], &[(200.0, 0), (100.0, 0), (300.0, 0)]),
-        ("msort 1K", RUNTIMES[1], &[(240.0, 0), (105.0, 0), (300.0, 0)]),
-    ] {
-        for (repeat, &(ms, out)) in times.iter().enumerate() {
-            let mut readings = vec![(MS, ms), (UNBOUND, repeat as f64)];
-            if !RUNTIMES.contains(&runtime) {
-                readings.extend([(TASKS, 100.0), (OUT_OF_PLACE, f64::from(out))]);
-            }
-            for (metric, value) in readings {
-                let experiment = record.experiment.clone();
-                let [subject, runtime, metric] = [subject, runtime, metric].map(str::to_owned);
-                let (workers, value) = (2, value);
-                let sample =
-                    Sample { experiment, subject, runtime, workers, repeat, metric, value };
-                record.samples.push(sample);
-            }
-        }
-    }
-    record
-}
-
-#[test]
-fn figures_are_medians_and_ratios() {
-    let mut record = record();
-    let report = Locality::report(&record);
-    let table = |title: &str| -> Vec<Vec<String>> {
-        let tables = report.sections.iter().flat_map(|section| &section.tables);
-        tables.filter(|table| table.title.contains(title)).flat_map(|it| it.rows.clone()).collect()
-    };
-    assert!(report.headline.ends_with(": stress 1.25"), "{}", report.headline);
-    assert!(report.notes[0].contains("did not bind 2 of the workers"), "{:?}", report.notes);
-    let ratios: Vec<(String, String)> = table("milliseconds")
-        .iter()
-        .map(|row| (row[1].clone(), row[row.len() - 1].clone()))
-        .collect();
-    let of = |name: &str, ratio: &str| (name.to_owned(), ratio.to_owned());
-    let expected =
-        [of(BEST, "0.80"), of(WORST, "2.00"), of(IGNORANT, "1.00"), of(BEST, ""), of("2", "1.050")];
-    assert_eq!(ratios[..5], expected);
-    let shares: Vec<String> = table("out of place").iter().map(|row| row[2].clone()).collect();
-    assert_eq!(shares, ["4 %", "1 %", "50 %", "0 %"]);
-    let apps = table("applications");
-    assert_eq!(apps[0], ["msort 1K", "2", "200", "240", "1.050"]);
-    assert_eq!(apps[1], ["geometric mean", "2", "", "", "1.050"]);
-    record.samples.retain(|sample| sample.runtime != RUNTIMES[1]);
-    record.samples.retain(|sample| sample.runtime != BEST);
-    let report = Locality::report(&record);
-    assert!(report.sections.last().unwrap().is_empty());
-    assert!(report.headline.starts_with("The gain"));
-}
-
 #[test]
 fn every_placement_finds_the_answer() {
     for places in [2, 3] {
@@ -99,7 +41,9 @@ fn every_placement_finds_the_answer() {
         let machine = Topology::of((0..places).collect(), (0..places).map(cache));
         let ground = Ground::of(&machine, machine.processors()).unwrap();
         for (placement, _) in PLACEMENTS {
-            for (kind, size) in [(STRESS, 4096), (MULTIPLY, 150), (MULTIPLY, 1)] {
+            for (kind, size) in
+                [(Program::Stress, 4096), (Program::Multiply, 150), (Program::Multiply, 1)]
+            {
                 for workers in [1, places] {
                     let found = programs::measure(&ground, (kind, size), placement, workers, 5);
                     let found = found.unwrap();
@@ -116,8 +60,9 @@ fn every_placement_finds_the_answer() {
 
 #[test]
 fn sizes_are_read() {
-    assert_eq!(parse("stress 4"), Ok((STRESS, 4)));
-    assert_eq!(parse("multiply 16384"), Ok((MULTIPLY, 1 << 14)));
+    assert_eq!(parse("stress 4"), Ok((Program::Stress, false, 4)));
+    assert_eq!(parse("multiply 16384"), Ok((Program::Multiply, false, 1 << 14)));
+    assert_eq!(parse("simulated-multiply 8192"), Ok((Program::Multiply, true, 8192)));
     for wrong in [
         "",
         "wait 1",
@@ -129,6 +74,8 @@ fn sizes_are_read() {
         "multiply 16385",
         "multiply x",
         "multiply 1 l2",
+        "simulated-stress 100",
+        "simulated-wait 8192",
     ] {
         assert!(matches!(parse(wrong), Err(Fault::Input(_))), "{wrong}");
     }
@@ -140,18 +87,21 @@ fn plans_say_what_they_measure() {
     let full = planned(&[], &ground()).unwrap();
     assert!(quick.budget_seconds < 60.0 && full.budget_seconds < 3600.0);
     for plan in [&quick, &full] {
-        let apps = if plan.quick { 0 } else { apps::ALL.len() };
-        let placed = 2 * PLACEMENTS.len();
+        let simulated = if plan.quick { 0 } else { 16 };
+        // No threads multiply.
+        let placed = 2 * PLACEMENTS.len() - 2;
         // And of the stress, the best and the ignorant with fewer workers.
-        assert_eq!(plan.cells.len(), placed + 2 + 2 * 2 * apps);
+        assert_eq!(plan.cells.len(), placed + simulated + 2);
         let alone = plan.cells.iter().filter(|cell| cell.workers == 1);
-        assert_eq!(alone.count(), 2 + 2 * apps);
-        let (_, array) = parse(&plan.cells[0].subject).unwrap();
+        assert_eq!(alone.count(), 2);
+        let stress = plan.cells.iter().find(|cell| cell.subject.starts_with(STRESS)).unwrap();
+        let (.., array) = parse(&stress.subject).unwrap();
         let cache = 2 << 20;
         assert!(array <= cache && 2 * array > cache, "one fits, and two do not");
     }
     let long = full.cells.iter().find(|cell| cell.subject == "multiply 2048").unwrap();
-    assert_eq!((full.cells[0].repeats, long.repeats, quick.cells[0].repeats), (21, 9, 7));
+    let repeats = [&full.cells[16], long, &quick.cells[0]].map(|cell| cell.repeats);
+    assert_eq!(repeats, [21, 9, 7]);
 }
 
 #[test]
@@ -180,16 +130,13 @@ fn plans_are_what_was_chosen() {
     );
     let cells: Vec<String> = chosen.unwrap().cells.iter().map(ToString::to_string).collect();
     assert_eq!(cells, ["stress 1887435 on worst, P = 2", "multiply 2048 on worst, P = 2"]);
-    let numbers = |arguments: &[&str]| {
-        let plan = planned(&[&["--quick", "--placements", RANDOM], arguments].concat(), &ground());
-        let cells = plan.unwrap().cells;
-        let is_app = |cell: &&Cell| RUNTIMES.contains(&cell.runtime.as_str());
-        (cells.len(), cells.iter().filter(is_app).count())
-    };
-    let apps = 4 * apps::ALL.len();
-    assert_eq!(numbers(&["--kinds", "apps"]), (apps, apps));
-    assert_eq!(numbers(&["--kinds", "apps,multiply"]), (apps + 1, apps));
-    for wrong in [["--repeats", "0"], ["--kinds", "wait"], ["--placements", ""]] {
+    let quick = planned(&["--quick", "--kinds", "misses", "--placements", RANDOM], &ground());
+    let cells: Vec<String> = quick.unwrap().cells.iter().map(ToString::to_string).collect();
+    let own = 2 << 20;
+    assert_eq!(cells[0], "simulated-stress 8388608 on random, P = 8");
+    assert_eq!(cells[3], format!("simulated-multiply {own} on random, P = 2"));
+    assert_eq!(cells.len(), 4);
+    for wrong in [["--repeats", "0"], ["--kinds", "apps"], ["--placements", ""]] {
         assert!(matches!(planned(&wrong, &ground()), Err(Fault::Input(_))), "{wrong:?}");
     }
 }
