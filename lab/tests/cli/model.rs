@@ -43,7 +43,7 @@ fn a_program_is_measured_alone_and_beside_cyclers_and_the_page_can_be_made_again
     let (seconds, wall) = (beside("seconds"), beside("wall"));
     // With one processor, a single worker is as many as there are processors, and is measured, too.
     let numbers = if record["machine"]["processors"] == 1 { 2 } else { 1 };
-    assert!(wall.len() == 2 * numbers, "mm 64 beside two cyclers: {said}");
+    assert!(wall.len() == 2 * numbers, "mm 256 beside two cyclers: {said}");
     for place in 0..wall.len() {
         assert!(0.0 < seconds[place] && seconds[place] <= wall[place] && wall[place] >= 0.02);
         // The program's time is a part of the cycler's life.
