@@ -1,7 +1,7 @@
 //! `locksley papers`: the papers, item by item, and one of them again.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use crate::experiment::{self, Plan, Record};
 use crate::fault::{Fault, Outcome};
@@ -9,8 +9,8 @@ use crate::{cli, files, papers};
 
 pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
     let papers = papers::all();
-    if let Some(id) = &arguments.run {
-        return run(&papers, id, arguments.options());
+    if let Some((id, options)) = arguments.run.split_first() {
+        return run(&papers, id, options);
     }
     let out = arguments.out.as_deref().unwrap_or(Path::new("out/papers"));
     let page = experiment::prepare_page(out)?;
@@ -20,13 +20,20 @@ pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
         files::check_writable(json)?;
         files::replace(json, &data)?;
     }
-    let mut record = Record::new("papers", Plan::default());
-    record.finished = Some(record.started.clone());
-    experiment::publish(&record, &papers::report(&papers), &page)
+    let record = Record::new("papers", Plan::default());
+    experiment::publish(&record, &papers::report(&papers), &page)?;
+    let text = std::fs::read_to_string(&page).map_err(|error| Fault::run(error.to_string()))?;
+    // The current folder is the root of the repository.
+    let is_below = out.components().all(|part| matches!(part, Component::Normal(_)));
+    let root = match std::env::current_dir() {
+        Ok(here) if !is_below => format!("{}/", here.display()),
+        _ => "../".repeat(out.components().count()),
+    };
+    files::replace(&page, &papers::link(&papers, text, &root))
 }
 
 /// Does an item again, with these options.
-fn run(papers: &[papers::Paper], id: &str, options: Vec<OsString>) -> Outcome<()> {
+fn run(papers: &[papers::Paper], id: &str, options: &[String]) -> Outcome<()> {
     let mut items = papers.iter().flat_map(|paper| &paper.items);
     let item = items
         .find(|item| item.id == id)
@@ -35,6 +42,7 @@ fn run(papers: &[papers::Paper], id: &str, options: Vec<OsString>) -> Outcome<()
         .command
         .as_ref()
         .ok_or_else(|| Fault::input(format!("'{id}' has no command: {}", item.here)))?;
-    let arguments = ["locksley"].into_iter().chain(command.split(' ')).map(OsString::from);
-    super::execute(cli::parse(arguments.chain(options))?)
+    let options = options.iter().map(String::as_str);
+    let arguments = ["locksley"].into_iter().chain(command.split(' ')).chain(options);
+    super::execute(cli::parse(arguments.map(OsString::from))?)
 }

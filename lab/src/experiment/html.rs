@@ -15,12 +15,19 @@ pub fn page(record: &Record, report: &Report) -> String {
     let headline = escape(&report.headline);
     let pictures = gallery(&report.pictures);
     let notes: String = text::notes(record, report)
-        .map(|note| format!("<p class=\"note\">{}</p>\n", escape(&note)))
+        .map(|note| format!("<p class=\"note\">{}</p>\n", prose(&note)))
         .collect();
     let sections: String = report.sections.iter().map(section).collect();
     let method: String =
-        report.method.iter().map(|point| format!("<li>{}</li>\n", escape(point))).collect();
-    let facts = table(&facts(record));
+        report.method.iter().map(|point| format!("<li>{}</li>\n", prose(point))).collect();
+    let (mut capacity, mut circumstances) = (String::new(), String::new());
+    if record.is_measurement() {
+        capacity = format!(" · {} processors", record.machine.capacity());
+        let facts = table(&facts(record));
+        circumstances = format!(
+            "<section>\n<h2>Machine and method</h2>\n{facts}\n<ul>\n{method}</ul>\n</section>\n"
+        );
+    }
     let colours = theme::style_sheet();
     format!(
         "<!DOCTYPE html>
@@ -35,19 +42,12 @@ pub fn page(record: &Record, report: &Report) -> String {
 </head>
 <body>
 <header>
-<p class=\"kicker\">Locksley · {title} · {} processors</p>
+<p class=\"kicker\">Locksley · {title}{capacity}</p>
 <h1>{headline}</h1>
 {pictures}{notes}</header>
-{sections}<section>
-<h2>Machine and method</h2>
-{facts}
-<ul>
-{method}</ul>
-</section>
-</body>
+{sections}{circumstances}</body>
 </html>
-",
-        record.machine.capacity()
+"
     )
 }
 
@@ -58,7 +58,7 @@ fn section(section: &Section) -> String {
     let charts = gallery(&section.charts);
     let shown = section.tables.iter().filter(|table| !table.rows.is_empty());
     let tables: String = shown.map(table).collect();
-    let (title, about) = (escape(&section.title), escape(&section.about));
+    let (title, about) = (escape(&section.title), prose(&section.about));
     format!("<section>\n<h2>{title}</h2>\n<p>{about}</p>\n{charts}{tables}</section>\n")
 }
 
@@ -80,7 +80,7 @@ fn table(table: &Table) -> String {
                 false if is_name(table, column) => " class=\"name\"",
                 false => "",
             };
-            format!("<{tag}{class}>{}</{tag}>", escape(cell))
+            format!("<{tag}{class}>{}</{tag}>", prose(cell))
         });
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
@@ -120,6 +120,15 @@ fn facts(record: &Record) -> Table {
         fact(name, format!("not measured: {why}"));
     }
     table
+}
+
+/// `text` as HTML, with code between backticks.
+fn prose(text: &str) -> String {
+    let tag = |(index, part): (usize, &str)| match index % 2 {
+        0 => part.to_owned(),
+        _ => format!("<code>{part}</code>"),
+    };
+    escape(text).split('`').enumerate().map(tag).collect()
 }
 
 /// `text` as HTML.

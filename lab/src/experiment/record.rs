@@ -112,6 +112,11 @@ impl Versions {
 }
 
 impl Record {
+    /// False for a page about something else.
+    pub fn is_measurement(&self) -> bool {
+        !self.plan.cells.is_empty()
+    }
+
     /// An empty record of `plan` on this machine.
     pub fn new(experiment: &str, plan: Plan) -> Record {
         Record {

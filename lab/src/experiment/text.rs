@@ -5,15 +5,18 @@ use super::{Record, Report, Table};
 /// The headline and all tables, for a terminal.
 pub fn tables(record: &Record, report: &Report) -> String {
     let machine = &record.machine;
-    let mut text = format!(
-        "{} processors ({}), {}, seed {}, {}\n{}\n",
-        machine.capacity(),
-        machine.processor,
-        machine.kernel,
-        record.plan.seed,
-        record.finished.as_deref().unwrap_or("not finished"),
-        report.headline
-    );
+    let mut text = String::new();
+    if record.is_measurement() {
+        text = format!(
+            "{} processors ({}), {}, seed {}, {}\n",
+            machine.capacity(),
+            machine.processor,
+            machine.kernel,
+            record.plan.seed,
+            record.finished.as_deref().unwrap_or("not finished"),
+        );
+    }
+    text += &format!("{}\n", report.headline);
     let left_out = record.plan.left_out.iter().map(|(name, why)| format!("without {name}: {why}"));
     for line in left_out.chain(notes(record, report)) {
         text += &format!("{line}\n");

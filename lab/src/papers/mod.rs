@@ -1,7 +1,7 @@
 //! The mechanisms, figures and tables of the papers that Locksley follows, beside its own results.
 //! The data is in `lab/papers/`, one file for each paper.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -11,36 +11,16 @@ use crate::experiment::{Report, Section, Table};
 /// `locksley papers`
 #[derive(Debug, clap::Args)]
 pub struct Papers {
-    /// Run the command of this item, such as hood-fig2, with the options below
-    #[arg(long, value_name = "ID")]
-    pub run: Option<String>,
-    /// At most a minute
-    #[arg(long, requires = "run")]
-    pub quick: bool,
-    /// Write all items, or the run's record, into this file
+    /// Run the command of this item, such as hood-fig2, with the options that follow, such as
+    /// --quick
+    #[arg(long, value_name = "ID [OPTION]..", num_args = 1.., allow_hyphen_values = true)]
+    pub run: Vec<String>,
+    /// Write all items into this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// The folder for the page [default: out/papers]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// What all random input follows from
-    #[arg(long, value_name = "N", requires = "run")]
-    pub seed: Option<u64>,
-}
-
-impl Papers {
-    /// The options for the command of an item.
-    pub fn options(&self) -> Vec<OsString> {
-        let named = [("--json", &self.json), ("--out", &self.out)];
-        let paths = named.into_iter().filter_map(|(name, path)| Some((name, path.clone()?)));
-        let mut options: Vec<OsString> =
-            paths.flat_map(|(name, path)| [name.into(), path.into()]).collect();
-        options.extend(self.quick.then(|| "--quick".into()));
-        if let Some(seed) = self.seed {
-            options.extend(["--seed".into(), seed.to_string().into()]);
-        }
-        options
-    }
 }
 
 /// A paper.
@@ -149,6 +129,18 @@ pub fn report(papers: &[Paper]) -> Report {
     Report::new("the papers", headline, sections, &[])
 }
 
+/// The page with links to code and records; `root` is the way from the page to the repository.
+pub fn link(papers: &[Paper], mut page: String, root: &str) -> String {
+    let items = papers.iter().flat_map(|paper| &paper.items);
+    let paths: BTreeSet<&String> =
+        items.flat_map(|item| item.code.iter().chain(&item.record)).collect();
+    for path in paths {
+        page =
+            page.replace(&format!(">{path}<"), &format!("><a href=\"{root}{path}\">{path}</a><"));
+    }
+    page
+}
+
 fn table(item: &Item) -> Table {
     let verdict = match &item.because {
         Some(because) => format!("{}: {because}", item.verdict.words()),
@@ -158,7 +150,8 @@ fn table(item: &Item) -> Table {
     let mut row = |name: &str, text: &str| table.row([name, text].map(str::to_owned));
     row("paper", &item.paper);
     row("here", &item.here);
-    row("code", &item.code.join(", "));
+    // Each path in a cell of its own: see `link`.
+    item.code.iter().for_each(|path| row("code", path));
     if let Some(command) = &item.command {
         row("command", &format!("locksley {command}"));
     }

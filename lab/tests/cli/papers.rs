@@ -25,7 +25,7 @@ fn an_item_is_done_again_by_its_command() {
     assert_eq!(stdout_of(&["papers", "--run", "bws-table1"]), stdout_of(&["apps"]));
     assert_refused(&locksley(&["papers", "--run", "bws-fig7"]), "bws-fig7");
     assert_refused(&locksley(&["papers", "--run", "bws-watchdog"]), "no command");
-    assert_refused(&locksley(&["papers", "--quick"]), "--run");
+    assert_refused(&locksley(&["papers", "--quick"]), "--quick");
     // The command has no such option.
     assert_refused(&locksley(&["papers", "--run", "bws-table1", "--quick"]), "--quick");
 }
