@@ -30,7 +30,8 @@ pub struct Trace {
     pub labels: Vec<String>,
     /// The recorded threads. A thread may have reused the ring of an ended one.
     pub threads: Vec<ThreadTrace>,
-    /// The number of unrecorded threads, for example because the disk was full.
+    /// The number of threads without a record, for example because the disk was full or the file
+    /// is cut short.
     pub threads_without: u64,
     /// The number of this trace in its process, if a [`Command`](crate::Command) began it.
     pub command_trace: Option<u64>,
@@ -82,6 +83,7 @@ impl Trace {
         let word = |word: usize| word_at(bytes, word * WORD);
         let used = (word(header::LABEL_BYTES)? as usize).min(LABELS_BYTES);
         let rings: Vec<&[u8]> = places_of_rings(bytes)?.map(|place| &bytes[place]).collect();
+        let cut_off = word(header::RINGS)?.saturating_sub(rings.len() as u64);
         let clocks = Clocks::new(bytes, rings.iter().flat_map(|bytes| events(bytes)))?;
         let since = word(header::SINCE)?;
         let pools = (0..header::MOST_POOLS).map_while(|it| word(header::POOLS + it));
@@ -95,7 +97,7 @@ impl Trace {
             began: word(header::REAL)?,
             labels: crate::names::names(&bytes[HEADER_BYTES..HEADER_BYTES + used]),
             threads: threads.collect(),
-            threads_without: word(header::THREADS_WITHOUT)?,
+            threads_without: word(header::THREADS_WITHOUT)?.saturating_add(cut_off),
             sizes: sizes.collect(),
             command_trace: Some(word(header::TRACE)?).filter(|&it| it != 0),
             read_at: 0,

@@ -474,6 +474,19 @@ fn a_damaged_file_does_no_harm() {
 }
 
 #[test]
+fn a_file_that_is_cut_short_says_so() {
+    let _alone = alone();
+    let (_folder, file) = folder();
+    let recording = Recorder::new().events(256).record_to(&file).unwrap();
+    drop(span("some"));
+    drop(recording);
+    assert_eq!(Trace::read(&file).unwrap().threads_without, 0);
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 4096]).unwrap();
+    assert_eq!(Trace::read(&file).unwrap().threads_without, 1);
+}
+
+#[test]
 fn a_file_can_be_read_after_a_crash() {
     let (_folder, file) = folder();
     let mut program = Command::new(std::env::current_exe().unwrap());
