@@ -5,26 +5,16 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use itertools::Itertools;
 
-use crate::experiment::{self, seconds, workers};
-use crate::experiments::bench::Bench;
-use crate::experiments::channels::Channels;
-use crate::experiments::cliff::Cliff;
-use crate::experiments::corun::Corun;
-use crate::experiments::forkjoin::Forkjoin;
-use crate::experiments::intervals::Intervals;
-use crate::experiments::locality::Locality;
-use crate::experiments::model::Model;
-use crate::experiments::neighbour::Neighbour;
-use crate::experiments::openmp_bench::OpenmpBench;
-use crate::experiments::rayon::Rayon;
-use crate::experiments::scatter::Scatter;
-use crate::experiments::turnkey::Turnkey;
+use crate::experiment::{Cell, seconds, workers};
+use crate::experiments::Measure;
 use crate::fault::{Fault, Outcome};
+use crate::machine::default_workers;
 use crate::papers::Papers;
 use crate::random::DEFAULT_SEED;
 use crate::rounds::Round;
-use crate::{machine, output};
+use crate::{cycler, output};
 
 /// The commands by what they are for; clap would list them in one column.
 const HELP: &str = "\
@@ -89,49 +79,20 @@ pub enum Command {
     /// Take processors away from other programs, a random number of them at a time: cycler(p, w, W)
     /// of the Hood papers
     Cycler(Cycler),
-    /// Measure what frequent operations cost, each beside its fastest peer
-    Bench(experiment::Run<Bench>),
-    /// Measure the performance cliff: speedup and utilization over the number of workers
-    Cliff(Box<experiment::Run<Cliff>>),
-    /// Measure what a fork costs
-    Forkjoin(experiment::Run<Forkjoin>),
-    /// Measure whether work and span say how long a program takes, alone and beside programs that
-    /// take processors away
-    Model(experiment::Run<Model>),
-    /// Measure what programs side by side leave each other of the machine
-    Corun(experiment::Run<Corun>),
-    /// Measure programs written for rayon on its own core and on Locksley's
-    Rayon(experiment::Run<Rayon>),
+    /// One of the experiments.
+    #[command(flatten)]
+    Measure(Measure),
     /// Compute one application again and again behind a start gate: a program of `corun`
     #[command(hide = true)]
     Repeat(Computation),
-    /// Measure how late an interactive process wakes beside a program on each runtime
-    Neighbour(experiment::Run<Neighbour>),
     /// Run all features with 16 workers for each processor while an adversary stops, squeezes,
     /// throttles and freezes the process, and check each result
     Soak(Soak),
-    /// Measure what graphs of intervals make of the machine, beside fork and join, and what an
-    /// interval costs
-    Intervals(experiment::Run<Intervals>),
     /// Measure a cell of an experiment once, in this process
     #[command(hide = true)]
     Once(Once),
-    /// Measure what messages, processes and waiting tasks cost
-    #[command(visible_alias = "wait")]
-    Channels(experiment::Run<Channels>),
-    /// Measure scatter and gather with both placements of processes: the experiments of Nornir's
-    /// study
-    Scatter(experiment::Run<Scatter>),
-    /// Measure what it is worth to keep work where its data is: tasks placed best, worst, by chance
-    /// and not at all
-    Locality(experiment::Run<Locality>),
     /// Run an OpenMP program that gcc has compiled, with locksley-openmp's library preloaded
     Openmp(Openmp),
-    /// Measure what OpenMP's constructs cost on libgomp, libomp and locksley-openmp
-    OpenmpBench(experiment::Run<OpenmpBench>),
-    /// Measure whether a pool that chooses its number of workers does as well as with the best
-    /// number
-    Turnkey(experiment::Run<Turnkey>),
     /// List each mechanism, figure and table of the papers: where it is, the command that does it
     /// again, what was measured here beside the paper's numbers, and a verdict
     Papers(Papers),
@@ -164,9 +125,9 @@ pub struct Computation {
     /// The runtime: locksley, rayon, static, serial or another of `locksley apps`
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
-    /// The number of workers [default: one for each processor allowed]
-    #[arg(long, value_name = "P", value_parser = workers)]
-    pub workers: Option<usize>,
+    /// The number of workers
+    #[arg(long, value_name = "P", default_value_t = default_workers(), value_parser = workers)]
+    pub workers: usize,
     /// paper, quick, or the application's parameters: see `locksley apps`
     #[arg(long, value_name = "S", default_value = "quick")]
     pub size: String,
@@ -195,9 +156,9 @@ pub struct Rounds {
     /// For how long, in seconds
     #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
     pub secs: std::time::Duration,
-    /// The number of workers [default: one for each processor allowed]
-    #[arg(long, value_name = "P", value_parser = workers)]
-    pub workers: Option<usize>,
+    /// The number of workers
+    #[arg(long, value_name = "P", default_value_t = default_workers(), value_parser = workers)]
+    pub workers: usize,
     /// What a round consists of.
     #[command(flatten)]
     pub round: Round,
@@ -213,22 +174,9 @@ pub struct Rounds {
 /// `locksley cycler`
 #[derive(Debug, Args)]
 pub struct Cycler {
-    /// p: the number of workers, of which 1 to p are released at a time [default: one for each
-    /// processor allowed]
-    #[arg(long, value_name = "P", value_parser = workers)]
-    pub workers: Option<usize>,
-    /// w: the most increments of a worker that was released; each takes some hundred microseconds
-    #[arg(long, value_name = "w", default_value_t = 1000, value_parser = within(1..=u64::MAX))]
-    pub increments: u64,
-    /// W: the sum of increments at which it ends [default: none]
-    #[arg(long, value_name = "W", value_parser = within(1..=u64::MAX))]
-    pub total: Option<u64>,
-    /// The time after which it ends, in seconds [default: none; it also ends by SIGTERM and SIGINT]
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    pub secs: Option<std::time::Duration>,
-    /// What all random choices follow from
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
+    /// What it does.
+    #[command(flatten)]
+    pub cycler: cycler::Cycler,
     /// Say `ready`, begin when a line comes in on stdin, and end at another one, or with stdin
     #[arg(long)]
     pub gate: bool,
@@ -278,13 +226,9 @@ pub struct Soak {
 pub struct Once {
     /// The experiment
     pub experiment: String,
-    /// What is computed, with its size
-    pub subject: String,
-    /// The runtime
-    pub runtime: String,
-    /// The number of workers
-    #[arg(value_parser = workers)]
-    pub workers: usize,
+    /// What is measured
+    #[command(flatten)]
+    pub cell: Cell,
     /// What all random input follows from
     pub seed: u64,
 }
@@ -369,21 +313,12 @@ fn command_line() -> clap::Command {
 /// What clap has to say up to its first blank line, and its tip if it has one, as one line.
 fn in_one_line(message: &str) -> String {
     let message = message.strip_prefix("error: ").unwrap_or(message);
+    let message = &message.replace("invalid digit found in string", "not a whole number");
     let what = message.lines().take_while(|line| !line.trim().is_empty());
     let tip = message.lines().filter(|line| line.trim_start().starts_with("tip:"));
-    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let what = what.map(words).collect::<Vec<_>>().join(" ");
-    std::iter::once(what).chain(tip.map(words)).collect::<Vec<_>>().join("; ")
-}
-
-/// Reads a number in this range.
-fn within(range: std::ops::RangeInclusive<u64>) -> clap::builder::RangedU64ValueParser {
-    clap::value_parser!(u64).range(range)
-}
-
-/// The number of workers asked for, or one for each processor.
-pub fn workers_or_default(asked: Option<usize>) -> usize {
-    asked.unwrap_or_else(machine::default_workers)
+    let words = |line: &str| line.split_whitespace().join(" ");
+    let what = what.map(words).join(" ");
+    std::iter::once(what).chain(tip.map(words)).join("; ")
 }
 
 #[cfg(test)]

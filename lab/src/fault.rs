@@ -19,13 +19,13 @@ pub type Outcome<T> = Result<T, Fault>;
 
 impl Fault {
     /// A fault of the request.
-    pub fn input(message: impl Into<String>) -> Self {
-        Fault::Input(message.into())
+    pub fn input(message: impl ToString) -> Self {
+        Fault::Input(message.to_string())
     }
 
     /// A fault of the work itself.
-    pub fn run(message: impl Into<String>) -> Self {
-        Fault::Run(message.into())
+    pub fn run(message: impl ToString) -> Self {
+        Fault::Run(message.to_string())
     }
 
     /// The process's exit code for this fault.

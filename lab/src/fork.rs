@@ -1,6 +1,8 @@
 //! Fork-join as Locksley and rayon both have it, so that a version is written once for the two, and
 //! for the serial program.
 
+use std::ops::Range;
+
 use locksley::Worker;
 
 /// What can compute two things in parallel.
@@ -83,6 +85,17 @@ impl<T: Send> Divisible for &mut [T] {
 
     fn divide(self, at: usize) -> (Self, Self) {
         self.split_at_mut(at)
+    }
+}
+
+impl Divisible for Range<u64> {
+    fn length(&self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    fn divide(self, at: usize) -> (Self, Self) {
+        let middle = self.start + at as u64;
+        (self.start..middle, middle..self.end)
     }
 }
 

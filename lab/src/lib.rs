@@ -43,13 +43,13 @@ pub mod rounds;
 pub mod runtimes;
 #[cfg(target_os = "linux")]
 pub mod soak;
-pub mod switches;
 pub mod team;
 pub mod time;
 #[cfg(target_os = "linux")]
 pub mod top;
 pub mod topology;
 pub mod trace;
+pub mod usage;
 
 use std::process::ExitCode;
 

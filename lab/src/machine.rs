@@ -108,7 +108,7 @@ pub fn check_variables() -> Outcome<()> {
     let assists = std::env::var("LOCKSLEY_ASSISTS").ok().filter(|names| !names.is_empty());
     let assists = assists.map(|names| names.parse::<Assists>().map_err(BuildError::Assists));
     let checked = workers_by_variable().transpose().map(drop).and(assists.transpose().map(drop));
-    checked.map_err(|wrong| Fault::input(wrong.to_string()))
+    checked.map_err(Fault::input)
 }
 
 /// The memory that can be had without swapping, in bytes; where the system does not tell, no limit.

@@ -19,7 +19,7 @@ pub fn say(text: &str) -> Outcome<()> {
 
 /// Writes a value to stdout as one line of JSON.
 pub fn say_line(line: &impl serde::Serialize) -> Outcome<()> {
-    say(&serde_json::to_string(line).map_err(|error| Fault::run(error.to_string()))?)
+    say(&serde_json::to_string(line).map_err(Fault::run)?)
 }
 
 /// Writes one line to stderr, whatever `message` contains.

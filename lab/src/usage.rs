@@ -1,28 +1,29 @@
-//! How often the kernel took the processor from this process's threads, and how often they gave it
-//! up.
+//! What this process has used of the machine.
 
-use std::ops::Sub;
-
-use serde::{Deserialize, Serialize};
-
-/// Context switches.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Switches {
-    /// A thread waited for something.
+/// What all threads have used since the process began, ended ones too.
+#[derive(Debug, Clone, Copy)]
+pub struct Usage {
+    /// Processor time.
+    pub seconds: f64,
+    /// Context switches because a thread waited for something.
     pub voluntary: u64,
-    /// The kernel gave its processor to another, or it let another have it (a yield).
+    /// Context switches because the kernel gave the processor to another thread, or one let
+    /// another have it (a yield).
     pub involuntary: u64,
 }
 
-impl Switches {
-    /// Those of all threads since the process began, of ended ones too; `None` where the system
-    /// does not tell.
-    pub fn of_this_process() -> Option<Switches> {
+impl Usage {
+    /// What has been used until now; `None` where the system does not tell.
+    pub fn now() -> Option<Usage> {
         #[cfg(unix)]
         {
             use nix::sys::resource::{UsageWho, getrusage};
+            use nix::sys::time::{TimeVal, TimeValLike};
+
             let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
-            Some(Switches {
+            let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
+            Some(Usage {
+                seconds: seconds(usage.user_time()) + seconds(usage.system_time()),
                 voluntary: usage.voluntary_context_switches().try_into().ok()?,
                 involuntary: usage.involuntary_context_switches().try_into().ok()?,
             })
@@ -32,28 +33,16 @@ impl Switches {
     }
 }
 
-impl Sub for Switches {
-    type Output = Switches;
-
-    fn sub(self, earlier: Switches) -> Switches {
-        Switches {
-            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
-            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
-        }
-    }
-}
-
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
     fn sleeping_is_a_voluntary_switch_also_of_a_thread_that_has_ended() {
-        let before = Switches::of_this_process().unwrap();
+        let before = Usage::now().unwrap();
         std::thread::spawn(|| std::thread::sleep(std::time::Duration::from_millis(2)))
             .join()
             .unwrap();
-        let now = Switches::of_this_process().unwrap();
-        assert!((now - before).voluntary >= 1);
+        assert!(Usage::now().unwrap().voluntary > before.voluntary);
     }
 }

@@ -3,8 +3,6 @@
 //! as the machine has processors, each in a busy loop), but of a fixed amount of work: no memory,
 //! no phases, nothing to steal.
 
-mod check;
-
 use std::time::Duration;
 
 use super::{App, Instance, Problem, size};
@@ -70,11 +68,48 @@ impl Instance for Looping {
     }
 
     fn check(&self) -> Result<(), String> {
-        check::ends(self.expected, &self.ends)
+        ends(self.expected, &self.ends)
     }
 }
 
 /// Runs a task for each place, one after the other.
 fn run(steps: u64, ends: &mut [u64]) {
     ends.fill_with(|| leaf::run(steps));
+}
+
+/// Whether all `found` are the `expected` one: where a task that ran alone has ended.
+fn ends(expected: u64, found: &[u64]) -> Result<(), String> {
+    match found.iter().position(|&end| end != expected) {
+        Some(task) => {
+            Err(format!("task {task} ended with {:#x} instead of {expected:#x}", found[task]))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The three shifts as Marsaglia gives them ("Xorshift RNGs", 2003), in a form of their own.
+    #[test]
+    fn a_task_takes_as_many_steps_as_it_should() {
+        for steps in [1u64, 2, 1000] {
+            let step = |x: u64| {
+                let x = x ^ x.wrapping_mul(1 << 13);
+                let x = x ^ (x / (1 << 7));
+                x ^ x.wrapping_mul(1 << 17)
+            };
+            let expected = (0..steps).fold(steps | 1, |x, _| step(x));
+            assert_eq!(leaf::run(steps), expected);
+        }
+    }
+
+    #[test]
+    fn a_task_that_did_less_is_rejected() {
+        let expected = leaf::run(50);
+        assert!(ends(expected, &[expected; 3]).is_ok());
+        assert!(ends(expected, &[expected, expected, leaf::run(49)]).is_err());
+        assert!(ends(expected, &[0, expected]).unwrap_err().contains("task 0"));
+    }
 }

@@ -52,6 +52,8 @@ mod vector;
 
 use std::time::Duration;
 
+use itertools::Itertools;
+
 use crate::fault::{Fault, Outcome};
 use crate::team::Team;
 
@@ -177,8 +179,8 @@ pub trait Instance: Send {
 /// The application called `name`.
 pub fn find(name: &str) -> Outcome<&'static App> {
     ALL.iter().copied().find(|app| app.name == name).ok_or_else(|| {
-        let known: Vec<_> = ALL.iter().map(|app| app.name).collect();
-        Fault::input(format!("unknown application '{name}'; there are {}", known.join(", ")))
+        let known = ALL.iter().map(|app| app.name).join(", ");
+        Fault::input(format!("unknown application '{name}'; there are {known}"))
     })
 }
 

@@ -65,8 +65,9 @@ fn is_right_on_every_runtime(name: &str, sizes: &[&str]) {
             if !runtime.can_run(app) {
                 continue;
             }
-            let has_all = !models.contains(&runtime.model) || OWN.contains(&runtime.name);
-            models.push(runtime.model);
+            let model = std::mem::discriminant(&runtime.model);
+            let has_all = !models.contains(&model) || OWN.contains(&runtime.name);
+            models.push(model);
             let one = 1 + (nth + nth_size) % (WORKERS.len() - 1);
             let workers = match (LONG.contains(&name), has_all) {
                 (false, true) => &WORKERS[..],

@@ -1,5 +1,7 @@
 //! `locksley apps`: what can be run, and on what.
 
+use itertools::Itertools;
+
 use crate::apps;
 use crate::experiment::Table;
 use crate::experiment::text::table_as_text;
@@ -17,9 +19,10 @@ pub(super) fn execute() -> Outcome<()> {
     }
     let mut able = Table::new("Runtimes", &["runtime", "applications", "what it is"]);
     for runtime in runtimes::ALL {
-        let names: Vec<&str> =
-            apps::ALL.iter().filter(|app| runtime.can_run(app)).map(|app| app.name).collect();
-        let names = if names.len() == apps::ALL.len() { "all".to_owned() } else { names.join(" ") };
+        let names = match apps::ALL.iter().all(|app| runtime.can_run(app)) {
+            true => "all".to_owned(),
+            false => apps::ALL.iter().filter(|it| runtime.can_run(it)).map(|it| it.name).join(" "),
+        };
         able.row([runtime.name.to_owned(), names, runtime.about.to_owned()]);
     }
     say(format!("{}{}", table_as_text(&sizes), table_as_text(&able)).trim())

@@ -3,28 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::cli::{self, workers_or_default};
+use crate::cli;
 use crate::corunner::{CyclerLine, Watch, stop_when_told, wait_for_start};
-use crate::cycler::{Cycler, LOOP};
 use crate::fault::{Fault, Outcome};
 use crate::output::say_line;
 
 pub(super) fn execute(arguments: &cli::Cycler) -> Outcome<()> {
     let stop = stopped_by_signals()?;
-    let cycler = Cycler {
-        workers: workers_or_default(arguments.workers),
-        most: arguments.increments,
-        total: arguments.total,
-        time: arguments.secs,
-        seed: arguments.seed,
-        spin: LOOP,
-    };
     if arguments.gate {
         wait_for_start()?;
         stop_when_told(&stop)?;
     }
     let watch = Watch::start(None);
-    let mut done = cycler.run(&stop).map_err(|reason| {
+    let mut done = arguments.cycler.run(&stop).map_err(|reason| {
         Fault::run(format!("the cycler's workers cannot be started: {reason}"))
     })?;
     if !arguments.gate {

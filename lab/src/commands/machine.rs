@@ -1,7 +1,6 @@
 //! `locksley machine`: what this machine gives to programs that share it.
 
-use std::fmt::Write;
-
+use itertools::Itertools;
 use locksley::Pool;
 use locksley::os::Processors;
 use locksley::places::{Places, ProcessorSet, Topology};
@@ -43,7 +42,7 @@ struct Allowance {
 
 impl Allowance {
     fn here() -> Outcome<Allowance> {
-        let pool = Pool::builder().build().map_err(|error| Fault::run(error.to_string()))?;
+        let pool = Pool::builder().build().map_err(Fault::run)?;
         Ok(Allowance::of(&Processors::allowed(), pool.size(), pool.workers()))
     }
 
@@ -95,49 +94,44 @@ fn text(
     allowed: &ProcessorSet,
     allowance: &Allowance,
 ) -> String {
-    let mut text = String::new();
-    let mut line = |name: &str, value: &str| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{name:<12}{value}");
-    };
-    line("processors", &format!("{} allowed ({})", machine.processors, machine.processor));
     let set_in = allowance.quota_set_in.as_ref();
     let set_in = set_in.map_or(String::new(), |file| format!(" (set in {file})"));
-    line(
-        "quota",
-        &machine.quota.map_or("none".to_owned(), |quota| format!("{quota:.2} processors{set_in}")),
-    );
-    for fault in &allowance.quota_faults {
-        line("", &format!("not known: {fault}"));
-    }
-    line("workers", &allowance.line());
-    line(
-        "memory",
-        &machine.memory.map_or("unknown".to_owned(), |bytes| in_bytes(u128::from(bytes))),
-    );
-    line("kernel", &machine.kernel);
-    line("", "");
-    line("topology", &format!("what processors have in common; allowed are {allowed}"));
-    for level in topology.to_string().lines() {
-        line("", level);
-    }
-    line("", "");
+    let quota = machine.quota.map(|quota| format!("{quota:.2} processors{set_in}"));
+    let faults = allowance.quota_faults.iter().map(|fault| format!("\nnot known: {fault}"));
+    let memory = machine.memory.map(|bytes| in_bytes(u128::from(bytes)));
     let places = Places::found(topology, allowed);
-    line("places", &format!("{}, {}", places.count(), places.reason()));
-    for place in places.to_string().lines() {
-        line("", place);
-    }
-    line("", "");
-    line("assists", "what the operating system does for the scheduler");
     let width = machine.assists.iter().map(|assist| assist.name.len()).max().unwrap_or(0);
-    for assist in &machine.assists {
+    let assists = machine.assists.iter().map(|assist| {
         let state = match &assist.reason {
             None => "works".to_owned(),
             Some(reason) => format!("missing ({reason}); instead: {}", assist.fallback),
         };
-        line("", &format!("{:<width$}  {}: {state}", assist.name, assist.purpose));
+        format!("\n{:<width$}  {}: {state}", assist.name, assist.purpose)
+    });
+    let topology = format!("what processors have in common; allowed are {allowed}\n{topology}");
+    let found = format!("{}, {}\n{places}", places.count(), places.reason());
+    let assists = format!("what the operating system does for the scheduler{}", assists.format(""));
+    let parts = [
+        ("processors", format!("{} allowed ({})", machine.processors, machine.processor)),
+        ("quota", quota.unwrap_or("none".to_owned()) + &faults.collect::<String>()),
+        ("workers", allowance.line()),
+        ("memory", memory.unwrap_or("unknown".to_owned())),
+        ("kernel", machine.kernel.clone()),
+        ("", String::new()),
+        ("topology", topology),
+        ("", String::new()),
+        ("places", found),
+        ("", String::new()),
+        ("assists", assists),
+    ];
+    let mut text = String::new();
+    for (mut name, content) in parts {
+        for line in content.trim_end().split('\n') {
+            text += &format!("{}\n", format!("{name:<12}{line}").trim_end());
+            name = "";
+        }
     }
-    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    text
 }
 
 #[cfg(test)]

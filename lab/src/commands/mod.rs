@@ -15,10 +15,10 @@ mod trace;
 use locksley_trace::Recording;
 
 use crate::apps::App;
-use crate::cli::{self, Command, Computation, workers_or_default};
+use crate::cli::{self, Command, Computation};
 use crate::corunner::repetition;
+use crate::experiment;
 use crate::experiment::child::Answer;
-use crate::experiment::{self, Cell};
 use crate::experiments;
 use crate::fault::{Fault, Outcome};
 use crate::output::say_line;
@@ -29,7 +29,7 @@ fn record_if_asked() -> Outcome<Option<Recording>> {
     if std::env::var_os("LOCKSLEY_TRACE").is_none() {
         return Ok(None);
     }
-    locksley_trace::init().map_err(|error| Fault::input(error.to_string()))
+    locksley_trace::init().map_err(Fault::input)
 }
 
 impl Computation {
@@ -41,11 +41,6 @@ impl Computation {
             return Err(Fault::input(format!("{app} has no version for the runtime '{runtime}'")));
         }
         Ok((app, runtime))
-    }
-
-    /// The number of workers of the runtime.
-    fn workers(&self, runtime: &Runtime) -> usize {
-        runtime.workers(workers_or_default(self.workers))
     }
 }
 
@@ -64,23 +59,11 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Run(arguments) => run::execute(&arguments),
         Command::Rounds(arguments) => rounds::execute(&arguments),
         Command::Cycler(arguments) => cycler::execute(&arguments),
-        Command::Forkjoin(run) => run.execute(),
-        Command::Model(run) => run.execute(),
-        Command::Corun(run) => run.execute(),
-        Command::Rayon(run) => run.execute(),
-        Command::Bench(run) => run.execute(),
-        Command::Cliff(run) => run.execute(),
+        Command::Measure(experiment) => experiment.execute(),
         Command::Repeat(arguments) => repeat(&arguments),
-        Command::Neighbour(run) => run.execute(),
         Command::Soak(arguments) => soak::execute(&arguments),
-        Command::Intervals(run) => run.execute(),
         Command::Openmp(arguments) => openmp::execute(&arguments),
-        Command::OpenmpBench(run) => run.execute(),
         Command::Once(arguments) => once(arguments),
-        Command::Scatter(run) => run.execute(),
-        Command::Locality(run) => run.execute(),
-        Command::Turnkey(run) => run.execute(),
-        Command::Channels(run) => run.execute(),
         Command::Papers(arguments) => papers::execute(&arguments),
         Command::Report(cli::Report { json, out, picture }) => {
             experiment::report_again(&json, &out, picture.as_deref(), experiments::report)
@@ -97,16 +80,16 @@ pub fn execute(command: Command) -> Outcome<()> {
 fn repeat(arguments: &Computation) -> Outcome<()> {
     let (app, runtime) = arguments.find()?;
     let mut instance = crate::apps::problem(app, &arguments.size)?.prepare(arguments.seed);
-    let crew = runtime.start(arguments.workers(runtime))?;
+    let crew = runtime.start(runtime.workers(arguments.workers))?;
     repetition::repeat(instance.as_mut(), &crew)
 }
 
 /// `locksley once`: one measurement of an experiment, in a process of its own.
 fn once(arguments: cli::Once) -> Outcome<()> {
-    let cli::Once { experiment, subject, runtime, workers, seed } = arguments;
+    let cli::Once { experiment, cell, seed } = arguments;
     let found = experiments::find(&experiment)
         .ok_or_else(|| Fault::input(format!("there is no experiment '{experiment}'")))?;
-    let answer = match (found.once)(&Cell { subject, runtime, workers, repeats: 1 }, seed) {
+    let answer = match (found.once)(&cell, seed) {
         Ok(readings) => Answer::Right(readings),
         // The process that has started this one ends its run.
         Err(Fault::Run(wrong)) => Answer::Wrong { wrong },

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::cli::{self, workers_or_default};
+use crate::cli;
 use crate::corunner::{RoundsLine, Watch, wait_for_start};
 use crate::fault::Outcome;
 use crate::output::say;
@@ -15,7 +15,7 @@ use crate::runtimes::{self, Crew};
 const WARM_UP: Duration = Duration::from_millis(20);
 
 pub(super) fn execute(arguments: &cli::Rounds) -> Outcome<()> {
-    let asked = workers_or_default(arguments.workers);
+    let asked = arguments.workers;
     let round = arguments.round;
     if arguments.runtime == LOOP {
         let leaf = Round { chunks: 1, serial: 0, ..round }.validate()?.leaf;

@@ -43,11 +43,11 @@ pub(super) fn execute(arguments: &cli::Run) -> Outcome<()> {
     let computation = &arguments.computation;
     let (app, runtime) = computation.find()?;
     let problem = apps::problem(app, &computation.size)?;
-    let workers = computation.workers(runtime);
+    let workers = runtime.workers(computation.workers);
 
     let mut instance = problem.prepare(computation.seed);
     let (time, report) = if arguments.profile {
-        let report = runtime.start_profiled(workers)?.compute(instance.as_mut());
+        let report = runtime.start_profiled(workers)?(instance.as_mut());
         (report.wall, Some(report))
     } else {
         (runtime.start(workers)?.compute(instance.as_mut()), None)

@@ -8,7 +8,6 @@ pub(super) fn execute(arguments: &cli::Soak) -> Outcome<()> {
     use std::time::Duration;
 
     use crate::fault::Fault;
-    use crate::soak::Soak;
     use crate::soak::subject;
     use crate::{files, output};
 
@@ -20,12 +19,10 @@ pub(super) fn execute(arguments: &cli::Soak) -> Outcome<()> {
     if let Some(path) = &arguments.json {
         files::check_writable(path)?;
     }
-    let (seed, patience) = (arguments.seed, arguments.patience);
-    let soak = Soak { time, seed, patience, inject: arguments.inject.clone() };
-    let report = soak.run()?;
+    let report = arguments.run(time)?;
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(&report);
-        files::replace(path, &text.map_err(|error| Fault::run(error.to_string()))?)?;
+        files::replace(path, &text.map_err(Fault::run)?)?;
     }
     output::say(&report.text())
 }

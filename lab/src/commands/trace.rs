@@ -14,7 +14,7 @@ use crate::trace;
 
 pub(super) fn execute(arguments: &cli::Trace) -> Outcome<()> {
     let cli::Trace { file, summary, perfetto, html } = arguments;
-    let recorded = Trace::read(file).map_err(|error| Fault::input(error.to_string()))?;
+    let recorded = Trace::read(file).map_err(Fault::input)?;
     for output in perfetto.iter().chain(html) {
         if files::are_one(output, file) {
             return Err(Fault::input(format!("{} is the recording itself", output.display())));

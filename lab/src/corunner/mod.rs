@@ -6,7 +6,6 @@ pub mod repetition;
 mod stretch;
 
 pub use gate::{READY, stop_when_told, wait_for_start};
-pub(crate) use stretch::processor_seconds;
 pub use stretch::{Stretch, Watch};
 
 use serde::{Deserialize, Serialize};

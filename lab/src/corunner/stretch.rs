@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::runtimes::Crew;
-use crate::switches::Switches;
+use crate::usage::Usage;
 
 /// From when to when, and what all threads of the process used. What the system does not tell is
 /// missing.
@@ -40,8 +40,7 @@ impl Stretch {
 /// A stretch that goes on.
 pub struct Watch<'a> {
     begun: u64,
-    processor: Option<f64>,
-    switches: Option<Switches>,
+    usage: Option<Usage>,
     crew: Option<&'a Crew>,
     split: Option<[u64; 2]>,
 }
@@ -49,27 +48,24 @@ pub struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Begins a stretch. All threads of the process count, those of `crew` among them.
     pub fn start(crew: Option<&'a Crew>) -> Watch<'a> {
-        let switches = Switches::of_this_process();
         let split = crew.and_then(split);
-        Watch { processor: processor_seconds(), switches, crew, split, begun: clock::now() }
+        Watch { usage: Usage::now(), crew, split, begun: clock::now() }
     }
 
     /// Ends it.
     pub fn stop(self) -> Stretch {
         let ended = clock::now();
-        let processor = self.processor.zip(processor_seconds());
+        let usage = self.usage.zip(Usage::now());
         let split = self.split.zip(self.crew.and_then(split));
         // While a search goes on, switches to its thief may not have been accounted for.
         let split =
             split.map(|(before, now)| [0, 1].map(|kind| now[kind].saturating_sub(before[kind])));
-        let switches = self.switches.zip(Switches::of_this_process());
-        let switches = switches.map(|(before, now)| now - before);
         Stretch {
             begun: self.begun,
             ended,
-            processor_seconds: processor.map(|(before, now)| now - before),
-            voluntary: switches.map(|switches| switches.voluntary),
-            involuntary: switches.map(|switches| switches.involuntary),
+            processor_seconds: usage.map(|(before, now)| now.seconds - before.seconds),
+            voluntary: usage.map(|(before, now)| now.voluntary - before.voluntary),
+            involuntary: usage.map(|(before, now)| now.involuntary - before.involuntary),
             to_thief: split.map(|split| split[0]),
             external: split.map(|split| split[1]),
         }
@@ -81,19 +77,6 @@ impl<'a> Watch<'a> {
 fn split(crew: &Crew) -> Option<[u64; 2]> {
     let total = crew.pool()?.stats().total();
     Some([total.to_thief, total.switches?.saturating_sub(total.to_thief)])
-}
-
-/// The processor time that all threads of this process have had, if the system tells.
-#[cfg(target_os = "linux")]
-pub(crate) fn processor_seconds() -> Option<f64> {
-    use rustix::time::{ClockId, clock_gettime};
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn processor_seconds() -> Option<f64> {
-    None
 }
 
 #[cfg(all(test, target_os = "linux"))]

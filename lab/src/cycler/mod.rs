@@ -23,10 +23,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use serde::{Deserialize, Serialize};
 
 use crate::clock;
-use crate::random::Random;
+use crate::experiment::{seconds, workers};
+use crate::machine::default_workers;
+use crate::random::{DEFAULT_SEED, Random};
 
 /// Iterations of the empty loop before each addition (n₁): a few hundred microseconds.
 pub const LOOP: u64 = 400_000;
@@ -36,25 +40,35 @@ pub const LOOP: u64 = 400_000;
 pub const STAMP_EVERY: u64 = 16;
 
 /// What a cycler is to do. The names p, w and W are those of the papers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Args)]
 pub struct Cycler {
-    /// The number of workers.
+    /// p: the number of workers, of which 1 to p are released at a time
     #[serde(rename = "p")]
+    #[arg(long, value_name = "P", default_value_t = default_workers(), value_parser = workers)]
     pub workers: usize,
-    /// The most additions of a worker between parking and parking.
+    /// w: the most increments of a worker that was released; each takes some hundred microseconds
     #[serde(rename = "w")]
+    #[arg(long = "increments", value_name = "w", default_value_t = 1000, value_parser = positive())]
     pub most: u64,
-    /// The sum at which it ends, if it does.
+    /// W: the sum of increments at which it ends [default: none]
     #[serde(rename = "W")]
+    #[arg(long, value_name = "W", value_parser = positive())]
     pub total: Option<u64>,
-    /// The time after which it ends, if it does.
+    /// The time after which it ends, in seconds [default: none; it also ends by SIGTERM and SIGINT]
     #[serde(skip)]
+    #[arg(long = "secs", value_name = "S", value_parser = seconds)]
     pub time: Option<Duration>,
-    /// What its random choices follow from.
+    /// What all random choices follow from
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
     pub seed: u64,
-    /// Iterations of the empty loop: [`LOOP`], less in tests.
+    /// Iterations of the empty loop: less in tests.
     #[serde(skip)]
+    #[arg(skip = LOOP)]
     pub spin: u64,
+}
+
+fn positive() -> RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..)
 }
 
 /// What made a cycler end.

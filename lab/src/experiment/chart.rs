@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::ops::Range;
 
+use itertools::Itertools;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -11,7 +12,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::Chart;
 use super::html::escape;
 use super::report::Lines;
-use super::theme::{Ink, is_dashed, style_sheet, themed};
+use super::theme::{CARD, GRID, Ink, REFERENCES, TEXT, is_dashed, style_sheet};
 
 const WIDTH: u32 = 372;
 const HEIGHT: u32 = 270;
@@ -51,7 +52,7 @@ pub fn svg(chart: &Chart) -> String {
     let opening = format!("<svg width=\"{WIDTH}\" height=\"{height}\"");
     let label = escape(title);
     let element = format!("<svg class=\"chart\" role=\"img\" aria-label=\"{label}\"");
-    themed(&drawing.replacen(&opening, &element, 1))
+    drawing.replacen(&opening, &element, 1)
 }
 
 /// Charts side by side as one SVG file, which needs no other one and follows the reader's choice of
@@ -59,7 +60,7 @@ pub fn svg(chart: &Chart) -> String {
 pub fn picture(charts: &[Chart]) -> String {
     const HEAD: u32 = 46;
     const ENTRY: u32 = 150;
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<&String> = Vec::new();
     let mut parts = String::new();
     for (place, chart) in charts.iter().enumerate() {
         let left = 8 + place as u32 * (WIDTH + 8);
@@ -74,42 +75,39 @@ pub fn picture(charts: &[Chart]) -> String {
         let area = format!("{area}preserveAspectRatio=\"xMidYMin\" ");
         parts += &svg(chart).replacen("<svg ", &area, 1);
         if let Chart::Lines(lines) = chart {
-            for (name, _) in &lines.lines {
-                if !names.contains(&name.as_str()) {
-                    names.push(name);
-                }
-            }
+            names.extend(lines.lines.iter().map(|(name, _)| name));
         }
     }
     let width = 8 + charts.len().max(1) as u32 * (WIDTH + 8);
     let per_row = (width / ENTRY) as usize;
+    let names: Vec<&String> = names.into_iter().unique().collect();
     for (place, name) in names.iter().enumerate() {
         let (row, column) = (place / per_row, place % per_row);
         let (left, top) = (16 + ENTRY * column as u32, HEIGHT + HEAD + 20 + 20 * row as u32);
-        let (colour, dashes) = (Ink::of(name).colour(), dashes(is_dashed(name)));
+        let (colour, dashes) = (Ink::of(name).hex(), dashes(is_dashed(name)));
         let (right, middle, text, name) = (left + 22, top - 5, left + 28, escape(name));
-        parts += &themed(&format!(
-            "<path d=\"M{left} {middle}H{right}\" stroke=\"{}\" stroke-width=\"3\"{dashes}/>\
-             <text x=\"{text}\" y=\"{top}\" font-size=\"12\">{name}</text>\n",
-            Hex(colour)
-        ));
+        parts += &format!(
+            "<path d=\"M{left} {middle}H{right}\" stroke=\"{colour}\" stroke-width=\"3\"{dashes}/>\
+             <text x=\"{text}\" y=\"{top}\" font-size=\"12\">{name}</text>\n"
+        );
     }
     let height = HEIGHT + HEAD + 12 + 20 * names.len().div_ceil(per_row) as u32;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"14\">\n\
-         <style>{}text {{ fill: var(--text); }}</style>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"var(--card)\"/>\n{parts}</svg>\n",
-        style_sheet()
+         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"14\" \
+         fill=\"{}\">\n<style>{}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"{}\"/>\n{parts}</svg>\n",
+        TEXT.hex(),
+        style_sheet(),
+        CARD.hex()
     )
 }
 
 /// What the lines mean, for charts that have several.
 fn key(chart: &Chart) -> String {
     let Chart::Lines(lines) = chart else { return String::new() };
-    let colour = |ink: Ink| themed(&format!("{}", Hex(ink.colour())));
     let entry = |name: &str, ink: Ink, dashes: &str| {
-        let (colour, name) = (colour(ink), escape(name));
+        let (colour, name) = (ink.hex(), escape(name));
         format!(
             "<span><svg width=\"24\" height=\"10\" aria-hidden=\"true\"><path d=\"M0 5h24\" \
              stroke=\"{colour}\" stroke-width=\"2\"{dashes}/></svg> {name}</span>\n"
@@ -117,7 +115,7 @@ fn key(chart: &Chart) -> String {
     };
     let shown =
         lines.lines.iter().map(|(name, _)| entry(name, Ink::of(name), dashes(is_dashed(name))));
-    let references = lines.references.iter().zip([Ink::Ideal, Ink::Ceiling]);
+    let references = lines.references.iter().zip(REFERENCES);
     let references = references.map(|((name, _), ink)| entry(name, ink, dashes(true)));
     format!("<p class=\"legend\">{}</p>\n", shown.chain(references).collect::<String>())
 }
@@ -126,18 +124,8 @@ fn dashes(is_dashed: bool) -> &'static str {
     if is_dashed { " stroke-dasharray=\"6 4\"" } else { "" }
 }
 
-/// A colour as SVG writes it.
-struct Hex(RGBColor);
-
-impl std::fmt::Display for Hex {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let RGBColor(red, green, blue) = self.0;
-        write!(f, "#{red:02X}{green:02X}{blue:02X}")
-    }
-}
-
 fn text_style<'a>(size: i32, horizontal: HPos) -> TextStyle<'a> {
-    let style = (FONT, size).into_font().color(&Ink::Text.colour());
+    let style = (FONT, size).into_font().color(&TEXT.colour());
     style.pos(Pos::new(horizontal, VPos::Center))
 }
 
@@ -166,9 +154,8 @@ fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
     let root = SVGBackend::with_string(svg, (WIDTH, HEIGHT)).into_drawing_area();
     let position = |x: f64| if chart.is_logarithmic { x.log2() } else { x };
     let all = || chart.lines.iter().chain(&chart.references).flat_map(|(_, line)| line);
-    let mut xs: Vec<f64> = all().map(|point| point.0).collect();
-    xs.sort_by(f64::total_cmp);
-    xs.dedup();
+    let xs = all().map(|point| point.0).sorted_by(f64::total_cmp).dedup();
+    let xs: Vec<f64> = xs.collect();
     let (Some(&first), Some(&last)) = (xs.first(), xs.last()) else {
         root.present()?;
         return Ok(());
@@ -184,13 +171,13 @@ fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
         .x_label_area_size(38)
         .y_label_area_size(48)
         .build_cartesian_2d(horizontal, 0.0..top)?;
-    let label = (FONT, 13).into_font().color(&Ink::Text.colour());
+    let label = (FONT, 13).into_font().color(&TEXT.colour());
     let value = |x: f64| if chart.is_logarithmic { x.exp2() } else { x };
     area.configure_mesh()
         .disable_x_mesh()
         .light_line_style(TRANSPARENT)
-        .bold_line_style(Ink::Grid.colour())
-        .axis_style(Ink::Grid.colour())
+        .bold_line_style(GRID.colour())
+        .axis_style(GRID.colour())
         .label_style(label.clone())
         .axis_desc_style(label)
         .x_labels(9)
@@ -205,12 +192,12 @@ fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
     let is_inside = |(x, _): &&(f64, String)| (first..=last).contains(&position(*x));
     if let Some((x, text)) = chart.mark.as_ref().filter(is_inside) {
         let ends = [(position(*x), 0.0), (position(*x), top)];
-        let style = Ink::Grid.colour().stroke_width(2);
+        let style = GRID.colour().stroke_width(2);
         area.draw_series(DashedLineSeries::new(ends, 2, 3, style))?;
         let place = (position(*x), 0.03 * top);
         area.draw_series([Text::new(format!(" {text}"), place, text_style(12, HPos::Left))])?;
     }
-    for ((_, line), ink) in chart.references.iter().zip([Ink::Ideal, Ink::Ceiling]) {
+    for ((_, line), ink) in chart.references.iter().zip(REFERENCES) {
         let style = ink.colour().stroke_width(2);
         area.draw_series(DashedLineSeries::new(line.iter().map(at), 3, 4, style))?;
     }
@@ -298,13 +285,13 @@ mod tests {
     }
 
     #[test]
-    fn charts_have_a_label_a_mark_for_each_point_and_no_placeholder() {
+    fn charts_have_a_label_a_mark_for_each_point_and_its_colour() {
         let lines = vec![("rayon".to_owned(), vec![(1.0, 1.0), (2.0, 0.5)])];
         let chart = Lines { title: "a <b>".into(), lines, ..Lines::default() };
         let svg = svg(&Chart::Lines(chart));
         assert!(svg.contains("aria-label=\"a &lt;b&gt;\""), "{svg}");
         assert_eq!(svg.matches("<circle").count(), 2);
-        assert!(!svg.contains("#01FE") && svg.contains("var(--runtime-1)"), "{svg}");
+        assert!(svg.contains("stroke=\"#009E73\""), "{svg}");
     }
 
     #[test]

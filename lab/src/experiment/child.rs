@@ -31,20 +31,13 @@ pub enum Answer {
     Right(Readings),
 }
 
-/// How a child ended.
+/// What a child that ended well has printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
-    /// With success, having printed this.
-    Well {
-        /// On stdout.
-        out: String,
-        /// On stderr.
-        err: String,
-    },
-    /// Otherwise: why.
-    Badly(String),
-    /// It did not end in time and was killed.
-    Never,
+pub struct Printed {
+    /// On stdout.
+    pub out: String,
+    /// On stderr.
+    pub err: String,
 }
 
 /// Measures a cell of `experiment` in a new process of this program.
@@ -53,17 +46,29 @@ pub enum Ended {
 ///
 /// The outer error says that the answer was wrong, the inner one that there is none.
 pub fn once(experiment: &str, plan: &Plan, cell: &Cell) -> Measured {
-    let arguments = [
-        "once".to_owned(),
-        experiment.to_owned(),
-        cell.subject.clone(),
-        cell.runtime.clone(),
-        cell.workers.to_string(),
-        plan.seed.to_string(),
-    ];
+    let mut command = command(experiment, cell, plan.seed)?;
+    measured(finds(&mut command, Duration::from_secs_f64(plan.limit_seconds)))
+}
+
+/// The command that measures a cell once.
+///
+/// # Errors
+///
+/// [`Fault::Run`] if the system does not tell what this program is.
+pub fn command(experiment: &str, cell: &Cell, seed: u64) -> Outcome<Command> {
     let mut command = Command::new(this_program()?);
-    command.args(arguments);
-    match finds(&mut command, Duration::from_secs_f64(plan.limit_seconds)) {
+    command.args(["once", experiment, &cell.subject, &cell.runtime]);
+    command.args([cell.workers.to_string(), seed.to_string()]);
+    Ok(command)
+}
+
+/// What a process found, or why there is nothing.
+///
+/// # Errors
+///
+/// [`Fault::Run`] if its answer is wrong.
+pub fn measured(found: Result<Answer, String>) -> Measured {
+    match found {
         Ok(Answer::Wrong { wrong }) => Err(Fault::run(format!("the answer is wrong: {wrong}"))),
         Ok(Answer::Right(readings)) => Ok(Ok(readings)),
         Err(why) => Ok(Err(why)),
@@ -87,12 +92,9 @@ pub fn this_program() -> Outcome<PathBuf> {
 /// Why there is nothing.
 pub fn finds<T: DeserializeOwned>(command: &mut Command, limit: Duration) -> Result<T, String> {
     remove_settings(command);
-    match run(command, limit) {
-        Ended::Well { out, .. } => serde_json::from_str(&out)
-            .map_err(|_| format!("it printed '{}'", out.trim().lines().next().unwrap_or(""))),
-        Ended::Badly(why) => Err(why),
-        Ended::Never => Err(format!("it did not end in {} s", limit.as_secs_f64())),
-    }
+    let Printed { out, .. } = run(command, limit)?;
+    serde_json::from_str(&out)
+        .map_err(|_| format!("it printed '{}'", out.trim().lines().next().unwrap_or("")))
 }
 
 /// The program of another runtime, which `peers/build` makes.
@@ -150,13 +152,14 @@ pub fn remove_settings(command: &mut Command) {
     }
 }
 
-/// Runs `command` for at most `limit`.
-pub fn run(command: &mut Command, limit: Duration) -> Ended {
+/// Runs `command` for at most `limit`; then it is killed.
+///
+/// # Errors
+///
+/// Why it did not end well.
+pub fn run(command: &mut Command, limit: Duration) -> Result<Printed, String> {
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = match piped.spawn() {
-        Ok(child) => child,
-        Err(error) => return Ended::Badly(format!("it cannot be started: {error}")),
-    };
+    let mut child = piped.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
     // It has ended when it has closed both pipes: this process does not poll while it is measured.
     let (sender, receiver) = mpsc::channel();
     let out = thread::spawn(reader(child.stdout.take(), sender.clone()));
@@ -169,22 +172,17 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
     if !in_time {
         let _ = child.kill();
     }
-    let status = child.wait();
+    let status = child.wait().map_err(|error| error.to_string())?;
     if !in_time {
         // Its own children may keep the pipes open, so the readers are not waited for.
-        return Ended::Never;
+        return Err(format!("it did not end in {} s", limit.as_secs_f64()));
     }
-    let text = |reader: thread::JoinHandle<Vec<u8>>| {
-        String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
-    };
-    let (out, err) = (text(out), text(err));
-    match status {
-        Ok(status) if status.success() => Ended::Well { out, err },
-        Ok(status) => {
-            let said = err.lines().next().unwrap_or("it printed no reason");
-            Ended::Badly(format!("it ended with {status}: {said}"))
-        }
-        Err(error) => Ended::Badly(error.to_string()),
+    let [out, err] = [out, err]
+        .map(|reader| String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned());
+    let said = err.lines().next().unwrap_or("it printed no reason");
+    match status.success() {
+        true => Ok(Printed { out, err }),
+        false => Err(format!("it ended with {status}: {said}")),
     }
 }
 

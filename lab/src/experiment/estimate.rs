@@ -5,6 +5,8 @@
 //! for numbers that are independent; and none at all of fewer than [`FEWEST`]: of five, all lie on
 //! one side of the median once in sixteen times.
 
+use std::borrow::Borrow;
+
 /// Of fewer there is no interval of 95 %.
 pub const FEWEST: usize = 6;
 
@@ -26,7 +28,7 @@ impl Estimate {
     /// The median of what was measured independently of each other, and its interval; `None` of
     /// nothing.
     pub fn of_median(mut numbers: Vec<f64>) -> Option<Estimate> {
-        let figure = median(&mut numbers)?;
+        let figure = median(&numbers)?;
         numbers.sort_by(f64::total_cmp);
         let (low, high) = match left_out(numbers.len()) {
             Some(left_out) => (numbers[left_out], numbers[numbers.len() - 1 - left_out]),
@@ -93,23 +95,20 @@ impl Verdict {
 }
 
 /// The mean; `None` of nothing.
-pub fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+pub fn mean(values: impl IntoIterator<Item: Borrow<f64>>) -> Option<f64> {
+    let add = |(number, sum), value: f64| (number + 1.0, sum + value);
+    let values = values.into_iter().map(|value| *value.borrow());
+    let (number, sum) = values.fold((0.0, 0.0), add);
+    (number > 0.0).then(|| sum / number)
 }
 
 /// The one in the middle, or between the two in the middle; `None` of nothing. They need not be
 /// sorted for that.
-pub fn median(numbers: &mut [f64]) -> Option<f64> {
-    let number = numbers.len();
-    if number == 0 {
-        return None;
-    }
-    let (below, &mut upper, _) = numbers.select_nth_unstable_by(number / 2, f64::total_cmp);
-    let lower = below.iter().copied().max_by(f64::total_cmp);
-    match lower {
-        Some(lower) if number.is_multiple_of(2) => Some((lower + upper) / 2.0),
-        _ => Some(upper),
-    }
+pub fn median(values: impl IntoIterator<Item: Borrow<f64>>) -> Option<f64> {
+    let mut numbers: Vec<f64> = values.into_iter().map(|value| *value.borrow()).collect();
+    numbers.sort_by(f64::total_cmp);
+    let upper = *numbers.get(numbers.len() / 2)?;
+    Some((numbers[(numbers.len() - 1) / 2] + upper) / 2.0)
 }
 
 #[cfg(test)]
@@ -121,14 +120,14 @@ mod tests {
     fn medians_are_those_of_what_is_sorted() {
         let mut random = Random::new(3);
         for count in 1..40 {
-            let mut numbers: Vec<f64> = (0..count).map(|_| random.next_signed()).collect();
+            let numbers: Vec<f64> = (0..count).map(|_| random.next_signed()).collect();
             let mut sorted = numbers.clone();
             sorted.sort_by(f64::total_cmp);
             let number = numbers.len();
             let middle = (sorted[(number - 1) / 2] + sorted[number / 2]) / 2.0;
-            assert_eq!(median(&mut numbers), Some(middle));
+            assert_eq!(median(&numbers), Some(middle));
         }
-        assert_eq!(median(&mut []), None);
+        assert_eq!(median(Vec::<f64>::new()), None);
         assert_eq!(Estimate::of_median(Vec::new()), None);
     }
 

@@ -34,7 +34,6 @@ use crate::machine::MOST_WORKERS;
 use crate::output::{note, say};
 use crate::random::DEFAULT_SEED;
 pub use plan::{Cell, Plan, Runtime};
-use record::Earlier;
 pub use record::Record;
 pub use report::{Chart, Report, Section, Table};
 
@@ -154,12 +153,7 @@ impl<E: Experiment> Run<E> {
             return Err(Fault::input(format!("the record and the page would both be {path}")));
         }
         let plan = self.experiment.plan(&self.course)?;
-        let if_earlier = match &self.course {
-            Course { fresh: true, .. } => Earlier::Replace,
-            Course { json: Some(_), .. } => Earlier::ContinueOrRefuse,
-            Course { json: None, .. } => Earlier::ContinueOrMove,
-        };
-        let mut file = record::open(&json, E::NAME, plan, if_earlier)?;
+        let mut file = record::open(&json, E::NAME, plan, &self.course)?;
         match &file.record.finished {
             Some(date) => {
                 note(&format!("measured already, on {date}; --fresh measures again"));
@@ -225,6 +219,18 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if time.as_secs() <= 365 * 86_400 => Ok(time),
         _ => Err("it must be at most a year".to_owned()),
+    }
+}
+
+/// Reads a folder with programs of other runtimes, for options; the usual one need not be there.
+///
+/// # Errors
+///
+/// What is wrong with the text.
+pub fn folder_of_peers(text: &str) -> Result<PathBuf, String> {
+    match text == "peers/bin" || Path::new(text).is_dir() {
+        true => Ok(PathBuf::from(text)),
+        false => Err("there is no such folder; peers/build makes peers/bin".to_owned()),
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::Course;
 use super::child::Peer;
+use super::{Course, workers};
 use crate::fault::{Fault, Outcome};
 
 /// What a run measures. Runs with equal plans on one machine by one build continue each other.
@@ -48,15 +49,17 @@ pub struct Runtime {
 }
 
 /// Something that is measured again and again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Args)]
 pub struct Cell {
     /// What is computed, with its size.
     pub subject: String,
     /// On which runtime.
     pub runtime: String,
     /// With how many workers; 0 if the runtime chooses.
+    #[arg(value_parser = workers)]
     pub workers: usize,
     /// How often, if the time suffices.
+    #[arg(skip = 1_usize)]
     pub repeats: usize,
 }
 
@@ -87,10 +90,11 @@ impl Plan {
         self.cells.push(Cell { subject, runtime, workers, repeats });
     }
 
-    /// Adds a cell unless there is one like it.
+    /// Adds a cell, or makes the one like it be measured more often.
     pub fn add_once(&mut self, subject: &str, runtime: &str, workers: usize, repeats: usize) {
-        if !self.cells.iter().any(|cell| cell.is(subject, runtime, workers)) {
-            self.add(subject, runtime, workers, repeats);
+        match self.cells.iter_mut().find(|cell| cell.is(subject, runtime, workers)) {
+            Some(cell) => cell.repeats = cell.repeats.max(repeats),
+            None => self.add(subject, runtime, workers, repeats),
         }
     }
 

@@ -121,8 +121,8 @@ impl Prepared {
     pub fn work_and_span(&mut self) -> Outcome<Readings> {
         let profiled = runtimes::find("locksley")?.start_profiled(1)?;
         // Once for the caches.
-        profiled.compute(self.instance.as_mut());
-        let report = profiled.compute(self.instance.as_mut());
+        profiled(self.instance.as_mut());
+        let report = profiled(self.instance.as_mut());
         self.check()?;
         let readings = [
             ("work", report.work.as_secs_f64()),
@@ -183,12 +183,5 @@ impl std::fmt::Debug for Latest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let subject = self.0.as_ref().map(|latest| &latest.subject);
         f.debug_tuple("Latest").field(&subject).finish()
-    }
-}
-
-/// A copy of the options has nothing prepared.
-impl Clone for Latest {
-    fn clone(&self) -> Latest {
-        Latest(None)
     }
 }

@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use itertools::Itertools;
 use locksley_profile::Grant;
 use serde::{Deserialize, Serialize};
 
+use super::Course;
 use super::estimate::{Estimate, mean};
 use super::plan::{Cell, Plan};
 use crate::fault::{Fault, Outcome};
@@ -196,14 +198,8 @@ impl Record {
     /// The subjects and numbers of workers for which a metric was measured, each once, in the order
     /// of their first samples.
     pub fn groups(&self, metric: &str) -> Vec<(&str, usize)> {
-        let mut groups = Vec::new();
-        for sample in self.samples.iter().filter(|sample| sample.metric == metric) {
-            let group = (sample.subject.as_str(), sample.workers);
-            if !groups.contains(&group) {
-                groups.push(group);
-            }
-        }
-        groups
+        let samples = self.samples.iter().filter(|sample| sample.metric == metric);
+        samples.map(|sample| (sample.subject.as_str(), sample.workers)).unique().collect()
     }
 
     /// The runtimes for which there are samples, in the order of the plan, then of measurement.
@@ -211,19 +207,13 @@ impl Record {
         let planned = self.plan.runtimes.iter().map(|runtime| runtime.name.as_str());
         let measured = self.samples.iter().map(|sample| sample.runtime.as_str());
         let has_samples = |name: &str| self.samples.iter().any(|sample| sample.runtime == name);
-        let mut names = Vec::new();
-        for name in planned.filter(|name| has_samples(name)).chain(measured) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+        planned.filter(|name| has_samples(name)).chain(measured).unique().collect()
     }
 
     /// A warning, if other programs used much of the machine meanwhile.
     pub fn disturbance(&self) -> Option<String> {
         let others = self.samples.iter().filter(|sample| sample.metric == OTHERS);
-        let others = mean(&others.map(|sample| sample.value).collect::<Vec<_>>());
+        let others = mean(others.map(|sample| sample.value));
         others.filter(|&others| others > DISTURBANCE).map(|others| {
             format!("Other programs used {others:.2} processors: all figures suffer from that")
         })
@@ -266,42 +256,27 @@ impl RecordFile {
     }
 }
 
-/// What becomes of an earlier record in the file of a run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Earlier {
-    /// It is replaced.
-    Replace,
-    /// If it is of the same run, that is continued. Otherwise the new run is refused.
-    ContinueOrRefuse,
-    /// If it is of the same run, that is continued. Otherwise it gets a name with its date.
-    ContinueOrMove,
-}
-
-/// Opens the file at `path` for the record of a run of `plan`. A file that is not a record is never
-/// overwritten.
-pub(super) fn open(
-    path: &Path,
-    experiment: &str,
-    plan: Plan,
-    if_earlier: Earlier,
-) -> Outcome<RecordFile> {
+/// Opens the file at `path` for the record of a run of `plan`. An earlier record there of the same
+/// run is continued, unless a fresh one is asked for. One of another run gets a name with its date,
+/// or, if the file was named, the run is refused. A file that is no record is never overwritten.
+pub(super) fn open(path: &Path, name: &str, plan: Plan, course: &Course) -> Outcome<RecordFile> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         files::make_folder(folder)?;
     }
     files::check_writable(path)?;
     let lock = files::lock(path)?;
-    let mut record = Record::new(experiment, plan);
+    let mut record = Record::new(name, plan);
     // A terminal or a null device is written to, not read.
     let has_content = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
     if has_content {
         let earlier = read(path).map_err(|fault| {
             Fault::input(format!("{fault}. It is not overwritten: name another file"))
         })?;
-        if if_earlier == Earlier::Replace {
+        if course.fresh {
             note(&format!("replacing the record of {}", earlier.started));
         } else if earlier.is_of_the_same_run(&record) {
             record = earlier;
-        } else if if_earlier == Earlier::ContinueOrRefuse {
+        } else if course.json.is_some() {
             return Err(Fault::input(format!(
                 "{} holds another run, of {} begun on {}: name another file, or replace it with \
                  --fresh",
@@ -356,6 +331,14 @@ pub fn read(path: &Path) -> Outcome<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn fresh() -> Course {
+        Course { fresh: true, ..Course::default() }
+    }
+
+    fn named() -> Course {
+        Course { json: Some(PathBuf::new()), ..Course::default() }
+    }
 
     fn plan(seed: u64) -> Plan {
         let mut plan = Plan { seed, ..Plan::default() };
@@ -423,7 +406,7 @@ mod tests {
         spoilt(|record| record.samples[2].experiment = "other".into());
         fs::write(folder.path().join("record.json"), "text").unwrap();
         let path = folder.path().join("record.json");
-        let Err(Fault::Input(why)) = open(&path, "e", plan(1), Earlier::Replace).map(drop) else {
+        let Err(Fault::Input(why)) = open(&path, "e", plan(1), &fresh()).map(drop) else {
             panic!("a text is not a record")
         };
         assert!(why.contains("name another file"), "{why}");
@@ -434,16 +417,15 @@ mod tests {
     fn the_same_run_goes_on_and_another_is_refused_or_moved_aside() {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &record());
-        let opened = open(&path, "e", plan(1), Earlier::ContinueOrRefuse).unwrap();
+        let opened = open(&path, "e", plan(1), &named()).unwrap();
         assert_eq!(opened.record, record());
         drop(opened);
-        let Err(Fault::Input(why)) = open(&path, "e", plan(2), Earlier::ContinueOrRefuse).map(drop)
-        else {
+        let Err(Fault::Input(why)) = open(&path, "e", plan(2), &named()).map(drop) else {
             panic!("the file holds another run")
         };
         assert!(why.contains("--fresh"), "{why}");
         assert_eq!(read(&path).unwrap(), record());
-        let aside = open(&path, "e", plan(2), Earlier::ContinueOrMove).unwrap();
+        let aside = open(&path, "e", plan(2), &Course::default()).unwrap();
         assert!(aside.record.samples.is_empty() && !path.exists());
         let others = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
         let kept = others.filter(|file| file.extension().is_some_and(|it| it == "json"));
@@ -454,7 +436,7 @@ mod tests {
     fn a_fresh_run_replaces_what_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), &record());
-        let fresh = open(&path, "e", plan(1), Earlier::Replace).unwrap();
+        let fresh = open(&path, "e", plan(1), &fresh()).unwrap();
         assert!(fresh.record.samples.is_empty());
     }
 
@@ -463,13 +445,12 @@ mod tests {
     fn a_second_run_into_the_same_file_is_refused_while_the_first_goes_on() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.json");
-        let first = open(&path, "e", plan(1), Earlier::ContinueOrRefuse).unwrap();
-        let Err(Fault::Input(why)) = open(&path, "e", plan(1), Earlier::ContinueOrRefuse).map(drop)
-        else {
+        let first = open(&path, "e", plan(1), &named()).unwrap();
+        let Err(Fault::Input(why)) = open(&path, "e", plan(1), &named()).map(drop) else {
             panic!("two runs write one file")
         };
         assert!(why.contains("another run is writing"), "{why}");
         drop(first);
-        open(&path, "e", plan(1), Earlier::ContinueOrRefuse).unwrap();
+        open(&path, "e", plan(1), &named()).unwrap();
     }
 }

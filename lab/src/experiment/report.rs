@@ -151,9 +151,7 @@ impl Section {
     ) -> Section {
         let Metric { name, unit, base } = metric;
         let mut columns = vec!["", "runtime", "median", "95 %", "of"];
-        if let Some(base) = base {
-            columns.push(base);
-        }
+        columns.extend(base);
         let mut table = Table::new(unit, &columns);
         let mut charts = Vec::new();
         for (subject, workers) in record.groups(name) {

@@ -107,7 +107,7 @@ fn add(file: &mut RecordFile, cell: &Cell, repeat: usize, readings: Readings) {
 #[cfg(test)]
 mod tests {
     use super::super::Measured;
-    use super::super::record::{self, Earlier, Record};
+    use super::super::record::{self, Record};
     use super::super::{Course, Plan, Report};
     use super::*;
 
@@ -159,8 +159,7 @@ mod tests {
     }
 
     fn run(experiment: &mut Told, plan: Plan, folder: &std::path::Path) -> Outcome<Record> {
-        let mut file =
-            record::open(&folder.join("r.json"), "told", plan, Earlier::ContinueOrRefuse)?;
+        let mut file = record::open(&folder.join("r.json"), "told", plan, &Course::default())?;
         measure(experiment, &mut file).map(|()| file.record)
     }
 

@@ -1,6 +1,8 @@
 //! Times of applications over the number of workers: speedup and utilization, as in figure 1 of the
 //! Hood papers.
 
+use itertools::Itertools;
+
 use super::Record;
 use super::record::Sample;
 use super::report::{Chart, Lines, Section, Table};
@@ -26,10 +28,7 @@ pub fn utilization(record: &Record, subject: &str, runtime: &str, workers: usize
 /// The numbers of workers of a subject that were measured, in ascending order.
 pub fn workers(record: &Record, subject: &str) -> Vec<usize> {
     let of_it = record.samples.iter().filter(|it| it.subject == subject && it.metric == SECONDS);
-    let mut workers: Vec<usize> = of_it.map(|sample| sample.workers).collect();
-    workers.sort_unstable();
-    workers.dedup();
-    workers
+    of_it.map(|sample| sample.workers).sorted_unstable().dedup().collect()
 }
 
 /// The runtimes on which a subject was measured, but not the serial program.
@@ -86,9 +85,8 @@ pub fn table_of(
     subjects: &[&str],
     value: impl Fn(&Record, &str, &str, usize) -> Option<String>,
 ) -> Table {
-    let mut all: Vec<usize> = subjects.iter().flat_map(|it| workers(record, it)).collect();
-    all.sort_unstable();
-    all.dedup();
+    let all = subjects.iter().flat_map(|it| workers(record, it)).sorted_unstable().dedup();
+    let all: Vec<usize> = all.collect();
     let heads: Vec<String> = all.iter().map(|workers| format!("P = {workers}")).collect();
     let columns = ["", "runtime"].into_iter().chain(heads.iter().map(String::as_str));
     let mut table = Table::new(title, &columns.collect::<Vec<_>>());

@@ -1,82 +1,54 @@
-//! How runtimes are drawn. Charts are drawn in placeholder colours, which become variables of the
-//! style sheet: one drawing serves light and dark pages.
-
-use std::fmt::Write;
+//! How runtimes are drawn. Drawings have the colours of light pages, which the style sheet replaces
+//! on dark ones.
 
 use plotters::style::RGBColor;
 
-/// The colours of the page: name, in light, in dark.
-const PAGE: [(&str, &str, &str); 6] = [
-    ("text", "#23272b", "#e3e6e8"),
-    ("grid", "#d9dbdd", "#3b4248"),
-    ("ideal", "#7a8188", "#8f989f"),
-    ("ceiling", "#b8860b", "#e0b64a"),
-    ("page", "#fbfaf7", "#15181b"),
-    ("card", "#ffffff", "#1d2125"),
-];
+/// A colour on light pages, and the one in its place on dark ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ink(u32, u32);
 
-/// The colours of runtimes: in light, in dark.
-const PALETTE: [(&str, &str); 9] = [
-    ("#0063a8", "#3fa0f0"),
-    ("#009e73", "#2fc79a"),
-    ("#d55e00", "#ff8a3d"),
-    ("#7a8188", "#8f989f"),
-    ("#7a5cc7", "#a78bfa"),
-    ("#cc79a7", "#e79cc2"),
-    ("#56b4e9", "#8fd0f5"),
-    ("#8a6d3b", "#c9a86a"),
-    ("#a05195", "#d487c9"),
+pub(super) const TEXT: Ink = Ink(0x23272b, 0xe3e6e8);
+pub(super) const GRID: Ink = Ink(0xd9dbdd, 0x3b4248);
+pub(super) const CARD: Ink = Ink(0xffffff, 0x1d2125);
+const PAGE: Ink = Ink(0xfbfaf7, 0x15181b);
+
+/// The colours of the lines of reference.
+pub(super) const REFERENCES: [Ink; 2] = [Ink(0x7a8188, 0x8f989f), Ink(0xb8860b, 0xe0b64a)];
+
+/// The colours of runtimes.
+const PALETTE: [Ink; 9] = [
+    Ink(0x0063a8, 0x3fa0f0),
+    Ink(0x009e73, 0x2fc79a),
+    Ink(0xd55e00, 0xff8a3d),
+    Ink(0x7a8188, 0x8f989f),
+    Ink(0x7a5cc7, 0xa78bfa),
+    Ink(0xcc79a7, 0xe79cc2),
+    Ink(0x56b4e9, 0x8fd0f5),
+    Ink(0x8a6d3b, 0xc9a86a),
+    Ink(0xa05195, 0xd487c9),
 ];
 
 /// The runtimes that have the first colours of the palette wherever they occur.
 const FIXED: [&str; 4] = ["locksley", "rayon", "static", "serial"];
 
-/// A colour of a chart, to be replaced by a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ink {
-    Text,
-    Grid,
-    Ideal,
-    Ceiling,
-    /// A colour of the palette.
-    Runtime(usize),
-}
-
 impl Ink {
     /// The colour of a runtime: the same in all charts.
     pub(super) fn of(runtime: &str) -> Ink {
         let place = FIXED.iter().position(|name| *name == runtime);
-        Ink::Runtime(place.unwrap_or_else(|| {
+        PALETTE[place.unwrap_or_else(|| {
             let sum = runtime.bytes().fold(0usize, |sum, byte| sum * 31 % 8191 + usize::from(byte));
             FIXED.len() + sum % (PALETTE.len() - FIXED.len())
-        }))
+        })]
     }
 
-    fn all() -> impl Iterator<Item = Ink> {
-        let runtimes = (0..PALETTE.len()).map(Ink::Runtime);
-        [Ink::Text, Ink::Grid, Ink::Ideal, Ink::Ceiling].into_iter().chain(runtimes)
-    }
-
-    /// The placeholder: a colour that is not in use otherwise.
     pub(super) fn colour(self) -> RGBColor {
-        let number = match self {
-            Ink::Text => 1,
-            Ink::Grid => 2,
-            Ink::Ideal => 3,
-            Ink::Ceiling => 4,
-            Ink::Runtime(place) => 16 + place as u8,
-        };
-        RGBColor(1, 254, number)
+        let [_, red, green, blue] = self.0.to_be_bytes();
+        RGBColor(red, green, blue)
     }
 
-    fn variable(self) -> String {
-        match self {
-            Ink::Text => "--text".to_owned(),
-            Ink::Grid => "--grid".to_owned(),
-            Ink::Ideal => "--ideal".to_owned(),
-            Ink::Ceiling => "--ceiling".to_owned(),
-            Ink::Runtime(place) => format!("--runtime-{place}"),
-        }
+    /// As SVG writes it.
+    pub(super) fn hex(self) -> String {
+        format!("#{:06X}", self.0)
     }
 }
 
@@ -85,28 +57,21 @@ pub(super) fn is_dashed(runtime: &str) -> bool {
     runtime.contains('-')
 }
 
-/// A drawing with variables instead of placeholders.
-pub(super) fn themed(svg: &str) -> String {
-    Ink::all().fold(svg.to_owned(), |svg, ink| {
-        let RGBColor(red, green, blue) = ink.colour();
-        let placeholder = format!("#{red:02X}{green:02X}{blue:02X}");
-        svg.replace(&placeholder, &format!("var({})", ink.variable()))
-    })
-}
-
-/// The variables, for light and dark pages.
+/// The page's colours as variables, and those of drawings on dark pages.
 pub(super) fn style_sheet() -> String {
-    let colours = |is_dark: bool| {
-        let mut text = String::from(":root {");
-        let chosen = |light, dark| if is_dark { dark } else { light };
-        for (name, light, dark) in PAGE {
-            // Writing to a string does not fail.
-            let _ = write!(text, " --{name}: {};", chosen(light, dark));
-        }
-        for (place, (light, dark)) in PALETTE.iter().enumerate() {
-            let _ = write!(text, " --runtime-{place}: {};", chosen(light, dark));
-        }
-        text + " }\n"
+    let page = |chosen: fn(Ink) -> u32| {
+        let [text, grid, page, card] = [TEXT, GRID, PAGE, CARD].map(chosen);
+        format!(
+            ":root {{ --text: #{text:06x}; --grid: #{grid:06x}; --page: #{page:06x}; \
+             --card: #{card:06x}; }}\n"
+        )
     };
-    format!("{}@media (prefers-color-scheme: dark) {{ {} }}\n", colours(false), colours(true))
+    let replaced = |ink: Ink| {
+        let (light, dark) = (ink.hex(), ink.1);
+        ["fill", "stroke"].map(|it| format!("[{it}=\"{light}\"] {{ {it}: #{dark:06x}; }}\n"))
+    };
+    let drawn = [TEXT, GRID, CARD].into_iter().chain(REFERENCES).chain(PALETTE);
+    let drawn: String = drawn.flat_map(replaced).collect();
+    let (light, dark) = (page(|ink| ink.0), page(|ink| ink.1));
+    format!("{light}@media (prefers-color-scheme: dark) {{\n{dark}{drawn}}}\n")
 }

@@ -18,7 +18,8 @@ use crate::experiment::estimate::{Estimate, Verdict};
 use crate::experiment::report::interval;
 use crate::experiment::text::number;
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table, named,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table,
+    folder_of_peers, named,
 };
 use crate::fault::{Fault, Outcome};
 
@@ -69,7 +70,7 @@ const PEERS: [(&str, &[&str]); 4] = [
 #[derive(Debug, Args)]
 pub struct Bench {
     /// The folder with the programs of other runtimes, which peers/build makes
-    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    #[arg(long, value_name = "DIR", default_value = "peers/bin", value_parser = folder_of_peers)]
     peers: PathBuf,
 }
 

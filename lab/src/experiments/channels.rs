@@ -10,16 +10,18 @@ mod subject;
 mod tasks;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
+use itertools::Itertools;
 
 use super::memory;
-use crate::experiment::child::Peer;
 use crate::experiment::report::Metric;
 use crate::experiment::text::number;
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child, plan,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child,
+    folder_of_peers, plan,
 };
 use crate::fault::{Fault, Outcome};
 use measurement::{
@@ -41,7 +43,7 @@ pub struct Channels {
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
     /// The folder with the programs of other runtimes, which peers/build makes
-    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    #[arg(long, value_name = "DIR", default_value = "peers/bin", value_parser = folder_of_peers)]
     peers: PathBuf,
     /// So many messages, hops or idle processes in each measurement [default: as many as take some
     /// tenths of a second]
@@ -143,7 +145,8 @@ impl Channels {
         let (kind, size) = cell.subject.split_once(' ').unwrap_or_default();
         let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
         let limit = Duration::from_secs_f64(plan.limit_seconds);
-        Peer::find(&self.peers.join(GO_PROGRAM))?.finds(&[kind, size, &workers, &seed], limit)
+        let mut command = Command::new(self.peers.join(GO_PROGRAM));
+        child::finds(command.args([kind, size, &workers, &seed]), limit)
     }
 
     /// What is measured: how much of it, and with how many workers.
@@ -194,11 +197,10 @@ fn headline(record: &Record) -> String {
         let beyond = if metric == BEYOND { " beyond its future" } else { "" };
         Some(format!("{name} {ours} {unit}{beyond}{base}"))
     };
-    let parts: Vec<String> = KINDS.into_iter().filter_map(part).collect();
-    if parts.is_empty() {
-        return "What messages, processes and waiting tasks cost".to_owned();
+    match KINDS.into_iter().filter_map(part).join(", ") {
+        parts if parts.is_empty() => "What messages, processes and waiting tasks cost".to_owned(),
+        parts => format!("With one worker: {parts}"),
     }
-    format!("With one worker: {}", parts.join(", "))
 }
 
 /// The figures of a kind.

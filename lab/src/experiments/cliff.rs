@@ -12,6 +12,7 @@ mod rounds;
 mod tests;
 
 use clap::Args;
+use itertools::Itertools;
 use locksley_profile::GrantMeter;
 
 use crate::apps;
@@ -118,20 +119,16 @@ impl Experiment for Cliff {
             if self.alternatives {
                 continue;
             }
-            let mut copies: Vec<usize> = workers.iter().map(|&it| it.min(processors)).collect();
-            copies.retain(|&copies| copies > 1);
-            copies.dedup();
-            copies.iter().for_each(|&copies| plan.add(subject, SERIAL, copies, repeats));
+            let copies = workers.iter().map(|&it| it.min(processors)).filter(|&copies| copies > 1);
+            copies.dedup().for_each(|copies| plan.add(subject, SERIAL, copies, repeats));
             if app.is_some() {
                 plan.add(subject, PROFILE, 1, repeats);
             }
         }
         if quick {
-            let workers: Vec<String> = workers.iter().map(usize::to_string).collect();
-            plan.notes.push(format!(
-                "Quick subset: P = {}; {}; as many of {repeats} repetitions as fit in {budget} s",
-                workers.join(" "),
-                subjects.join(", "),
+            let (workers, subjects) = (workers.iter().join(" "), subjects.join(", "));
+            plan.quick_subset(&format!(
+                "P = {workers}; {subjects}; as many of {repeats} repetitions as fit in {budget} s"
             ));
         }
         Ok(plan)
@@ -172,20 +169,16 @@ impl Experiment for Cliff {
 
 impl Cliff {
     fn runtimes(&self) -> Outcome<Vec<&str>> {
-        let mut names: Vec<&str> = match self.runtimes.is_empty() {
-            true if self.alternatives => ALTERNATIVES.to_vec(),
-            true => RUNTIMES.to_vec(),
-            false => Vec::new(),
-        };
         for name in &self.runtimes {
-            if runtimes::find(name)?.model == Model::Serial {
+            if matches!(runtimes::find(name)?.model, Model::Serial) {
                 return Err(Fault::input(format!("cliff measures '{name}' in any case")));
             }
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
         }
-        Ok(names)
+        Ok(match self.runtimes.is_empty() {
+            true if self.alternatives => ALTERNATIVES.to_vec(),
+            true => RUNTIMES.to_vec(),
+            false => self.runtimes.iter().map(String::as_str).unique().collect(),
+        })
     }
 
     /// The numbers of the papers, and those that tell most on this machine.
@@ -203,9 +196,7 @@ impl Cliff {
             workers.push(2 * processors);
         }
         workers.retain(|&workers| workers <= MOST_WORKERS);
-        workers.sort_unstable();
-        workers.dedup();
-        workers
+        workers.into_iter().sorted_unstable().dedup().collect()
     }
 
     /// The applications with their sizes, and rounds.

@@ -25,10 +25,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
+use itertools::Itertools;
 
 use crate::experiment::child::{remove_settings, this_program};
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Record, Report, Section, seconds,
+    Cell, Course, Experiment, Measured, Plan, Record, Report, Section, folder_of_peers, seconds,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
@@ -58,7 +59,7 @@ pub struct Corun {
     #[arg(long, value_name = "S", value_parser = seconds)]
     secs: Option<Duration>,
     /// The folder with the programs of other runtimes, which peers/build makes
-    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    #[arg(long, value_name = "DIR", default_value = "peers/bin", value_parser = folder_of_peers)]
     peers: PathBuf,
     #[command(flatten)]
     trace: TraceFolder,
@@ -97,15 +98,14 @@ impl Experiment for Corun {
                     let repeats = repeats(run).min(solo_repeats);
                     if let Some(round) = program.round() {
                         // The time of a leaf.
-                        add(&mut plan, &pairs::busy(round.leaf, 1), LOOP, repeats);
+                        plan.add_once(&pairs::busy(round.leaf, 1).name, LOOP, 1, repeats);
                     }
-                    add(&mut plan, program, on, repeats);
+                    plan.add_once(&program.name, on, program.workers, repeats);
                 }
             }
             for run in of_it() {
                 let Pair { name, programs, .. } = run.pair;
-                let program = Program { name: name.clone(), ..programs[0].clone() };
-                add(&mut plan, &program, &run.runtime, repeats(run));
+                plan.add_once(name, &run.runtime, programs[0].workers, repeats(run));
             }
         }
         let Times { beside, alone, applications } = self.times(quick);
@@ -113,10 +113,8 @@ impl Experiment for Corun {
         let times = format!("rounds {beside} side by side, {alone} alone; applications {seconds}");
         plan.parameters.insert("seconds".to_owned(), times);
         plan.parameters.insert("computations".to_owned(), format!("at least {computations}"));
-        if quick {
-            let names: Vec<&str> = pairs.iter().map(|pair| pair.name.as_str()).collect();
-            plan.notes.push(format!("Quick subset: the pairs {} only", names.join(", ")));
-        }
+        let names = pairs.iter().map(|pair| &pair.name).join(", ");
+        plan.quick_subset(&format!("the pairs {names} only"));
         Ok(plan)
     }
 
@@ -225,18 +223,6 @@ impl Corun {
 
 fn program_of(peer: &str) -> String {
     format!("rounds-{peer}")
-}
-
-/// Adds a cell, or makes one that is there be measured more often.
-fn add(plan: &mut Plan, program: &Program, runtime: &str, repeats: usize) {
-    let Program { name, workers, .. } = program;
-    let is_it = |cell: &&mut Cell| {
-        cell.subject == *name && cell.runtime == runtime && cell.workers == *workers
-    };
-    match plan.cells.iter_mut().find(is_it) {
-        Some(cell) => cell.repeats = cell.repeats.max(repeats),
-        None => plan.add(name, runtime, *workers, repeats),
-    }
 }
 
 /// Over the pairs of the target table, or else over applications: Locksley's mean and another's.

@@ -10,16 +10,19 @@ use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
+use itertools::Itertools;
 use serde::Deserialize;
 
-use crate::experiment::child::{self, Ended, Peer};
+use crate::experiment::child::{self, Printed};
+use crate::experiment::estimate::median;
 use crate::experiment::scaling::{self, SECONDS};
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, named, plan,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, folder_of_peers,
+    named, plan,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine};
-use costs::{Input, median, speedup};
+use costs::{Input, speedup};
 use local::{LOCAL, Subject};
 
 /// The code of the forking versions with two calls for a fork, which the compiler may not change.
@@ -42,7 +45,7 @@ pub struct Forkjoin {
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
     /// The folder with the programs of other runtimes, which peers/build makes
-    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    #[arg(long, value_name = "DIR", default_value = "peers/bin", value_parser = folder_of_peers)]
     peers: PathBuf,
     /// Compute fib(N); below 30, times are too short for figures [default: 32, or 30 if quick]
     #[arg(long, value_name = "N")]
@@ -76,8 +79,7 @@ impl Experiment for Forkjoin {
         plan.quick_subset("smaller computations, and no instruction counts by default");
         let mut is_counted = self.instructions || !quick;
         if is_counted {
-            let valgrind = child::run(Command::new("valgrind").arg("--version"), COUNTING);
-            is_counted = matches!(valgrind, Ended::Well { .. });
+            is_counted = child::run(Command::new("valgrind").arg("--version"), COUNTING).is_ok();
             if !is_counted {
                 let note = "No instructions are counted: valgrind is not installed";
                 plan.notes.push(note.to_owned());
@@ -104,25 +106,17 @@ impl Experiment for Forkjoin {
     }
 
     fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
-        let peer = PEERS.contains(&cell.runtime.as_str()).then(|| {
-            let (file, version) = (self.peers.join(&cell.runtime), String::new());
-            Peer { file, version }
-        });
         if let Some(n) = cell.subject.strip_prefix(INSTRUCTIONS) {
             let fib = Cell { subject: format!("fib{n}"), ..cell.clone() };
-            let number = instructions(peer.as_ref(), &fib, plan.seed)?;
-            return Ok(number.map(|number| [(INSTRUCTIONS.to_owned(), number)].into()));
+            let number = instructions(&self.command(&fib, plan.seed)?);
+            return Ok(number.map(|number| named([(INSTRUCTIONS, number)])));
         }
-        let subject = Subject::find(&cell.subject)?;
-        match peer {
-            Some(peer) => {
-                let arguments = arguments(cell, plan.seed);
-                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-                let limit = Duration::from_secs_f64(plan.limit_seconds);
-                checked(peer.finds(&arguments, limit), subject, plan.seed)
-            }
-            None => child::once(Self::NAME, plan, cell),
+        if !PEERS.contains(&cell.runtime.as_str()) {
+            return child::once(Self::NAME, plan, cell);
         }
+        let limit = Duration::from_secs_f64(plan.limit_seconds);
+        let found = child::finds(&mut self.command(cell, plan.seed)?, limit);
+        checked(found, Subject::find(&cell.subject)?, plan.seed)
     }
 
     fn once(cell: &Cell, seed: u64) -> Outcome<Readings> {
@@ -130,12 +124,9 @@ impl Experiment for Forkjoin {
     }
 
     fn report(record: &Record) -> Report {
-        let mut inputs: Vec<&str> = record.groups(SECONDS).into_iter().map(|it| it.0).collect();
-        inputs.sort_unstable();
-        inputs.dedup();
-        inputs.retain(|subject| Subject::find(subject).is_ok());
-        let inputs: Vec<Input<'_>> =
-            inputs.into_iter().map(|subject| Input { record, subject }).collect();
+        let inputs = record.groups(SECONDS).into_iter().map(|it| it.0).sorted_unstable().dedup();
+        let inputs = inputs.filter(|subject| Subject::find(subject).is_ok());
+        let inputs: Vec<Input<'_>> = inputs.map(|subject| Input { record, subject }).collect();
         let costs = Section::new(
             "The cost of a fork that is not stolen",
             "With one worker: (T1 - Ts)/forks. Ts is the plain recursion, which compilers \
@@ -154,9 +145,9 @@ impl Experiment for Forkjoin {
         let names = ["locksley", "chili", "rayon", "onetbb", "libgomp", "libomp"];
         let cost =
             |name| Some(format!("{name} {:.1}", inputs.first()?.nanos(name, PLAIN, median)?));
-        let headline = match names.into_iter().filter_map(cost).collect::<Vec<_>>() {
+        let headline = match names.into_iter().filter_map(cost).join(", ") {
             costs if costs.is_empty() => "What a fork costs".to_owned(),
-            costs => format!("A fork that is not stolen, in nanoseconds: {}", costs.join(", ")),
+            costs => format!("A fork that is not stolen, in nanoseconds: {costs}"),
         };
         let method = [
             "Runtimes take turns. Each measurement is a process with fresh workers, which \
@@ -174,6 +165,18 @@ impl Experiment for Forkjoin {
                  measured: version 1.0.0-beta.2 needs a newer toolchain.",
         ];
         Report::new(Self::NAME, headline, vec![costs, scales], &method)
+    }
+}
+
+impl Forkjoin {
+    /// The command that measures a cell once: a peer's program, or this one.
+    fn command(&self, cell: &Cell, seed: u64) -> Outcome<Command> {
+        if !PEERS.contains(&cell.runtime.as_str()) {
+            return child::command(Self::NAME, cell, seed);
+        }
+        let mut command = Command::new(self.peers.join(&cell.runtime));
+        command.args(cell.subject.split(' ')).args([cell.workers.to_string(), seed.to_string()]);
+        Ok(command)
     }
 }
 
@@ -205,32 +208,14 @@ fn checked(found: Result<Line, String>, subject: Subject, seed: u64) -> Measured
     }
 }
 
-/// The arguments of a peer's program: kind, size, workers, seed.
-fn arguments(cell: &Cell, seed: u64) -> Vec<String> {
-    let words = cell.subject.split(' ').map(str::to_owned);
-    words.chain([cell.workers.to_string(), seed.to_string()]).collect()
-}
-
-/// The instructions that a process executes in all its threads to measure `cell`.
-fn instructions(peer: Option<&Peer>, cell: &Cell, seed: u64) -> Outcome<Result<f64, String>> {
+/// The instructions that callgrind counts of a process.
+fn instructions(of: &Command) -> Result<f64, String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    match peer {
-        Some(peer) => command.arg(&peer.file).args(arguments(cell, seed)),
-        None => {
-            let (this, workers) = (child::this_program()?, cell.workers.to_string());
-            let words = ["once", Forkjoin::NAME, &cell.subject, &cell.runtime, &workers];
-            command.arg(this).args(words).arg(seed.to_string())
-        }
-    };
+    command.arg(of.get_program()).args(of.get_args());
     child::remove_settings(&mut command);
-    Ok(match child::run(&mut command, COUNTING) {
-        Ended::Well { err, .. } => {
-            collected(&err).ok_or_else(|| "valgrind did not say how many".to_owned())
-        }
-        Ended::Badly(why) => Err(why),
-        Ended::Never => Err("valgrind did not end".to_owned()),
-    })
+    let Printed { err, .. } = child::run(&mut command, COUNTING)?;
+    collected(&err).ok_or_else(|| "valgrind did not say how many".to_owned())
 }
 
 /// The number in the line `==PID== Collected : NUMBER`.

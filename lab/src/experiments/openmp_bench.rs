@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::Args;
 use tempfile::TempDir;
 
-use crate::experiment::child::{self, Answer};
+use crate::experiment::child;
 use crate::experiment::report::Metric;
 use crate::experiment::text::number;
 use crate::experiment::{Cell, Course, Experiment, Measured, Plan, Record, Report, Section, plan};
@@ -62,32 +62,26 @@ struct Library {
 }
 
 static LIBRARIES: [Library; 5] = [
-    Library { name: BASE, about: "the compiler's own library", preload: None, variable: None },
+    library(BASE, "the compiler's own library", None),
     Library {
-        name: "libgomp-passive",
-        about: "the same with OMP_WAIT_POLICY=passive",
-        preload: None,
         variable: Some(("OMP_WAIT_POLICY", "passive")),
+        ..library("libgomp-passive", "the same with OMP_WAIT_POLICY=passive", None)
     },
+    library("libomp", "LLVM's, which has libgomp's interface, too", Some("libomp.so.5")),
+    library("locksley-openmp", "team sizes follow what the machine grants", Some(LOCKSLEY)),
     Library {
-        name: "libomp",
-        about: "LLVM's library, which has libgomp's interface, too",
-        preload: Some("libomp.so.5"),
-        variable: None,
-    },
-    Library {
-        name: "locksley-openmp",
-        about: "team sizes follow what the machine grants",
-        preload: Some(LOCKSLEY),
-        variable: None,
-    },
-    Library {
-        name: "locksley-openmp-fixed",
-        about: "the same with OMP_DYNAMIC=false: team sizes are as asked",
-        preload: Some(LOCKSLEY),
         variable: Some(("OMP_DYNAMIC", "false")),
+        ..library("locksley-openmp-fixed", "team sizes are as asked", Some(LOCKSLEY))
     },
 ];
+
+const fn library(
+    name: &'static str,
+    about: &'static str,
+    preload: Option<&'static str>,
+) -> Library {
+    Library { name, about, preload, variable: None }
+}
 
 /// `locksley openmp-bench`
 #[derive(Debug, Args)]
@@ -152,11 +146,7 @@ impl Experiment for OpenmpBench {
         command.env("OMP_NUM_THREADS", cell.workers.to_string());
         let limit = Duration::from_secs_f64(plan.limit_seconds);
         let busy = if beside == BESIDE { BUSY_THREADS } else { 0 };
-        match busy::beside(busy, || child::finds(&mut command, limit)) {
-            Ok(Answer::Wrong { wrong }) => Err(Fault::run(format!("{cell}: {wrong}"))),
-            Ok(Answer::Right(readings)) => Ok(Ok(readings)),
-            Err(why) => Ok(Err(why)),
-        }
+        child::measured(busy::beside(busy, || child::finds(&mut command, limit)))
     }
 
     fn report(record: &Record) -> Report {

@@ -144,8 +144,7 @@ impl Experiment for Rayon {
                 _ => format!("{setting}, {workers} workers"),
             };
             let (mut ratios, medians) = ratios(record, &subjects);
-            let logarithms: Vec<f64> = medians.iter().map(|ratio| ratio.ln()).collect();
-            if let Some(mean) = mean(&logarithms).map(f64::exp) {
+            if let Some(mean) = mean(medians.iter().map(|ratio| ratio.ln())).map(f64::exp) {
                 means.push(format!("{mean:.2} {title}"));
                 ratios.row(["geometric mean".to_owned(), format!("{mean:.3}")]);
             }
@@ -215,7 +214,7 @@ fn ratios(record: &Record, subjects: &[(&str, usize)]) -> (Table, Vec<f64>) {
     let mut medians = Vec::new();
     for &(subject, workers) in subjects {
         let mut ratios = record.ratios(subject, [OURS, UPSTREAM], workers, MS);
-        let Some(ratio) = median(&mut ratios) else { continue };
+        let Some(ratio) = median(&ratios) else { continue };
         ratios.sort_by(f64::total_cmp);
         let figures = [ratio, ratios[0], ratios[ratios.len() - 1]].map(|it| format!("{it:.3}"));
         let name = parts(subject).0.to_owned();

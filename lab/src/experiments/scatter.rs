@@ -154,7 +154,7 @@ impl Figures<'_> {
                 Some(found.find(|found| found.0 == repeat)?.1)
             })
         });
-        median(&mut values.collect::<Vec<_>>())
+        median(values)
     }
 
     /// The time in seconds, if each process had found the same number of divisions to take w.
@@ -162,7 +162,7 @@ impl Figures<'_> {
         let subject = network.to_string();
         let is_its = |metric: &str, of: &str| metric == DIVISIONS && of == subject;
         let samples = self.record.samples.iter().filter(|it| is_its(&it.metric, &it.subject));
-        let all = median(&mut samples.map(|sample| sample.value).collect::<Vec<_>>())?;
+        let all = median(samples.map(|sample| sample.value))?;
         self.median(network, (runtime, workers), |read| {
             Some(read(SECONDS)? * all / read(DIVISIONS)?)
         })

@@ -12,12 +12,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use itertools::Itertools;
 use locksley::Pool;
 
 use super::corun::process::Company;
 use crate::apps;
 use crate::control_group::Group;
-use crate::corunner::processor_seconds;
 use crate::experiment::estimate::Verdict;
 use crate::experiment::prepared::{self, Prepared};
 use crate::experiment::report::{Metric, interval};
@@ -31,6 +31,7 @@ use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::runtimes::{self, Crew};
+use crate::usage::Usage;
 
 /// At most so many times as long as with the best number of workers.
 const TARGET: f64 = 1.03;
@@ -104,11 +105,9 @@ impl Experiment for Turnkey {
             Setting::Under(hundredths) => Some(Group::with_quota(hundredths, "app")),
             Setting::Alone | Setting::Beside => None,
         };
-        let group = group.transpose().map_err(Fault::run)?;
+        let group = group.transpose().map_err(Fault::Run)?;
         let crew = match cell.runtime.as_str() {
-            TURNKEY => {
-                Crew::Locksley(Pool::builder().build().map_err(|it| Fault::run(it.to_string()))?)
-            }
+            TURNKEY => Crew::Locksley(Pool::builder().build().map_err(Fault::run)?),
             runtime => runtimes::find(runtime)?.start(cell.workers)?,
         };
         let _cycler = (setting == Setting::Beside).then(|| cycler(seed)).transpose()?;
@@ -126,9 +125,8 @@ impl Experiment for Turnkey {
     }
 
     fn report(record: &Record) -> Report {
-        let mut names: Vec<&str> = record.plan.cells.iter().map(|cell| &cell.subject[..]).collect();
-        names.retain(|name| parse(name).is_ok());
-        names.dedup();
+        let names = record.plan.cells.iter().map(|cell| &cell.subject[..]).dedup();
+        let names: Vec<&str> = names.filter(|name| parse(name).is_ok()).collect();
         let settings = [Setting::Alone, Setting::Beside, Setting::Under(100), Setting::Under(150)];
         let (mut sections, mut findings) = (Vec::new(), Vec::new());
         for setting in settings {
@@ -259,7 +257,8 @@ fn repeat(
 
 /// What `run` returns, and how the quota was kept meanwhile.
 fn watch<T>(group: &Group, run: impl FnOnce() -> Outcome<T>) -> Outcome<(T, Readings)> {
-    let now = || Ok((Instant::now(), group.kept()?, processor_seconds().unwrap_or_default()));
+    let used = || Usage::now().map_or(0.0, |usage| usage.seconds);
+    let now = || Ok((Instant::now(), group.kept()?, used()));
     let (begun, before, used_before) = now().map_err(Fault::Run)?;
     let done = run()?;
     let (ended, after, used) = now().map_err(Fault::Run)?;

@@ -1,20 +1,20 @@
 //! What executes an application: [`ALL`] lists the runtimes by name, and a [`Crew`] is one of them
 //! with its workers started.
 
-mod locksley;
-mod profiled;
 mod rayon;
 
 pub use self::rayon::RayonPool;
-pub use profiled::Profiled;
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-use ::locksley::PoolBuilder;
-use ::locksley::alternatives::DequeKind;
-use ::locksley::idle::{Abp, Bws};
-use ::locksley::os::Assists;
-use locksley_profile::Profiler;
+use itertools::Itertools;
+use locksley::alternatives::DequeKind;
+use locksley::idle::{Abp, Bws};
+use locksley::os::Assists;
+use locksley::places::{Places, Topology};
+use locksley::{Pool, PoolBuilder};
+use locksley_profile::{Profiler, Report};
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
@@ -22,6 +22,7 @@ use crate::policies::{
     DELAYED_YIELD, EXACT_ABP, ExactBws, GlobalInformation, NO_YIELD, SELECTIVE_YIELD,
 };
 use crate::team::Team;
+use crate::topology;
 
 /// A runtime that the command line and the experiments know by name.
 pub struct Runtime {
@@ -31,63 +32,34 @@ pub struct Runtime {
     pub about: &'static str,
     /// The version of an application that it executes.
     pub model: Model,
-    start: Start,
 }
 
-/// How the workers of a runtime are started.
-enum Start {
-    /// As those of a Locksley pool with these options.
-    Pool(Options),
-    /// Otherwise.
-    Other(fn(usize) -> Result<Crew, String>),
-}
-
-/// Options of a Locksley pool.
-type Options = fn(PoolBuilder) -> PoolBuilder;
-
-/// The versions of an application. Every application has all but, for some, the static one, and for
-/// most that of intervals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The versions of an application, with what Locksley's pool is told. Every application has all
+/// but, for some, the static one, and for most that of intervals.
 pub enum Model {
     /// The serial program.
     Serial,
     /// One share of the work for each thread, and a barrier.
     Static,
     /// Fork-join on an explicit Locksley worker.
-    Locksley,
+    Locksley(Options),
     /// A graph of intervals on a Locksley pool.
-    Intervals,
+    Intervals(Options),
     /// Fork-join with `rayon::join`.
     Rayon,
 }
 
+/// Options of a Locksley pool.
+pub type Options = fn(PoolBuilder) -> PoolBuilder;
+
 /// Every runtime. Another idle policy of Locksley's is one entry here.
 pub static ALL: &[Runtime] = &[
-    fork_join("locksley", "work stealing, Locksley with its default idle policy", |b| b),
+    fork_join("locksley", "work stealing, with the default idle policy", |b| b),
     fork_join("locksley-profiled", "the same with a profiler", |b| b.observer(Profiler::new())),
-    fork_join(
-        "locksley-abp",
-        "work stealing, Locksley with Hood's policy: thieves yield after 64 attempts, later at \
-         lowered priority, then sleep",
-        |b| b.idle_policy(Abp::default()),
-    ),
-    fork_join(
-        "locksley-abp-exact",
-        "work stealing, Locksley with Algorithm 1 of BWS: thieves yield before each attempt, and \
-         never sleep",
-        |b| b.idle_policy(EXACT_ABP),
-    ),
-    fork_join(
-        "locksley-bws",
-        "work stealing, Locksley with the policy of BWS, its threshold tested first, and wake-up \
-         counters of at most 64",
-        |b| b.idle_policy(Bws::default()),
-    ),
-    fork_join(
-        "locksley-bws-exact",
-        "work stealing, Locksley with Algorithm 2 of BWS line by line, without its watchdog",
-        |b| b.idle_policy(ExactBws::default()),
-    ),
+    fork_join("locksley-abp", HOOD, |b| b.idle_policy(Abp::default())),
+    fork_join("locksley-abp-exact", ALGORITHM_1, |b| b.idle_policy(EXACT_ABP)),
+    fork_join("locksley-bws", BWS, |b| b.idle_policy(Bws::default())),
+    fork_join("locksley-bws-exact", ALGORITHM_2, |b| b.idle_policy(ExactBws::default())),
     fork_join("locksley-bws-32", BWS_AT, |b| b.idle_policy(Bws::with_threshold(32))),
     fork_join("locksley-bws-64", BWS_AT, |b| b.idle_policy(Bws::with_threshold(64))),
     fork_join("locksley-bws-128", BWS_AT, |b| b.idle_policy(Bws::with_threshold(128))),
@@ -96,22 +68,15 @@ pub static ALL: &[Runtime] = &[
     fork_join("locksley-bws-1024", BWS_AT, |b| b.idle_policy(Bws::with_threshold(1024))),
     fork_join("locksley-bws-2048", BWS_AT, |b| b.idle_policy(Bws::with_threshold(2048))),
     fork_join("locksley-bws-4096", BWS_AT, |b| b.idle_policy(Bws::with_threshold(4096))),
-    fork_join(
-        "locksley-delayed",
-        "work stealing, Locksley with thieves that yield when they have failed 2 P times, and \
-         never sleep",
-        |b| b.idle_policy(DELAYED_YIELD),
-    ),
-    fork_join(
-        "locksley-selective",
-        "work stealing, Locksley with thieves that yield after every 64th failure, and never sleep",
-        |b| b.idle_policy(SELECTIVE_YIELD),
-    ),
-    fork_join(
-        "locksley-global",
-        "work stealing, Locksley with half as many thieves as workers that work",
-        |b| b.idle_policy(GlobalInformation::default()),
-    ),
+    fork_join("locksley-delayed", "thieves yield after 2 P failures and never sleep", |b| {
+        b.idle_policy(DELAYED_YIELD)
+    }),
+    fork_join("locksley-selective", "thieves yield after 64 failures and never sleep", |b| {
+        b.idle_policy(SELECTIVE_YIELD)
+    }),
+    fork_join("locksley-global", "half as many thieves as workers that work", |b| {
+        b.idle_policy(GlobalInformation::default())
+    }),
     fork_join("locksley-no-membarrier", WITHOUT, |b| lacking(b, Assists::MEMBARRIER)),
     fork_join("locksley-no-lowered-priority", WITHOUT, |b| lacking(b, Assists::LOWERED_PRIORITY)),
     fork_join("locksley-no-run-state", WITHOUT, |b| lacking(b, Assists::RUN_STATE)),
@@ -120,99 +85,67 @@ pub static ALL: &[Runtime] = &[
     fork_join("locksley-no-short-turns", WITHOUT, |b| lacking(b, Assists::SHORT_TURNS)),
     fork_join("locksley-no-runnable-threads", WITHOUT, |b| lacking(b, Assists::RUNNABLE_THREADS)),
     fork_join("locksley-no-assists", WITHOUT, |b| lacking(b, Assists::ALL)),
-    fork_join(
-        "locksley-undivided",
-        "work stealing, Locksley with one place, whatever the machine has",
-        locksley::undivided,
-    ),
-    fork_join(
-        "locksley-places",
-        "work stealing, Locksley with several places, though they be private caches",
-        locksley::in_places,
-    ),
-    fork_join(
-        "locksley-awake",
-        "work stealing, Locksley with an idle policy that lets no worker sleep: all P stay awake",
-        |b| b.idle_policy(SLEEPLESS),
-    ),
-    fork_join(
-        "locksley-abp-deque",
-        "work stealing, Locksley with the bounded deque of Arora, Blumofe and Plaxton",
-        |b| b.idle_policy(SLEEPLESS).deque(DequeKind::AbpArray),
-    ),
-    fork_join(
-        "locksley-spinlock",
-        "work stealing, Locksley with spinning locks, thieves that neither yield nor sleep",
-        |b| b.idle_policy(NO_YIELD).deque(DequeKind::SpinningLock),
-    ),
-    fork_join(
-        "locksley-blocking-yields",
-        "work stealing, Locksley with blocking locks, and thieves that yield and never sleep",
-        |b| b.idle_policy(SLEEPLESS).deque(DequeKind::BlockingLock),
-    ),
-    fork_join(
-        "locksley-blocking",
-        "work stealing, Locksley with blocking locks, thieves that neither yield nor sleep",
-        |b| b.idle_policy(NO_YIELD).deque(DequeKind::BlockingLock),
-    ),
-    fork_join(
-        "locksley-naive",
-        "work stealing, Locksley with thieves that neither yield nor sleep",
-        |b| b.idle_policy(NO_YIELD),
-    ),
-    intervals(
-        "locksley-intervals",
-        "work stealing, Locksley with a graph of intervals in the place of fork and join",
-        |b| b,
-    ),
-    intervals(
-        "locksley-intervals-oldest",
-        "the same, with workers that take what they have had longest first, and not the newest",
-        PoolBuilder::oldest_first,
-    ),
-    intervals(
-        "locksley-intervals-places",
-        "the same, with several places, though they be private caches",
-        locksley::in_places,
-    ),
-    Runtime {
-        name: "rayon",
-        about: "work stealing, rayon's thread pool",
-        model: Model::Rayon,
-        start: Start::Other(rayon::start),
-    },
-    Runtime {
-        name: "static",
-        about: "OS threads, each with 1/P of the work, and a barrier",
-        model: Model::Static,
-        start: Start::Other(|workers| Team::start(workers).map(Crew::Static)),
-    },
-    Runtime {
-        name: "serial",
-        about: "the serial program, whatever the number of workers",
-        model: Model::Serial,
-        start: Start::Other(|_| Ok(Crew::Serial)),
-    },
+    fork_join("locksley-undivided", "one place, whatever the machine has", undivided),
+    fork_join("locksley-places", "several places, though they be private caches", in_places),
+    fork_join("locksley-awake", "thieves yield and never sleep: all P stay awake", |b| {
+        b.idle_policy(SLEEPLESS)
+    }),
+    fork_join("locksley-abp-deque", "the same with Arora, Blumofe and Plaxton's deque", |b| {
+        b.idle_policy(SLEEPLESS).deque(DequeKind::AbpArray)
+    }),
+    fork_join("locksley-blocking-yields", "the same with deques behind blocking locks", |b| {
+        b.idle_policy(SLEEPLESS).deque(DequeKind::BlockingLock)
+    }),
+    fork_join("locksley-naive", "thieves neither yield nor sleep", |b| b.idle_policy(NO_YIELD)),
+    fork_join("locksley-spinlock", "the same with deques behind spinning locks", |b| {
+        b.idle_policy(NO_YIELD).deque(DequeKind::SpinningLock)
+    }),
+    fork_join("locksley-blocking", "the same with deques behind blocking locks", |b| {
+        b.idle_policy(NO_YIELD).deque(DequeKind::BlockingLock)
+    }),
+    intervals("locksley-intervals", "graphs of intervals in the place of fork and join", |b| b),
+    intervals("locksley-intervals-oldest", OLDEST, PoolBuilder::oldest_first),
+    intervals("locksley-intervals-places", "the same with several places", in_places),
+    Runtime { name: "rayon", about: "rayon's thread pool", model: Model::Rayon },
+    Runtime { name: "static", about: STATIC, model: Model::Static },
+    Runtime { name: "serial", about: SERIAL, model: Model::Serial },
 ];
 
-const BWS_AT: &str = "work stealing, Locksley with the policy of BWS and so many failed steals \
-                      before a worker sleeps";
-
-const WITHOUT: &str = "work stealing, Locksley with its default idle policy, without the assist \
-                       that the name says";
+const HOOD: &str = "Hood's policy: yields after 64 attempts, later at lowered priority, then sleep";
+const ALGORITHM_1: &str = "Algorithm 1 of BWS: a yield before each attempt, and no sleep";
+const BWS: &str = "BWS, its threshold tested first, and wake-up counters of at most 64";
+const ALGORITHM_2: &str = "Algorithm 2 of BWS line by line, without its watchdog";
+const BWS_AT: &str = "BWS with so many failed steals before a worker sleeps";
+const WITHOUT: &str = "the default idle policy, without the assist that the name says";
+const OLDEST: &str = "the same, with workers that take what they have had longest first";
+const STATIC: &str = "OS threads, each with 1/P of the work, and a barrier";
+const SERIAL: &str = "the serial program, whatever the number of workers";
 
 /// Fork and join on a Locksley pool.
 const fn fork_join(name: &'static str, about: &'static str, options: Options) -> Runtime {
-    Runtime { name, about, model: Model::Locksley, start: Start::Pool(options) }
+    Runtime { name, about, model: Model::Locksley(options) }
 }
 
 /// Intervals on a Locksley pool.
 const fn intervals(name: &'static str, about: &'static str, options: Options) -> Runtime {
-    Runtime { name, about, model: Model::Intervals, start: Start::Pool(options) }
+    Runtime { name, about, model: Model::Intervals(options) }
 }
 
 fn lacking(builder: PoolBuilder, missing: Assists) -> PoolBuilder {
     builder.assists(Assists::ALL.without(missing))
+}
+
+/// One place, whatever the machine has.
+fn undivided(builder: PoolBuilder) -> PoolBuilder {
+    builder.places(Places::undivided(&topology::allowed()))
+}
+
+/// Several places, though they be private caches, where the machine has several of any kind.
+fn in_places(builder: PoolBuilder) -> PoolBuilder {
+    match topology::several_places(&Topology::of_this_machine(), &topology::allowed()) {
+        Some(places) => builder.places(places),
+        None => builder,
+    }
 }
 
 /// Hood's policy without sleep: thieves yield, at lowered priority where that can be undone.
@@ -221,8 +154,8 @@ const SLEEPLESS: Abp = Abp { attempts: 64, lower_after: Some(8), sleep_after: No
 /// The runtime called `name`.
 pub fn find(name: &str) -> Outcome<&'static Runtime> {
     ALL.iter().find(|runtime| runtime.name == name).ok_or_else(|| {
-        let known: Vec<_> = ALL.iter().map(|runtime| runtime.name).collect();
-        Fault::input(format!("unknown runtime '{name}'; there are {}", known.join(", ")))
+        let known = ALL.iter().map(|runtime| runtime.name).join(", ");
+        Fault::input(format!("unknown runtime '{name}'; there are {known}"))
     })
 }
 
@@ -231,42 +164,56 @@ impl Runtime {
     pub fn can_run(&self, app: &App) -> bool {
         match self.model {
             Model::Static => app.has_static,
-            Model::Intervals => app.has_intervals,
-            Model::Serial | Model::Locksley | Model::Rayon => true,
+            Model::Intervals(_) => app.has_intervals,
+            Model::Serial | Model::Locksley(_) | Model::Rayon => true,
         }
     }
 
     /// The number of workers that it really has where `asked` are asked for.
     pub fn workers(&self, asked: usize) -> usize {
-        if self.model == Model::Serial { 1 } else { asked }
+        if matches!(self.model, Model::Serial) { 1 } else { asked }
     }
 
     /// Starts the workers, all of them: this returns when each has said so.
     pub fn start(&self, workers: usize) -> Outcome<Crew> {
-        let crew = match self.start {
-            Start::Other(start) => start(workers),
-            Start::Pool(options) => {
-                let crew = match self.model {
-                    Model::Intervals => Crew::Intervals,
-                    _ => Crew::Locksley,
-                };
-                locksley::pool(workers, options).map(crew)
-            }
+        Ok(match self.model {
+            Model::Serial => Crew::Serial,
+            Model::Static => Crew::Static(self.started(workers, Team::start(workers))?),
+            Model::Locksley(options) => Crew::Locksley(self.pool(workers, options)?),
+            Model::Intervals(options) => Crew::Intervals(self.pool(workers, options)?),
+            Model::Rayon => Crew::Rayon(self.started(workers, RayonPool::start(workers))?),
+        })
+    }
+
+    /// Starts the workers with a profiler. What is returned resets an instance, computes its
+    /// answer, and reports work and span. Only fork and join on a Locksley pool has a profiler.
+    pub fn start_profiled(
+        &self,
+        workers: usize,
+    ) -> Outcome<impl Fn(&mut dyn Instance) -> Report + use<>> {
+        let Model::Locksley(options) = self.model else {
+            return Err(Fault::input(format!("the runtime '{}' has no profiler", self.name)));
         };
-        crew.map_err(|reason| self.cannot_start(workers, &reason))
+        let profiler = Profiler::new();
+        let pool = self.pool(workers, |builder| options(builder).observer(profiler.clone()))?;
+        Ok(move |instance: &mut dyn Instance| {
+            instance.reset();
+            profiler.measure(&pool, |_| instance.locksley(&pool)).1
+        })
     }
 
-    /// The same, with a profiler. Only fork and join on a Locksley pool has one.
-    pub fn start_profiled(&self, workers: usize) -> Outcome<Profiled> {
-        match (&self.start, self.model) {
-            (Start::Pool(options), Model::Locksley) => Profiled::start(workers, options)
-                .map_err(|reason| self.cannot_start(workers, &reason)),
-            _ => Err(Fault::input(format!("the runtime '{}' has no profiler", self.name))),
-        }
+    fn pool(
+        &self,
+        workers: usize,
+        options: impl FnOnce(PoolBuilder) -> PoolBuilder,
+    ) -> Outcome<Pool> {
+        self.started(workers, options(Pool::builder().workers(workers)).build())
     }
 
-    fn cannot_start(&self, workers: usize, reason: &str) -> Fault {
-        Fault::run(format!("{} cannot start {workers} workers: {reason}", self.name))
+    fn started<T, E: Display>(&self, workers: usize, started: Result<T, E>) -> Outcome<T> {
+        started.map_err(|reason| {
+            Fault::run(format!("{} cannot start {workers} workers: {reason}", self.name))
+        })
     }
 }
 
@@ -277,9 +224,9 @@ pub enum Crew {
     /// A team of threads with one share each.
     Static(Team),
     /// A Locksley pool.
-    Locksley(::locksley::Pool),
+    Locksley(Pool),
     /// A Locksley pool for graphs of intervals.
-    Intervals(::locksley::Pool),
+    Intervals(Pool),
     /// A rayon pool.
     Rayon(RayonPool),
 }
@@ -317,10 +264,24 @@ impl Crew {
     }
 
     /// The Locksley pool that it is, if it is one.
-    pub fn pool(&self) -> Option<&::locksley::Pool> {
+    pub fn pool(&self) -> Option<&Pool> {
         match self {
             Crew::Locksley(pool) | Crew::Intervals(pool) => Some(pool),
             Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_places_is_compared_with_what_has_none() {
+        let places = |name| find(name).unwrap().start(4).unwrap().pool().unwrap().places().count();
+        assert_eq!(places("locksley-undivided"), 1);
+        let several = topology::several_places(&Topology::of_this_machine(), &topology::allowed());
+        let expected = several.map_or(1, |places| places.count());
+        assert_eq!(places("locksley-places"), expected);
     }
 }

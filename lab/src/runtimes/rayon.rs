@@ -3,9 +3,7 @@
 use std::ops::Deref;
 use std::sync::mpsc::{self, Receiver};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
-use super::Crew;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 /// A rayon pool; when it has been dropped, its threads have ended.
 ///
@@ -18,17 +16,18 @@ pub struct RayonPool {
     ended: Receiver<()>,
 }
 
-/// A pool of `workers` threads, all of them started.
-pub(super) fn start(workers: usize) -> Result<Crew, String> {
-    let ((at_start, started), (at_exit, ended)) = (mpsc::channel(), mpsc::channel());
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(workers)
-        .start_handler(move |_| _ = at_start.send(()))
-        .exit_handler(move |_| _ = at_exit.send(()))
-        .build()
-        .map_err(|error| error.to_string())?;
-    started.iter().take(workers).for_each(drop);
-    Ok(Crew::Rayon(RayonPool { pool: Some(pool), ended }))
+impl RayonPool {
+    /// A pool of `workers` threads, all of them started.
+    pub(super) fn start(workers: usize) -> Result<RayonPool, ThreadPoolBuildError> {
+        let ((at_start, started), (at_exit, ended)) = (mpsc::channel(), mpsc::channel());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .start_handler(move |_| _ = at_start.send(()))
+            .exit_handler(move |_| _ = at_exit.send(()))
+            .build()?;
+        started.iter().take(workers).for_each(drop);
+        Ok(RayonPool { pool: Some(pool), ended })
+    }
 }
 
 impl Deref for RayonPool {

@@ -1,6 +1,7 @@
 //! What the subject runs, and the check of each result against a sequential value.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,7 +15,10 @@ use super::{satellites, violent};
 use crate::random::{Random, mix};
 
 /// Runs an activity on a pool.
-pub(super) type Activity = fn(&Pool, &mut Random) -> Result<Checks, String>;
+pub(super) type Activity = fn(&Pool, &mut Random, &mut Checks) -> Checked;
+
+/// What is wrong, if anything is.
+pub(super) type Checked = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// All activities; `refused` is one more.
 pub(super) const ALL: [(&str, Activity); 16] = [
@@ -38,24 +42,18 @@ pub(super) const ALL: [(&str, Activity); 16] = [
 
 /// Compares results with expected values, and counts them.
 #[derive(Debug, Default)]
-pub(super) struct Checks(u64);
+pub(super) struct Checks(pub(super) u64);
 
 impl Checks {
-    pub(super) fn expect<T: PartialEq + Debug>(
-        &mut self,
-        what: &str,
-        found: T,
-        expected: T,
-    ) -> Result<(), String> {
+    pub(super) fn expect<T>(&mut self, what: &str, found: T, expected: T) -> Checked
+    where
+        T: PartialEq + Debug,
+    {
         self.0 += 1;
-        if found == expected {
-            return Ok(());
+        match found == expected {
+            true => Ok(()),
+            false => Err(format!("{what} is {found:?} and should be {expected:?}").into()),
         }
-        Err(format!("{what} is {found:?} and should be {expected:?}"))
-    }
-
-    pub(super) fn number(&self) -> u64 {
-        self.0
     }
 }
 
@@ -103,14 +101,13 @@ impl Tree {
     }
 }
 
-fn join(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let (mut checks, tree) = (Checks::default(), Tree::random(random));
-    checks.expect("the sum", pool.install(|worker| tree.joined(worker)), tree.serial())?;
-    Ok(checks)
+fn join(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let tree = Tree::random(random);
+    checks.expect("the sum", pool.install(|worker| tree.joined(worker)), tree.serial())
 }
 
-fn scope(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let (mut checks, tree, sum) = (Checks::default(), Tree::random(random), AtomicU64::new(0));
+fn scope(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let (tree, sum) = (Tree::random(random), AtomicU64::new(0));
     let visits = AtomicUsize::new(0);
     pool.in_place_scope(|scope| {
         tree.spawned(scope, &sum);
@@ -119,12 +116,10 @@ fn scope(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
         });
     });
     checks.expect("the sum", sum.into_inner(), tree.serial())?;
-    checks.expect("the number of visits", visits.into_inner(), pool.workers())?;
-    Ok(checks)
+    checks.expect("the number of visits", visits.into_inner(), pool.workers())
 }
 
-fn spawn(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+fn spawn(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let (sender, receiver) = mpsc::channel();
     let numbers = random.integers(300);
     for &number in &numbers {
@@ -142,12 +137,10 @@ fn spawn(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
     let (mut found, mut expected): (Vec<u32>, _) = (receiver.iter().collect(), numbers);
     found.sort_unstable();
     expected.sort_unstable();
-    checks.expect("what was sent", found, expected)?;
-    Ok(checks)
+    checks.expect("what was sent", found, expected)
 }
 
-fn loops(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+fn loops(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let length = random.next_u64() % 20_000;
     let grain = 1 + (random.next_u64() % 100) as usize;
     let expected: Vec<u64> = (0..length).map(mix).collect();
@@ -162,21 +155,18 @@ fn loops(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
         let of_chunk = |chunk: &[u64]| chunk.iter().fold(0, |sum, &n| add(sum, n));
         let of_chunks = par(&expected).chunks(grain).map(of_chunk);
         checks.expect("a sum of chunks", of_chunk(&of_chunks), sum)
-    })?;
-    Ok(checks)
+    })
 }
 
-fn broadcast(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let (mut checks, tree) = (Checks::default(), Tree { depth: 5, ..Tree::random(random) });
+fn broadcast(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let tree = Tree { depth: 5, ..Tree::random(random) };
     let found = pool.broadcast(|worker| (worker.index(), tree.joined(worker)));
     let expected = (0..pool.workers()).map(|index| (index, tree.serial()));
-    checks.expect("what each worker returns", found, expected.collect())?;
-    Ok(checks)
+    checks.expect("what each worker returns", found, expected.collect())
 }
 
 /// Tasks that block for what others send; each has a replacement.
-fn block(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+fn block(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let numbers = random.integers(20);
     let received = Mutex::new(Vec::new());
     pool.in_place_scope(|scope| {
@@ -191,13 +181,11 @@ fn block(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
         }
     });
     let found: BTreeSet<u32> = received.into_inner().expect("no panic").into_iter().collect();
-    checks.expect("what was received", found, numbers.into_iter().collect())?;
-    Ok(checks)
+    checks.expect("what was received", found, numbers.into_iter().collect())
 }
 
 /// Loops, scopes and futures that are cancelled: an error says that something did not begin.
-fn cancel(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+fn cancel(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let (items, at) = (3000, random.next_u64() % 6000);
     let (visited, token) = (AtomicU64::new(0), Cancellation::new());
     let visit = |n: u64| {
@@ -230,15 +218,13 @@ fn cancel(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
     let handle = pool.spawn_future(std::future::pending::<()>());
     handle.cancel();
     let is_cancelled = handle.join().is_err_and(|error| error.is_cancelled());
-    checks.expect("whether a future is cancelled", is_cancelled, true)?;
-    Ok(checks)
+    checks.expect("whether a future is cancelled", is_cancelled, true)
 }
 
 /// A pool that changes its size while it works.
-fn resize(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let (mut checks, tree) = (Checks::default(), Tree::random(random));
-    let own = super::subject::pool(pool.workers(), random.next_u64());
-    let own = own.map_err(|error| error.to_string())?;
+fn resize(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let tree = Tree::random(random);
+    let own = super::subject::pool(pool.workers(), random.next_u64())?;
     let found = thread::scope(|scope| {
         let running = scope.spawn(|| own.install(|worker| tree.joined(worker)));
         while !running.is_finished() {
@@ -247,8 +233,7 @@ fn resize(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
         }
         running.join().expect("no panic")
     });
-    checks.expect("the sum", found, tree.serial())?;
-    Ok(checks)
+    checks.expect("the sum", found, tree.serial())
 }
 
 #[cfg(test)]
@@ -259,8 +244,9 @@ mod tests {
     fn a_wrong_result_is_found() {
         let mut checks = Checks::default();
         checks.expect("one", 1, 1).unwrap();
-        assert_eq!(checks.expect("one", 2, 1).unwrap_err(), "one is 2 and should be 1");
-        assert_eq!(checks.number(), 2);
+        let wrong = checks.expect("one", 2, 1).unwrap_err();
+        assert_eq!(wrong.to_string(), "one is 2 and should be 1");
+        assert_eq!(checks.0, 2);
     }
 
     #[test]

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::cli::Soak;
 use crate::experiment::child::{remove_settings, this_program};
 use crate::fault::{Fault, Outcome};
 use crate::machine;
@@ -36,32 +37,20 @@ use tally::Tally;
 /// Workers for each processor.
 const OVERSUBSCRIPTION: usize = 16;
 
-/// What to run.
-#[derive(Debug, Clone)]
-pub struct Soak {
-    /// For how long; the cycle of activities that has begun is completed.
-    pub time: Duration,
-    /// What all random choices follow from.
-    pub seed: u64,
-    /// After this long without a line of the subject, it hangs. Not counted is time in which it
-    /// waits for processors.
-    pub patience: Duration,
-    /// A defect that the soak has to find, for its own test.
-    pub inject: Option<String>,
-}
-
 impl Soak {
-    /// Runs the soak.
+    /// Runs the soak for this time, and until the cycle of activities that has begun is completed.
+    /// Without a line of the subject for as long as the patience, it hangs. Not counted is time in
+    /// which it waits for processors.
     ///
     /// # Errors
     ///
     /// [`Fault::Run`] if a result is wrong, something is not given back, or an activity hangs.
-    pub fn run(&self) -> Outcome<Report> {
+    pub fn run(&self, time: Duration) -> Outcome<Report> {
         let begun = Instant::now();
         let workers = machine::processors() * OVERSUBSCRIPTION;
         let mut adversary = Adversary::new(self.seed);
         // Dropped before the adversary, which removes the subject's control groups.
-        let mut subject = Subject::start(self, workers)?;
+        let mut subject = Subject::start(self, time, workers)?;
         adversary.admit(subject.id);
         let mut tally = Tally::default();
         let (mut standstill, mut next) = (Standstill::new(), Instant::now());
@@ -82,7 +71,7 @@ impl Soak {
                 }
             }
         }
-        let status = subject.child.wait().map_err(|error| Fault::run(error.to_string()))?;
+        let status = subject.child.wait().map_err(Fault::run)?;
         if !status.success() {
             return Err(Fault::run(format!("the subject ended with {status} in {}", tally.open())));
         }
@@ -98,11 +87,11 @@ struct Subject {
 }
 
 impl Subject {
-    fn start(soak: &Soak, workers: usize) -> Outcome<Subject> {
+    fn start(soak: &Soak, time: Duration, workers: usize) -> Outcome<Subject> {
         let fault = |why: String| Fault::run(format!("the subject cannot be started: {why}"));
         let mut command = Command::new(this_program()?);
         remove_settings(&mut command);
-        command.args(subject::arguments(workers, soak.time, soak.seed));
+        command.args(subject::arguments(workers, time, soak.seed));
         command.args(soak.inject.iter().map(|defect| format!("--inject={defect}")));
         // Many arenas that grow and shrink by chance would hide what is lost.
         command.env("MALLOC_ARENA_MAX", "2").process_group(0);

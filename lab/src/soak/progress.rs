@@ -78,12 +78,12 @@ pub(super) fn processes(
     folders(proc).filter_map(process).filter(move |it| it.1[2] == group.to_string())
 }
 
-fn folders(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+pub(super) fn folders(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
 /// The fields of a process or thread from its state on; none if it has ended.
-fn stat(folder: &Path) -> Option<Vec<String>> {
+pub(super) fn stat(folder: &Path) -> Option<Vec<String>> {
     let text = fs::read_to_string(folder.join("stat")).ok()?;
     // The name may contain blanks and parentheses.
     let fields: Vec<String> = text.rsplit(") ").next()?.split(' ').map(str::to_owned).collect();

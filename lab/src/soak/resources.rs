@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
+use itertools::Itertools;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::progress::processes;
+use super::progress::{folders, processes, stat};
 use crate::experiments::memory;
 use crate::fault::{Fault, Outcome};
 
@@ -64,16 +65,11 @@ impl Resources {
 
 /// Which threads of the process group are in which state, and where in the kernel.
 pub(super) fn thread_states(group: Pid) -> String {
-    let state = |entry: fs::DirEntry| {
-        let read = |file: &str| fs::read_to_string(entry.path().join(file)).unwrap_or_default();
-        let (stat, kernel) = (read("stat"), read("wchan"));
-        let state = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').next()).unwrap_or("?");
-        format!("{} {state} {kernel}", read("comm").trim())
+    let state = |thread: PathBuf| {
+        let read = |file: &str| fs::read_to_string(thread.join(file)).unwrap_or_default();
+        let state = stat(&thread).map_or("?".to_owned(), |fields| fields[0].clone());
+        format!("{} {state} {}", read("comm").trim(), read("wchan"))
     };
     let processes = processes(Path::new("/proc"), group.as_raw_nonzero().get());
-    let of_process = |(folder, _): (PathBuf, _)| {
-        let states = fs::read_dir(folder.join("task")).into_iter().flatten().flatten().map(state);
-        states.collect::<Vec<_>>().join("; ")
-    };
-    processes.map(of_process).collect::<Vec<_>>().join("; in a child: ")
+    processes.map(|it| folders(&it.0.join("task")).map(state).join("; ")).join("; in a child: ")
 }

@@ -10,12 +10,11 @@ use locksley_kahn::Network;
 use locksley_profile::Profiler;
 use locksley_sync::{Barrier, Condvar, Mutex, OnceCell, Semaphore};
 
-use super::activities::{Checks, Tree};
+use super::activities::{Checked, Checks, Tree};
 use crate::random::{Random, mix};
 
 /// Tasks of which each awaits the one before, and all yield.
-pub(super) fn futures(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+pub(super) fn futures(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let numbers = random.integers(200);
     let mut before = pool.spawn_future(async { 0u64 });
     for &number in &numbers {
@@ -28,10 +27,9 @@ pub(super) fn futures(pool: &Pool, random: &mut Random) -> Result<Checks, String
             before.await.expect("no panic").wrapping_add(own.await.expect("no panic"))
         });
     }
-    let found = pool.install(|_| block_on(before)).map_err(|error| error.to_string())?;
+    let found = pool.install(|_| block_on(before))?;
     let expected = numbers.iter().fold(0u64, |sum, &n| sum.wrapping_add(mix(u64::from(n))));
-    checks.expect("the sum", found, expected)?;
-    Ok(checks)
+    checks.expect("the sum", found, expected)
 }
 
 #[derive(Debug)]
@@ -49,8 +47,7 @@ const PARTIES: u64 = 24;
 const PERMITS: u64 = 3;
 
 /// Tasks that meet at all primitives: each adds its number under the lock.
-pub(super) fn sync(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+pub(super) fn sync(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let shared = Arc::new(Shared {
         sum: Mutex::new(0),
         changed: Condvar::new(),
@@ -85,19 +82,17 @@ pub(super) fn sync(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
     let parties = (0..PARTIES).map(|number| pool.spawn_future(party(number, Arc::clone(&shared))));
     let mut leaders = 0;
     for party in parties.collect::<Vec<_>>() {
-        let (found, leads) = party.join().map_err(|error| error.to_string())?;
+        let (found, leads) = party.join()?;
         checks.expect("the cell", found, first)?;
         leaders += leads;
     }
     checks.expect("the number of leaders", leaders, 1)?;
     let most = shared.most.load(Ordering::SeqCst);
-    checks.expect("at most as many inside as permits", (1..=PERMITS).contains(&most), true)?;
-    Ok(checks)
+    checks.expect("at most as many inside as permits", (1..=PERMITS).contains(&most), true)
 }
 
 /// A pipeline with small channels.
-pub(super) fn kahn(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+pub(super) fn kahn(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let (stages, messages) = (1 + random.next_u64() % 12, random.next_u64() % 300);
     let mut capacity = || 1 + (random.next_u64() % 4) as usize;
     let mut network = Network::new();
@@ -123,15 +118,13 @@ pub(super) fn kahn(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
         }
         found
     });
-    network.run(pool).map_err(|error| error.to_string())?;
+    network.run(pool)?;
     let expected = (0..messages).map(|n| (0..stages).fold(n, |n, stage| mix(n ^ stage)));
-    checks.expect("what arrives", found.take(), Some(expected.collect()))?;
-    Ok(checks)
+    checks.expect("what arrives", found.take(), Some(expected.collect()))
 }
 
 /// A random graph, each of whose intervals adds the values of some before it.
-pub(super) fn intervals(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+pub(super) fn intervals(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let number = random.next_u64() % 300;
     let mut expected: Vec<u64> = Vec::new();
     let mut after: Vec<Vec<usize>> = Vec::new();
@@ -159,19 +152,17 @@ pub(super) fn intervals(pool: &Pool, random: &mut Random) -> Result<Checks, Stri
             }));
         }
     });
-    outcome.map_err(|error| error.to_string())?;
+    outcome?;
     let all = expected.iter().fold(0u64, |sum, &n| sum.wrapping_add(n));
-    checks.expect("the sum", sum.into_inner(), all)?;
-    Ok(checks)
+    checks.expect("the sum", sum.into_inner(), all)
 }
 
 /// A tree on a pool that is observed.
-pub(super) fn profile(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let (mut checks, tree, profiler) = (Checks::default(), Tree::random(random), Profiler::new());
+pub(super) fn profile(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let (tree, profiler) = (Tree::random(random), Profiler::new());
     let builder = Pool::builder().workers(pool.workers()).observer(profiler.clone());
-    let observed = builder.build().map_err(|error| error.to_string())?;
+    let observed = builder.build()?;
     let (found, report) = profiler.measure(&observed, |worker| tree.joined(worker));
     checks.expect("the sum", found, tree.serial())?;
-    checks.expect("whether the span is at most the work", report.span <= report.work, true)?;
-    Ok(checks)
+    checks.expect("whether the span is at most the work", report.span <= report.work, true)
 }

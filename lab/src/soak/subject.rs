@@ -13,9 +13,9 @@ use locksley::idle::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool};
 use serde::{Deserialize, Serialize};
 
-use super::activities::{self, Checks};
+use super::activities::{self, Checked, Checks};
 use super::resources::Resources;
-use super::violent::Injected;
+use super::violent::{Injected, refused};
 use crate::fault::{Fault, Outcome};
 use crate::random::{Random, mix};
 
@@ -38,16 +38,15 @@ pub(super) enum Line {
 }
 
 /// A defect that the soak has to find: for tests of the soak.
-fn defect(name: &str) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+fn defect(name: &str, checks: &mut Checks) -> Checked {
     match name {
-        "wrong" => checks.expect("one", 2, 1)?,
+        "wrong" => return checks.expect("one", 2, 1),
         "leak" => std::mem::forget([File::open("/dev/null"), File::open("/dev/null")]),
         _ => loop {
             thread::park();
         },
     }
-    Ok(checks)
+    Ok(())
 }
 
 /// The arguments with which this program is the subject.
@@ -72,10 +71,10 @@ pub fn run(workers: usize, time: Duration, seed: u64, inject: Option<&str>) -> O
     let (begun, start) = (Instant::now(), Resources::now()?);
     say(&Line::Start(start));
     if let Some(name) = inject {
-        activity(DRIVERS, "injected", || defect(name));
+        activity(DRIVERS, "injected", |checks| defect(name, checks));
     }
     for cycle in 0.. {
-        let pool = pool(workers, cycle).map_err(|error| Fault::run(error.to_string()))?;
+        let pool = pool(workers, cycle).map_err(Fault::run)?;
         thread::scope(|scope| {
             for driver in 0..DRIVERS {
                 let (pool, random) = (&pool, Random::new(mix(seed ^ (cycle << 8)) ^ driver as u64));
@@ -111,29 +110,27 @@ fn drive(driver: usize, cycle: u64, pool: &Pool, mut random: Random) {
     let mut order = activities::ALL;
     random.shuffle(&mut order);
     for (name, run) in order {
-        activity(driver, name, || {
+        activity(driver, name, |checks| {
             let _fork = (name == "fork").then(|| ALONE.write());
             let _other = (name != "fork").then(|| ALONE.read());
-            run(pool, &mut random)
+            run(pool, &mut random, checks)
         });
     }
     // In the child there are no assists, and no further child.
     if driver == 0 && cycle.is_multiple_of(8) && std::env::var_os("LOCKSLEY_ASSISTS").is_none() {
-        activity(driver, "refused", || super::violent::refused(pool.workers(), &mut random));
+        activity(driver, "refused", |checks| refused(pool, &mut random, checks));
     }
 }
 
-fn activity(driver: usize, name: &str, run: impl FnOnce() -> Result<Checks, String>) {
-    let activity = name.to_owned();
+fn activity(driver: usize, name: &str, run: impl FnOnce(&mut Checks) -> Checked) {
+    let (activity, mut checks) = (name.to_owned(), Checks::default());
     say(&Line::Begun { driver, activity: activity.clone() });
-    let result = panic::catch_unwind(AssertUnwindSafe(run));
-    match result.unwrap_or_else(|payload| Err(text_of(&*payload))) {
-        Ok(checks) => say(&Line::Done { driver, activity, checks: checks.number() }),
-        Err(what) => {
-            say(&Line::Wrong { activity, what });
-            process::exit(1);
-        }
+    let result = panic::catch_unwind(AssertUnwindSafe(|| run(&mut checks)));
+    if let Err(what) = result.unwrap_or_else(|payload| Err(text_of(&*payload).into())) {
+        say(&Line::Wrong { activity, what: what.to_string() });
+        process::exit(1);
     }
+    say(&Line::Done { driver, activity, checks: checks.0 });
 }
 
 fn text_of(payload: &(dyn Any + Send)) -> String {

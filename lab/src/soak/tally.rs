@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use itertools::Itertools;
 use serde::Serialize;
 
 use super::adversary::Adversary;
@@ -76,8 +77,8 @@ impl Tally {
 
     /// The activities that have begun and not ended.
     pub(super) fn open(&self) -> String {
-        let open: Vec<&str> = self.open.values().map(String::as_str).collect();
-        if open.is_empty() { "the end of a cycle".to_owned() } else { open.join(", ") }
+        let open = self.open.values().join(", ");
+        if open.is_empty() { "the end of a cycle".to_owned() } else { open }
     }
 
     /// The report, if the memory has not grown.
@@ -115,8 +116,7 @@ impl Tally {
 }
 
 fn median(cycles: &[Resources]) -> u64 {
-    let mut memory: Vec<u64> = cycles.iter().map(|cycle| cycle.memory).collect();
-    memory.sort_unstable();
+    let memory: Vec<u64> = cycles.iter().map(|cycle| cycle.memory).sorted().collect();
     memory[memory.len() / 2]
 }
 

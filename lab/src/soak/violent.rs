@@ -11,7 +11,7 @@ use locksley::Pool;
 use locksley::loops::par;
 use locksley::task::yield_now;
 
-use super::activities::{Checks, Tree};
+use super::activities::{Checked, Checks, Tree};
 use super::subject;
 use crate::experiment::child::this_program;
 use crate::random::Random;
@@ -23,13 +23,7 @@ pub(super) struct Injected(u64);
 /// The payload of a panic of `run`; another panic than one that is meant goes on.
 fn injected(run: impl FnOnce()) -> Option<u64> {
     let payload = catch_unwind(AssertUnwindSafe(run)).err()?;
-    match payload.downcast::<Injected>() {
-        Ok(injected) => {
-            let Injected(number) = *injected;
-            Some(number)
-        }
-        Err(other) => resume_unwind(other),
-    }
+    payload.downcast().map_or_else(|other| resume_unwind(other), |it: Box<Injected>| Some(it.0))
 }
 
 fn inject(number: u64) {
@@ -37,8 +31,7 @@ fn inject(number: u64) {
 }
 
 /// Panics in loops, scopes, futures and detached tasks: each reaches who waits.
-pub(super) fn panics(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
+pub(super) fn panics(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let (items, grain) = (2000, 1 + (random.next_u64() % 20) as usize);
     let payload = injected(|| pool.install(|_| par(0..items).grain(grain).for_each(inject)));
     checks.expect("a payload of a loop", payload.is_some_and(|n| n < items), true)?;
@@ -75,12 +68,10 @@ pub(super) fn panics(pool: &Pool, random: &mut Random) -> Result<Checks, String>
     let handler = move |_| {
         count.fetch_add(1, Ordering::Relaxed);
     };
-    let own = Pool::builder().workers(pool.workers()).panic_handler(handler).build();
-    let own = own.map_err(|error| error.to_string())?;
+    let own = Pool::builder().workers(pool.workers()).panic_handler(handler).build()?;
     (0..100).for_each(|n| own.spawn(move |_| inject(n)));
     drop(own);
-    checks.expect("the panics that were handled", caught.load(Ordering::Relaxed), 100)?;
-    Ok(checks)
+    checks.expect("the panics that were handled", caught.load(Ordering::Relaxed), 100)
 }
 
 /// Counts when it is dropped.
@@ -93,10 +84,8 @@ impl Drop for Counted {
 }
 
 /// A pool that is dropped with tasks in it: closures run once, futures end or are cancelled.
-pub(super) fn drop_pool(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
-    let own = subject::pool(pool.workers(), random.next_u64());
-    let own = own.map_err(|error| error.to_string())?;
+pub(super) fn drop_pool(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let own = subject::pool(pool.workers(), random.next_u64())?;
     let (run, dropped) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     for n in 0..150 {
         let run = Arc::clone(&run);
@@ -119,42 +108,37 @@ pub(super) fn drop_pool(pool: &Pool, random: &mut Random) -> Result<Checks, Stri
     }
     drop(own);
     checks.expect("the closures that were run", run.load(Ordering::Relaxed), 300)?;
-    checks.expect("the futures that were dropped", dropped.load(Ordering::Relaxed), 150)?;
-    Ok(checks)
+    checks.expect("the futures that were dropped", dropped.load(Ordering::Relaxed), 150)
 }
 
 /// A child that uses an idle pool of its parent.
-pub(super) fn fork(pool: &Pool, random: &mut Random) -> Result<Checks, String> {
-    let (mut checks, tree) = (Checks::default(), Tree::random(random));
-    let own = subject::pool(pool.workers(), random.next_u64());
-    let own = own.map_err(|error| error.to_string())?;
+pub(super) fn fork(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let tree = Tree::random(random);
+    let own = subject::pool(pool.workers(), random.next_u64())?;
     let sum = || own.install(|worker| tree.joined(worker));
     checks.expect("the sum before", sum(), tree.serial())?;
-    match fork_process().map_err(|error| error.to_string())? {
+    match fork_process()? {
         Fork::Child => {
             let is_right = catch_unwind(AssertUnwindSafe(|| sum() == tree.serial()));
             process::exit(if is_right.unwrap_or(false) { 0 } else { 1 });
         }
         Fork::Parent(child) => {
-            let status = waitpid(child).map_err(|error| error.to_string())?;
+            let status = waitpid(child)?;
             checks.expect("the status of the child", status, 0)?;
         }
     }
-    checks.expect("the sum after", sum(), tree.serial())?;
-    Ok(checks)
+    checks.expect("the sum after", sum(), tree.serial())
 }
 
 /// A cycle of all activities in a child process that refuses all assists.
-pub(super) fn refused(workers: usize, random: &mut Random) -> Result<Checks, String> {
-    let mut checks = Checks::default();
-    let program = this_program().map_err(|fault| fault.to_string())?;
-    let arguments = subject::arguments(workers, Duration::from_millis(1), random.next_u64());
-    let output = Command::new(program).args(arguments).env("LOCKSLEY_ASSISTS", "none").output();
-    let output = output.map_err(|error| error.to_string())?;
+pub(super) fn refused(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let mut child = Command::new(this_program()?);
+    let time = Duration::from_millis(1);
+    child.args(subject::arguments(pool.workers(), time, random.next_u64()));
+    let output = child.env("LOCKSLEY_ASSISTS", "none").output()?;
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     let last = said.lines().last().unwrap_or_default();
     let is_right = output.status.success() && last.contains("Cycle");
-    checks.expect("the end of a child without assists", if is_right { "" } else { last }, "")?;
-    Ok(checks)
+    checks.expect("the end of a child without assists", if is_right { "" } else { last }, "")
 }

@@ -4,6 +4,8 @@
 mod sample;
 mod screen;
 
+use itertools::Itertools;
+
 use crate::fault::{Fault, Outcome};
 
 pub use sample::Sample;
@@ -26,9 +28,6 @@ pub fn find(process: Option<u32>) -> Outcome<u32> {
     match &locksley_trace::live_processes()[..] {
         [] => Err(Fault::input(format!("no process has a live recording: {hint}"))),
         [process] => Ok(*process),
-        several => {
-            let several: Vec<String> = several.iter().map(u32::to_string).collect();
-            Err(Fault::input(format!("which process of {}?", several.join(", "))))
-        }
+        several => Err(Fault::input(format!("which process of {}?", several.iter().join(", ")))),
     }
 }

@@ -72,7 +72,7 @@ impl Sample {
     ///
     /// [`Fault::Input`] if it cannot be read.
     pub fn read(file: &Path, interval: Duration) -> Outcome<Sample> {
-        let trace = Trace::read(file).map_err(|error| Fault::input(error.to_string()))?;
+        let trace = Trace::read(file).map_err(Fault::input)?;
         Ok(Sample::of(&trace, interval))
     }
 

@@ -18,20 +18,23 @@ use crate::fault::{Fault, Outcome};
 type History = HashMap<(u32, u32), Vec<f64>>;
 const INTERVALS: usize = 30;
 
-const COLUMNS: [(&str, u16); 13] = [
-    ("worker", 16),
-    ("state", 10),
-    ("span", 20),
-    ("cpu", 4),
-    ("busy", 6),
-    ("search", 6),
-    ("asleep", 6),
-    ("wait", 6),
-    ("preempted", 9),
-    ("granted", 7),
-    ("queued", 6),
-    ("steals", 7),
-    ("parks", 7),
+/// Its name, its width, and what it says of a worker.
+type Column = (&'static str, u16, fn(&WorkerSample) -> String);
+
+const COLUMNS: [Column; 13] = [
+    ("worker", 16, |it| it.name.clone()),
+    ("state", 10, |it| it.state.to_owned()),
+    ("span", 20, |it| it.label.clone().unwrap_or_default()),
+    ("cpu", 4, |it| it.processor.map_or(String::new(), |it| it.to_string())),
+    ("busy", 6, |it| percent(it.busy)),
+    ("search", 6, |it| percent(it.searching)),
+    ("asleep", 6, |it| percent(it.asleep)),
+    ("wait", 6, |it| percent(it.waiting)),
+    ("preempted", 9, |it| percent(it.preempted)),
+    ("granted", 7, |it| percent(it.granted)),
+    ("queued", 6, |it| it.queued.to_string()),
+    ("steals", 7, |it| it.steals.to_string()),
+    ("parks", 7, |it| it.parks.to_string()),
 ];
 
 /// The column of queues.
@@ -146,8 +149,8 @@ fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History, control: &Con
     let size = sizes.get(pool).copied().unwrap_or(0);
     let title = format!(" {} (process {}) {note}", sample.program, sample.process);
     let keys = format!(" q: quit · t: trace · + -: size of pool {pool}, {size} · tab: next pool ");
-    let header = COLUMNS.iter().map(|(name, _)| *name).chain(["busy before"]);
-    let widths = COLUMNS.iter().map(|&(_, width)| Constraint::Length(width));
+    let header = COLUMNS.iter().map(|(name, ..)| *name).chain(["busy before"]);
+    let widths = COLUMNS.iter().map(|&(_, width, _)| Constraint::Length(width));
     let widths = widths.chain([Constraint::Min(INTERVALS as u16)]);
     let channels = sample.channels.iter().map(|(name, length)| {
         let mut cells = [const { String::new() }; COLUMNS.len()];
@@ -163,7 +166,6 @@ fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History, control: &Con
 }
 
 fn row<'w>(worker: &'w WorkerSample, history: &History) -> Row<'w> {
-    let percent = |share: f64| format!("{:.0}%", 100.0 * share);
     let style = match worker.state {
         "works" => Style::new().green(),
         "preempted" => Style::new().red(),
@@ -171,23 +173,12 @@ fn row<'w>(worker: &'w WorkerSample, history: &History) -> Row<'w> {
         _ => Style::new(),
     };
     let before = history.get(&(worker.pool, worker.slot)).map_or(&[][..], |it| it);
-    Row::new([
-        worker.name.clone(),
-        worker.state.to_owned(),
-        worker.label.clone().unwrap_or_default(),
-        worker.processor.map_or(String::new(), |it| it.to_string()),
-        percent(worker.busy),
-        percent(worker.searching),
-        percent(worker.asleep),
-        percent(worker.waiting),
-        percent(worker.preempted),
-        percent(worker.granted),
-        worker.queued.to_string(),
-        worker.steals.to_string(),
-        worker.parks.to_string(),
-        before.iter().map(|&share| bar(share)).collect(),
-    ])
-    .style(style)
+    let before = before.iter().map(|&share| bar(share)).collect();
+    Row::new(COLUMNS.iter().map(|(.., cell)| cell(worker)).chain([before])).style(style)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
 }
 
 /// A share as a bar of one of eight heights.

@@ -39,7 +39,7 @@ impl TraceFolder {
     /// recording.
     pub fn record(&self, run: &str) -> Outcome<Option<Recording>> {
         let recording = self.file(run).map(|file| Recorder::new().record_to(file));
-        recording.transpose().map_err(|error| Fault::run(error.to_string()))
+        recording.transpose().map_err(Fault::run)
     }
 
     fn file(&self, run: &str) -> Option<PathBuf> {

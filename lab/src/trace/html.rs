@@ -8,40 +8,12 @@ use std::collections::HashMap;
 
 use ::base64::engine::Engine;
 use ::base64::engine::general_purpose::STANDARD;
-use locksley_trace::{FlowKind, Slice, SliceKind, Timeline, Trace, Track};
-use serde::Serialize;
+use locksley_trace::{Slice, SliceKind, Timeline, Trace, Track};
+use serde_json::{Value, json};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-
-/// What the script reads first.
-#[derive(Serialize)]
-struct Header<'a> {
-    title: String,
-    /// Nanoseconds in a unit of the columns.
-    unit: f64,
-    length: u32,
-    names: &'a [String],
-    tracks: Vec<TrackHeader<'a>>,
-    counters: Vec<CounterHeader<'a>>,
-    /// Track, begin and end of each part of the critical path.
-    path: Vec<(usize, u32, u32)>,
-}
-
-#[derive(Serialize)]
-struct TrackHeader<'a> {
-    name: &'a str,
-    is_processor: bool,
-    /// The number of slices of each depth.
-    rows: Vec<usize>,
-}
-
-#[derive(Serialize)]
-struct CounterHeader<'a> {
-    name: &'a str,
-    values: usize,
-}
 
 /// The page of a recording.
 pub fn page(trace: &Trace, timeline: &Timeline) -> String {
@@ -51,39 +23,37 @@ pub fn page(trace: &Trace, timeline: &Timeline) -> String {
     let mut tracks = Vec::new();
     for (track, is_processor) in all {
         let rows = columns.add_track(timeline, track);
-        tracks.push(TrackHeader { name: &track.name, is_processor, rows });
+        tracks.push(json!({ "name": track.name, "is_processor": is_processor, "rows": rows }));
     }
     let counters = timeline.counters.iter().map(|counter| {
         counter.values.iter().for_each(|&(at, value)| {
             let at = columns.time(at);
             columns.counters.extend([at, value]);
         });
-        CounterHeader { name: &counter.name, values: counter.values.len() }
+        json!({ "name": counter.name, "values": counter.values.len() })
     });
-    let counters = counters.collect();
+    let counters: Vec<Value> = counters.collect();
     for flow in &timeline.flows {
-        let kind = match flow.kind {
-            FlowKind::Steal => 0,
-            FlowKind::Wake => 1,
-            FlowKind::Signal => 2,
-            _ => 3,
-        };
+        // The script has the same order.
+        let kind = flow.kind as u32;
         let [from, to] = [flow.from, flow.to].map(|(track, at)| [track as u32, columns.time(at)]);
         columns.flows.extend([kind, from[0], from[1], to[0], to[1]]);
     }
     let path = timeline.critical_path().into_iter();
     let path = path.map(|(track, begin, end)| (track, columns.time(begin), columns.time(end)));
-    let header = Header {
-        title: format!("{} (process {})", trace.program, trace.process),
-        unit: columns.unit as f64,
-        length: columns.time(timeline.end),
-        path: path.collect(),
-        names: &columns.names,
-        tracks,
-        counters,
-    };
+    let header = json!({
+        "title": format!("{} (process {})", trace.program, trace.process),
+        // How many nanoseconds a unit of time is.
+        "unit": columns.unit as f64,
+        "length": columns.time(timeline.end),
+        // Track, begin and end of each piece of the critical path.
+        "path": path.collect::<Vec<_>>(),
+        "names": columns.names,
+        "tracks": tracks,
+        "counters": counters,
+    });
     // `<` would end the script element.
-    let header = serde_json::to_string(&header).expect("numbers and texts").replace('<', "\\u003c");
+    let header = header.to_string().replace('<', "\\u003c");
     let parts = [
         ("{style}", STYLE.to_owned()),
         ("{header}", header),

@@ -12,19 +12,8 @@ pub fn summary(trace: &Trace, timeline: &Timeline) -> String {
     let on_path = |track: usize| -> u64 {
         path.iter().filter(|&&(it, ..)| it == track).map(|(_, begin, end)| end - begin).sum()
     };
-    let columns = [
-        "tasks",
-        "task ms",
-        "search",
-        "asleep",
-        "waits",
-        "preempted",
-        "moves",
-        "steals",
-        "woken",
-        "on path",
-    ];
-    row(&mut text, "thread", columns);
+    let columns = "tasks,task ms,search,asleep,waits,preempted,moves,steals,woken,on path";
+    row(&mut text, "thread", columns.split(','));
     for (number, track) in timeline.tracks.iter().enumerate() {
         let is_task = |kind| matches!(kind, SliceKind::Sent | SliceKind::Stolen(_));
         let is_sleep =

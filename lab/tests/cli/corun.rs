@@ -98,8 +98,7 @@ fn an_application_is_repeated_until_told_to_stop() {
 fn corun_measures_and_reports_and_does_not_measure_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (out, again, json, peers) =
-        (path("out"), path("again"), path("corun.json"), path("no peers"));
+    let (out, again, json, peers) = (path("out"), path("again"), path("corun.json"), path(""));
     let arguments = [
         "corun",
         "--quick",
@@ -145,7 +144,7 @@ fn corun_measures_and_reports_and_does_not_measure_again() {
 fn a_run_that_is_killed_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (out, json, peers) = (path("out"), path("corun.json"), path("no peers"));
+    let (out, json, peers) = (path("out"), path("corun.json"), path(""));
     let arguments = [
         "corun",
         "--quick",

@@ -90,9 +90,8 @@ fn contains(polygon: &[Point], [x, y]: Point) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fork_join;
+    use super::super::kernel::Sweep;
     use super::*;
-    use crate::fork::Serial;
     use crate::random::Random;
 
     fn pairs(number: usize, seed: u64) -> Vec<Pair> {
@@ -106,7 +105,7 @@ mod tests {
         let mut random = Random::new(5);
         for pair in pairs(6, 8) {
             let mut areas = [Areas::NONE];
-            fork_join::clip(&Serial, std::slice::from_ref(&pair), &mut areas);
+            Sweep::default().clip(std::slice::from_ref(&pair), &mut areas);
             one(&pair, &areas[0]).unwrap();
             // All points of both polygons are nearer to the origin than that, in each direction.
             const REACH: f64 = 2.5;
@@ -132,7 +131,7 @@ mod tests {
         let pairs = pairs(50, 1);
         let mut areas = vec![Areas::NONE; pairs.len()];
         assert!(all(&pairs, &areas).is_err());
-        fork_join::clip(&Serial, &pairs, &mut areas);
+        Sweep::default().clip(&pairs, &mut areas);
         all(&pairs, &areas).unwrap();
         assert!(areas.iter().any(|areas| areas.intersection > 0.0));
         assert!(areas.iter().any(|areas| areas.intersection == 0.0));

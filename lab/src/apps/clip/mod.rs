@@ -5,13 +5,13 @@
 //! very differently: about the square of their edges.
 
 mod check;
-mod fork_join;
 mod kernel;
 mod polygon;
 
 use super::{App, Instance, Problem, size};
+use crate::fork::reduce;
 use crate::random::Random;
-use kernel::Areas;
+use kernel::{Areas, LEAF_PAIRS, Sweep};
 use polygon::{Pair, Point};
 use std::sync::Arc;
 
@@ -52,7 +52,10 @@ impl Instance for Clipping {
         self.areas.fill(Areas::NONE);
     }
 
-    fork_join!(self, fork => fork_join::clip(fork, &self.pairs, &mut self.areas));
+    fork_join!(self, fork => {
+        let leaf = |(pairs, areas): (&[Pair], &mut [Areas])| Sweep::default().clip(pairs, areas);
+        reduce(fork, (&self.pairs[..], &mut self.areas[..]), LEAF_PAIRS, leaf, |(), ()| ());
+    });
 
     fn check(&self) -> Result<(), String> {
         check::all(&self.pairs, &self.areas)

@@ -3,8 +3,7 @@
 //! program's, and in tests that one with the plainest program's: one sequence, generated in doubles
 //! as the report describes it, without blocks and without jumps.
 
-use super::fork_join;
-use super::kernel::{BLOCK_PAIRS, Tally};
+use super::kernel::{BLOCK_PAIRS, Tally, count};
 use crate::apps::check::is_below;
 use crate::fork::Serial;
 
@@ -42,7 +41,7 @@ const fn class(name: &'static str, log_pairs: u32, sums: [f64; 2], accepted: u64
 
 /// What the serial program computes.
 pub(super) fn serially(blocks: u64) -> Expected {
-    let Tally { sums, rings } = fork_join::count(&Serial, 0..blocks);
+    let Tally { sums, rings } = count(&Serial, 0..blocks);
     Expected { sums, accepted: rings.iter().sum() }
 }
 
@@ -89,21 +88,21 @@ mod tests {
 
     #[test]
     fn the_serial_program_is_right() {
-        let (serial, expected) = (fork_join::count(&Serial, 0..3), textbook(3));
+        let (serial, expected) = (count(&Serial, 0..3), textbook(3));
         verify(&serial, &expected).unwrap();
     }
 
     #[test]
     fn class_s_is_verified() {
         let class = &CLASSES[0];
-        verify(&fork_join::count(&Serial, 0..class.blocks), &class.expected).unwrap();
+        verify(&count(&Serial, 0..class.blocks), &class.expected).unwrap();
     }
 
     /// The deviates in each ring are as many as the normal distribution says, within what chance
     /// explains.
     #[test]
     fn deviates_are_gaussian() {
-        let Tally { rings, .. } = fork_join::count(&Serial, 0..8);
+        let Tally { rings, .. } = count(&Serial, 0..8);
         let total = rings.iter().sum::<u64>() as f64;
         // The probability that a normal deviate lies within n of zero, from a table.
         let within: [f64; 4] = [0.0, 0.682_689_492, 0.954_499_736, 0.997_300_204];
@@ -117,7 +116,7 @@ mod tests {
     #[test]
     fn a_wrong_answer_is_rejected() {
         let expected = textbook(2);
-        let tally = fork_join::count(&Serial, 0..2);
+        let tally = count(&Serial, 0..2);
         verify(&tally, &expected).unwrap();
         for axis in 0..2 {
             for wrong in [1e-4, -1.0, f64::NAN] {
@@ -129,7 +128,7 @@ mod tests {
         let mut fewer = tally;
         fewer.rings[1] -= 1;
         assert!(verify(&fewer, &expected).unwrap_err().contains("counted"));
-        assert!(verify(&fork_join::count(&Serial, 0..1), &expected).is_err());
+        assert!(verify(&count(&Serial, 0..1), &expected).is_err());
         assert!(verify(&Tally::NONE, &expected).is_err());
     }
 }

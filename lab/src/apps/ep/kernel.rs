@@ -1,6 +1,9 @@
 //! The deviates of a block, by Marsaglia's polar method, as the benchmark has it.
 
+use std::ops::Range;
+
 use crate::apps::nas::Sequence;
+use crate::fork::{Fork, reduce};
 
 /// Where the sequence begins.
 pub(super) const SEED: u64 = 271_828_183;
@@ -54,11 +57,18 @@ impl Tally {
 
 /// The tally of a block. Never inlined, so that all versions execute the same code.
 #[inline(never)]
-pub(super) fn count(block: u64) -> Tally {
+fn count_block(block: u64) -> Tally {
     let mut sequence = Sequence::new(SEED).after(2 * BLOCK_PAIRS * block);
     let mut tally = Tally::NONE;
     for _ in 0..BLOCK_PAIRS {
         tally.count([sequence.next(), sequence.next()]);
     }
     tally
+}
+
+/// The tally of the blocks: they are halved down to one.
+pub(super) fn count(fork: &impl Fork, blocks: Range<u64>) -> Tally {
+    let add = |tally: Tally, block| tally.plus(&count_block(block));
+    let leaf = |blocks: Range<u64>| blocks.fold(Tally::NONE, add);
+    reduce(fork, blocks, 1, leaf, |one, other| one.plus(&other))
 }

@@ -4,7 +4,6 @@
 //! same: each computes where in the one sequence its numbers begin.
 
 mod check;
-mod fork_join;
 mod kernel;
 use super::{App, Instance, Problem, size};
 use kernel::Tally;
@@ -46,7 +45,7 @@ impl Instance for Counting {
         self.tally = Tally::NONE;
     }
 
-    fork_join!(self, fork => self.tally = fork_join::count(fork, 0..self.blocks));
+    fork_join!(self, fork => self.tally = kernel::count(fork, 0..self.blocks));
 
     fn check(&self) -> Result<(), String> {
         check::verify(&self.tally, &self.expected)

@@ -50,7 +50,7 @@ pub(super) fn closed_form(plate: &Plate, input: &[f64], found: &[f64]) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Grids, fork_join};
+    use super::super::{Grids, spread};
     use super::*;
     use crate::fork::Serial;
     use crate::random::Random;
@@ -62,7 +62,7 @@ mod tests {
             let mut random = Random::new(steps as u64);
             let input: Vec<f64> = (0..rows * columns).map(|_| random.next_signed()).collect();
             let mut grids = Grids { now: input.clone(), next: input.clone() };
-            fork_join::spread(&Serial, &mut grids, &plate);
+            spread(&Serial, &mut grids, &plate);
             closed_form(&plate, &input, &grids.now).unwrap();
             for wrong in [1e-6, -1.0, f64::NAN] {
                 let mut found = grids.now.clone();

@@ -12,19 +12,20 @@ use super::{Grids, Plate};
 /// The most intervals of one root, if a step has no more: their memory comes back when all of them
 /// have ended. A step that has more is a root: its intervals take less than a hundredth of the
 /// memory of its grids.
-const MOST: usize = 1 << 16;
+pub(super) const MOST: usize = 1 << 16;
 
 /// The rows of each block, from top to bottom: in a step those of one grid are read and those of
 /// the other are written.
 type Blocks<'a> = Vec<Guarded<&'a mut [f64]>>;
 
-/// All steps, under as many roots as it takes.
-pub(super) fn spread<'r>(root: impl Fn() -> Root<'r>, grids: &mut Grids, plate: &Plate) {
-    spread_by(MOST, root, grids, plate);
-}
-
-/// The same, with at most so many intervals of one root, if a step has no more.
-fn spread_by<'r>(most: usize, root: impl Fn() -> Root<'r>, grids: &mut Grids, plate: &Plate) {
+/// All steps, under as many roots as it takes, with at most so many intervals of one root, if a
+/// step has no more.
+pub(super) fn spread<'r>(
+    most: usize,
+    root: impl Fn() -> Root<'r>,
+    grids: &mut Grids,
+    plate: &Plate,
+) {
     let points = leaf_rows(plate) * plate.columns;
     let blocks = [divided(&mut grids.now, points), divided(&mut grids.next, points)];
     let most = (most / blocks[0].len()).max(1);
@@ -87,7 +88,6 @@ mod tests {
 
     use locksley::Pool;
 
-    use super::super::fork_join;
     use super::*;
     use crate::fork::Serial;
 
@@ -97,10 +97,10 @@ mod tests {
         let input: Vec<f64> = (0..37 * 2500).map(|n| f64::from(n * 31 % 101)).collect();
         let mut grids = Grids { now: input.clone(), next: input.clone() };
         let mut expected = grids.clone();
-        fork_join::spread(&Serial, &mut expected, &plate);
+        super::super::spread(&Serial, &mut expected, &plate);
         let pool = Pool::new(3).unwrap();
         // A checked root panics where nothing orders them, whenever they have happened to run.
-        spread(|| Root::new("checked").on(&pool).checked(true), &mut grids, &plate);
+        spread(MOST, || Root::new("checked").on(&pool).checked(true), &mut grids, &plate);
         assert_eq!(grids.now, expected.now);
         // However many roots it takes: from one for each step, which has 13 intervals, to one for
         // all.
@@ -111,7 +111,7 @@ mod tests {
                 times.set(times.get() + 1);
                 Root::new("part").on(&pool)
             };
-            spread_by(most, root, &mut grids, &plate);
+            spread(most, root, &mut grids, &plate);
             assert_eq!((grids.now == expected.now, times.get()), (true, roots), "{most}");
         }
     }

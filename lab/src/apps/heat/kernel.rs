@@ -70,7 +70,7 @@ pub(super) fn relax_row(above: &[f64], row: &[f64], below: &[f64], out: &mut [f6
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Grids, Plate, fork_join};
+    use super::super::{Grids, Plate, spread};
     use crate::fork::Serial;
 
     /// The stencil as it is defined, point by point, without the kernel that all versions share.
@@ -98,7 +98,7 @@ mod tests {
         let plate = Plate { rows: 7, columns: 11, steps: 5 };
         let input: Vec<f64> = (0..77).map(|n| f64::from(n * n % 23) - 8.0).collect();
         let mut grids = Grids { now: input.clone(), next: input.clone() };
-        fork_join::spread(&Serial, &mut grids, &plate);
+        spread(&Serial, &mut grids, &plate);
         // Division by 4 and multiplication by a quarter are both exact: the bits must be the same.
         assert_eq!(grids.now, by_definition(&plate, &input));
     }

@@ -4,7 +4,6 @@
 //! punish bad balance, large grids test the memory.
 
 mod check;
-mod fork_join;
 mod intervals;
 mod kernel;
 mod static_partition;
@@ -15,9 +14,10 @@ use locksley_intervals::Root;
 
 use super::check::same_bits;
 use super::{App, Instance, Problem, size};
-use crate::fork::Serial;
+use crate::fork::{Fork, Rows, Serial};
 use crate::random::Random;
 use crate::team::Team;
+use kernel::{leaf_rows, relax_rows};
 
 /// The application.
 pub static APP: App = App {
@@ -75,7 +75,7 @@ impl Heating {
         let input: Vec<f64> =
             (0..plate.rows * plate.columns).map(|_| random.next_signed()).collect();
         let mut grids = Grids { now: input.clone(), next: input.clone() };
-        fork_join::spread(&Serial, &mut grids, &plate);
+        spread(&Serial, &mut grids, &plate);
         let expected = std::mem::replace(&mut grids.now, input.clone());
         Heating { plate, input, grids, expected }
     }
@@ -87,11 +87,16 @@ impl Instance for Heating {
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
-        intervals::spread(|| Root::new("heat").on(pool), &mut self.grids, &self.plate);
+        intervals::spread(
+            intervals::MOST,
+            || Root::new("heat").on(pool),
+            &mut self.grids,
+            &self.plate,
+        );
         Some(())
     }
 
-    fork_join!(self, fork => fork_join::spread(fork, &mut self.grids, &self.plate));
+    fork_join!(self, fork => spread(fork, &mut self.grids, &self.plate));
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
         Some(static_partition::spread(team, &mut self.grids, &self.plate))
@@ -101,5 +106,15 @@ impl Instance for Heating {
         let found = &self.grids.now;
         same_bits(&self.expected, found, self.plate.columns, |point| point.to_bits())?;
         check::closed_form(&self.plate, &self.input, found)
+    }
+}
+
+/// All steps: the rows of each are halved down to a leaf.
+fn spread(fork: &impl Fork, grids: &mut Grids, plate: &Plate) {
+    let rows = Rows { of: plate.columns, leaf: leaf_rows(plate) };
+    for _ in 0..plate.steps {
+        let Grids { now, next } = grids;
+        rows.halve(fork, next, |first, next| relax_rows(now, next, first, plate));
+        grids.swap();
     }
 }

@@ -16,18 +16,14 @@ use crate::fork::Serial;
 /// The most intervals of one root, unless one step has more: their memory comes back when all of
 /// them have ended. A step that has more is a root: its intervals take about a hundredth of the
 /// memory of its tiles.
-const MOST: usize = 1 << 16;
+pub(super) const MOST: usize = 1 << 16;
 
 /// A tile: its blocks are next to each other along the Z curve, as a quarter's are.
 type Tile<'a> = Guarded<&'a mut [Block]>;
 
-/// Replaces `a` by its factors, under as many roots as it takes.
-pub(super) fn factor<'r>(root: impl Fn() -> Root<'r>, a: &mut [Block]) {
-    factor_by(MOST, root, a);
-}
-
-/// The same, with at most so many intervals of one root, unless one step has more.
-fn factor_by<'r>(most: usize, root: impl Fn() -> Root<'r>, a: &mut [Block]) {
+/// Replaces `a` by its factors, under as many roots as it takes, with at most so many intervals of
+/// one root, unless one step has more.
+pub(super) fn factor<'r>(most: usize, root: impl Fn() -> Root<'r>, a: &mut [Block]) {
     let tiles: Vec<Tile<'_>> = a.chunks_mut(LEAF_BLOCKS).map(Guarded::new).collect();
     let side = tiles.len().isqrt();
     let mut first = 0;
@@ -116,7 +112,7 @@ mod tests {
         let mut factors = matrix.clone();
         let pool = Pool::new(3).unwrap();
         // A checked root panics where nothing orders them, whenever they have happened to run.
-        factor(|| Root::new("checked").on(&pool).checked(true), &mut factors);
+        factor(MOST, || Root::new("checked").on(&pool).checked(true), &mut factors);
         check::residual(&matrix, &factors, 1).unwrap();
         // However many roots it takes: 4 steps with 16, 9, 4 and 1 intervals.
         for (most, roots) in [(1, 4), (13, 3), (24, 2), (25, 2), (29, 2), (30, 1)] {
@@ -125,7 +121,7 @@ mod tests {
                 times.set(times.get() + 1);
                 Root::new("part").on(&pool)
             };
-            factor_by(most, root, &mut by_parts);
+            factor(most, root, &mut by_parts);
             assert_eq!((by_parts == factors, times.get()), (true, roots), "{most}");
         }
     }

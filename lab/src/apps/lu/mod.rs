@@ -76,7 +76,7 @@ impl Instance for Factoring {
     }
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
-        intervals::factor(|| Root::new("lu").on(pool), &mut self.factors);
+        intervals::factor(intervals::MOST, || Root::new("lu").on(pool), &mut self.factors);
         Some(())
     }
 

@@ -7,7 +7,6 @@
 //! On intervals it is a graph with places: what is merged lies in the cache of the place that
 //! sorted it.
 
-mod fork_join;
 mod intervals;
 mod locksley;
 mod placement;
@@ -18,7 +17,7 @@ use locksley_intervals::Root;
 
 use super::msort::{check, fork_join as whole, kernel, split};
 use super::{App, Instance, Problem, size};
-use crate::fork::{Rayon, Serial};
+use crate::fork::{Fork, Rayon, Serial};
 use crate::random::Random;
 use placement::Placement;
 
@@ -96,6 +95,16 @@ fn merged(left: &[u32], right: &[u32]) -> Vec<u32> {
     run
 }
 
+/// What these sorters have, sorted: without places.
+fn sort(fork: &impl Fork, division: &Division, input: &[u32], sorters: Range<usize>) -> Vec<u32> {
+    let Some([left, right]) = halves(&sorters) else {
+        return sorted(division.part(input, sorters.start));
+    };
+    let (left, right) = fork
+        .join(|fork| sort(fork, division, input, left), |fork| sort(fork, division, input, right));
+    merged(&left, &right)
+}
+
 #[derive(Clone)]
 struct Sorting {
     division: Division,
@@ -110,7 +119,7 @@ impl Instance for Sorting {
     }
 
     fn serial(&mut self) {
-        self.answer = fork_join::sort(&Serial, &self.division, &self.input, self.division.all());
+        self.answer = sort(&Serial, &self.division, &self.input, self.division.all());
     }
 
     fn locksley(&mut self, pool: &::locksley::Pool) {
@@ -127,7 +136,7 @@ impl Instance for Sorting {
 
     fn rayon(&mut self, pool: &::rayon::ThreadPool) {
         let all = self.division.all();
-        self.answer = pool.install(|| fork_join::sort(&Rayon, &self.division, &self.input, all));
+        self.answer = pool.install(|| sort(&Rayon, &self.division, &self.input, all));
     }
 
     fn copy(&self) -> Box<dyn Instance> {

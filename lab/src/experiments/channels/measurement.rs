@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::on_locksley::Locksley;
 use super::on_tokio::Tokio;
-use super::runtime::Networks;
+use super::runtime::Runtime;
 use super::subject::{Kind, Subject};
 use super::{networks, tasks};
 use crate::experiment::{Measured, named};
@@ -102,7 +102,7 @@ pub(super) fn measure(
     subject: Subject,
     seed: u64,
 ) -> Result<Finding, String> {
-    fn on(runtime: &impl Networks, subject: Subject, seed: u64) -> Result<Finding, String> {
+    fn on(runtime: &impl Runtime, subject: Subject, seed: u64) -> Result<Finding, String> {
         if subject.kind.is_network() {
             networks::measure(runtime, subject, seed)
         } else {

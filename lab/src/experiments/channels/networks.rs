@@ -10,7 +10,7 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 
 use super::measurement::Finding;
-use super::runtime::{Networks, noting_wait};
+use super::runtime::{Runtime, noting_wait};
 use super::subject::{FAN, Kind, Subject};
 use crate::experiments::{memory, place::place};
 
@@ -24,7 +24,7 @@ const LOOK: u64 = 1024;
 const FIRST_IDLE: u64 = 100;
 
 /// Measures `subject` on `runtime`.
-pub(super) fn measure<R: Networks>(
+pub(super) fn measure<R: Runtime>(
     runtime: &R,
     subject: Subject,
     seed: u64,
@@ -141,13 +141,13 @@ impl Notes {
 }
 
 /// A network in the making.
-struct Net<'r, R: Networks> {
+struct Net<'r, R: Runtime> {
     runtime: &'r R,
     network: R::Network,
     notes: Arc<Notes>,
 }
 
-impl<'r, R: Networks> Net<'r, R> {
+impl<'r, R: Runtime> Net<'r, R> {
     fn new(runtime: &'r R, notes: Arc<Notes>) -> Self {
         Net { runtime, network: R::Network::default(), notes }
     }
@@ -207,7 +207,7 @@ impl<'r, R: Networks> Net<'r, R> {
     }
 }
 
-async fn produce<R: Networks, const N: usize>(
+async fn produce<R: Runtime, const N: usize>(
     notes: Arc<Notes>,
     mut outputs: [R::Output; N],
     first: u64,
@@ -234,7 +234,7 @@ async fn produce<R: Networks, const N: usize>(
 
 /// Adds up what it receives until all inputs have ended. The order counts: each number is
 /// multiplied by its position.
-async fn consume<R: Networks, const N: usize>(notes: Arc<Notes>, mut inputs: [R::Input; N]) {
+async fn consume<R: Runtime, const N: usize>(notes: Arc<Notes>, mut inputs: [R::Input; N]) {
     for _ in 0..notes.subject.warm_up() {
         for input in &mut inputs {
             R::receive(input).await;
@@ -262,7 +262,7 @@ async fn consume<R: Networks, const N: usize>(notes: Arc<Notes>, mut inputs: [R:
 }
 
 /// Measures the memory that waiting processes take, each with one channel that it waits for.
-fn idle(runtime: &impl Networks, subject: Subject) -> Result<Finding, String> {
+fn idle(runtime: &impl Runtime, subject: Subject) -> Result<Finding, String> {
     row(runtime, Subject { number: subject.number.min(FIRST_IDLE), ..subject })?;
     let before = memory::resident()?;
     let (passed, after, future) = row(runtime, subject)?;
@@ -271,7 +271,7 @@ fn idle(runtime: &impl Networks, subject: Subject) -> Result<Finding, String> {
 
 /// Has processes wait in a row, each for the one before it, and passes a token through. Returns by
 /// how many it was passed on, the memory while all waited, and the size of the future of each.
-fn row<R: Networks>(runtime: &R, subject: Subject) -> Result<(u64, u64, usize), String> {
+fn row<R: Runtime>(runtime: &R, subject: Subject) -> Result<(u64, u64, usize), String> {
     let mut net = Net::new(runtime, Notes::new(subject, subject.number as usize));
     let (first, mut next) = net.channel(1);
     let mut future = 0;

@@ -7,7 +7,7 @@ use locksley::task::{self, Placement};
 use locksley_kahn::{Inlet, Network, Outlet, Receiver, Sender};
 use locksley_sync::Semaphore;
 
-use super::runtime::{Networks, Runtime};
+use super::runtime::Runtime;
 
 pub(super) struct Locksley(Pool);
 
@@ -32,10 +32,6 @@ impl Runtime for Locksley {
         async move { task.await.expect("the task returns") }
     }
 
-    fn detach(future: impl Future<Output = ()> + Send + 'static) {
-        drop(task::spawn(future));
-    }
-
     fn semaphore() -> Semaphore {
         Semaphore::new(0)
     }
@@ -47,9 +43,6 @@ impl Runtime for Locksley {
     fn add_permits(semaphore: &Semaphore, number: usize) {
         semaphore.add_permits(number);
     }
-}
-
-impl Networks for Locksley {
     type Network = Network;
     type Outlet = Outlet<u64>;
     type Inlet = Inlet<u64>;

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
-use super::runtime::{Networks, Runtime};
+use super::runtime::Runtime;
 
 pub(super) struct Tokio(tokio::runtime::Runtime);
 
@@ -36,10 +36,6 @@ impl Runtime for Tokio {
         async move { task.await.expect("the task returns") }
     }
 
-    fn detach(future: impl Future<Output = ()> + Send + 'static) {
-        drop(tokio::spawn(future));
-    }
-
     fn semaphore() -> Semaphore {
         Semaphore::new(0)
     }
@@ -51,9 +47,6 @@ impl Runtime for Tokio {
     fn add_permits(semaphore: &Semaphore, number: usize) {
         semaphore.add_permits(number);
     }
-}
-
-impl Networks for Tokio {
     /// The processes, which are tasks.
     type Network = Vec<JoinHandle<()>>;
     type Outlet = Sender<u64>;

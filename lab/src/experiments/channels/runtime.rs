@@ -11,13 +11,10 @@ pub(super) trait Runtime: Sized + 'static {
     /// Runs `main` as a task, on a worker, and waits for it.
     fn run<T: Send + 'static>(&self, main: impl Future<Output = T> + Send + 'static) -> T;
 
-    /// Spawns a task, to be awaited.
+    /// Spawns a task. It goes on if what is returned is dropped.
     fn spawn<T: Send + 'static>(
         future: impl Future<Output = T> + Send + 'static,
     ) -> impl Future<Output = T> + Send;
-
-    /// Spawns a task that is not awaited.
-    fn detach(future: impl Future<Output = ()> + Send + 'static);
 
     /// A semaphore without permits.
     fn semaphore() -> Self::Semaphore;
@@ -25,10 +22,7 @@ pub(super) trait Runtime: Sized + 'static {
     fn acquire(semaphore: &Self::Semaphore) -> impl Future<Output = ()> + Send;
     /// Adds permits.
     fn add_permits(semaphore: &Self::Semaphore, number: usize);
-}
 
-/// A runtime that has networks of processes and channels.
-pub(super) trait Networks: Runtime {
     /// A network that is made, and then run. The default has no processes.
     type Network: Default;
     /// The end of a channel at which a process will send.

@@ -151,7 +151,7 @@ impl<R: Runtime> Crowd<R> {
         while left > 0 {
             let batch = left.min(BATCH);
             for _ in 0..batch {
-                R::detach(self.clone().task());
+                drop(R::spawn(self.clone().task()));
             }
             left -= batch;
             R::acquire(&self.news).await;

@@ -3,6 +3,7 @@
 use super::found::{Found, Repeat};
 use super::{WALL, crowds};
 use crate::experiment::Table;
+use crate::experiment::estimate::mean;
 use crate::experiment::scaling::{self, SECONDS};
 use crate::experiment::text::{number, percent};
 
@@ -18,27 +19,26 @@ impl Found<'_> {
                 let mut first = None;
                 for workers in crowds(self.record.machine.processors) {
                     let repeats = self.repeats(subject, runtime, workers);
-                    let mean = |value: &dyn Fn(&Repeat<'_>) -> Option<f64>| {
-                        let values: Vec<f64> = repeats.iter().filter_map(value).collect();
-                        (!values.is_empty())
-                            .then(|| values.iter().sum::<f64>() / values.len() as f64)
+                    let average = |value: &dyn Fn(&Repeat<'_>) -> Option<f64>| {
+                        mean(repeats.iter().filter_map(value))
                     };
                     let per = |it: &Repeat<'_>, name: &str| {
                         Some(it.get(name)? / it.get(WALL).or(it.get(SECONDS))?)
                     };
-                    let rate = |name: &str| mean(&|it| per(it, name));
+                    let rate = |name: &str| average(&|it| per(it, name));
                     let (Some(time), Some(locks)) =
-                        (mean(&|it| it.get(SECONDS).copied()), rate("lock seconds"))
+                        (average(&|it| it.get(SECONDS).copied()), rate("lock seconds"))
                     else {
                         continue;
                     };
                     // A search that waits for a lock counts as that.
-                    let search = mean(&|it| {
+                    let search = average(&|it| {
                         Some((per(it, "search seconds")? - per(it, "lock seconds")?).max(0.0))
                     });
                     let locks = (locks / workers as f64).min(1.0);
                     let search = (search.unwrap_or(0.0) / workers as f64).min(1.0 - locks);
-                    let attempts = mean(&|it| Some(per(it, "steals")? + per(it, "failed steals")?));
+                    let attempts =
+                        average(&|it| Some(per(it, "steals")? + per(it, "failed steals")?));
                     let rates =
                         [attempts, rate("voluntary switches"), rate("involuntary switches")];
                     let mut row = vec![subject.to_owned(), runtime.to_owned(), workers.to_string()];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{BESIDE, COPIES, ROUNDS};
 use crate::experiment::Record;
 use crate::experiment::estimate::median;
-use crate::experiment::scaling::{SECONDS, SERIAL};
+use crate::experiment::scaling::{self, SECONDS, SERIAL};
 
 /// A utilization above this one is noise. Caches can make a parallel program a little faster than
 /// the serial one.
@@ -49,30 +49,26 @@ pub(super) struct Found<'a> {
 
 impl<'a> Found<'a> {
     pub(super) fn of(record: &'a Record) -> Found<'a> {
-        let mut subjects: Vec<&str> = Vec::new();
-        let mut times: BTreeMap<(&str, &str, usize), Vec<f64>> = BTreeMap::new();
-        for it in record.samples.iter().filter(|it| it.metric == SECONDS && it.value > 0.0) {
-            if !it.subject.starts_with(BESIDE) && !subjects.contains(&it.subject.as_str()) {
-                subjects.push(&it.subject);
-            }
-            times.entry((&it.subject, &it.runtime, it.workers)).or_default().push(it.value);
-        }
-        let mut found = Found { record, subjects, points: Vec::new() };
-        for (&(subject, runtime, workers), all) in &times {
-            let work = times.get(&(subject, runtime, 1)).cloned();
-            let work = work.and_then(|mut work| median(&mut work));
-            let (mut times, Some(work)) = (all.clone(), work) else { continue };
-            if runtime == SERIAL || subject.starts_with(BESIDE) {
+        let mut found = Found { record, subjects: Vec::new(), points: Vec::new() };
+        for (subject, workers) in record.groups(SECONDS) {
+            if subject.starts_with(BESIDE) {
                 continue;
             }
-            times.sort_by(f64::total_cmp);
-            let spread = times[times.len() - 1] / times[0];
-            let time = median(&mut times).expect("there is a time");
-            let speedup = work / time;
-            let utilization = speedup / record.machine.granted(workers);
+            if !found.subjects.contains(&subject) {
+                found.subjects.push(subject);
+            }
             let ceiling = found.ceiling(subject, workers);
-            let of = (subject, runtime, workers);
-            found.points.push(Point { of, time, spread, speedup, utilization, ceiling });
+            for runtime in scaling::runtimes(record, subject) {
+                let mut times = record.values(subject, runtime, workers, SECONDS);
+                times.sort_by(f64::total_cmp);
+                let Some(speedup) = scaling::speedup(record, subject, runtime, workers) else {
+                    continue;
+                };
+                let (of, spread) = ((subject, runtime, workers), times[times.len() - 1] / times[0]);
+                let time = median(&times).expect("there is a time");
+                let utilization = speedup / record.machine.granted(workers);
+                found.points.push(Point { of, time, spread, speedup, utilization, ceiling });
+            }
         }
         found
     }

@@ -1,6 +1,8 @@
 //! What is said of a record of the cliff.
 
 pub(super) use super::found::Found;
+use itertools::Itertools;
+
 use super::found::Point;
 use super::{BUSY_THREADS, PROFILE};
 use crate::experiment::estimate::median;
@@ -104,9 +106,7 @@ impl Found<'_> {
                 percent(worst.utilization)
             ),
             (None, None, ..) => "Speedup and utilization over the number of workers".to_owned(),
-            (crowded, beside, ..) => {
-                crowded.into_iter().chain(beside).collect::<Vec<_>>().join(" ")
-            }
+            (crowded, beside, ..) => crowded.into_iter().chain(beside).join(" "),
         }
     }
 
@@ -114,8 +114,8 @@ impl Found<'_> {
         let columns = ["runtime", "median", "worst", "where"];
         let mut table = Table::new("utilization with more workers than processors", &columns);
         for runtime in self.record.runtimes() {
-            let mut all: Vec<f64> = self.crowded(runtime).iter().map(|it| it.utilization).collect();
-            if let (Some(middle), Some(worst)) = (median(&mut all), self.lowest(runtime)) {
+            let all = median(self.crowded(runtime).iter().map(|it| it.utilization));
+            if let (Some(middle), Some(worst)) = (all, self.lowest(runtime)) {
                 let name = runtime.to_owned();
                 table.row([name, percent(middle), percent(worst.utilization), worst.name()]);
             }
@@ -134,14 +134,13 @@ impl Found<'_> {
         for &subject in &self.subjects {
             let serial = record.median(subject, SERIAL, 1, SECONDS);
             let profile = |metric| record.values(subject, PROFILE, 1, metric);
-            let (works, mut spans) = (profile("work"), profile("span"));
-            let mut parallelism: Vec<f64> =
-                works.iter().zip(&spans).map(|it| it.0 / it.1).collect();
+            let (works, spans) = (profile("work"), profile("span"));
+            let parallelism = works.iter().zip(&spans).map(|it| it.0 / it.1);
             let mut of_subject = vec![
                 subject.to_owned(),
                 time(serial),
-                time(median(&mut spans)),
-                figure(median(&mut parallelism)),
+                time(median(&spans)),
+                figure(median(parallelism)),
                 number(self.ceiling(subject, full)),
             ];
             for runtime in scaling::runtimes(record, subject) {
@@ -161,10 +160,10 @@ impl Found<'_> {
 /// The figures of rayon, Locksley and static partitioning in words.
 fn each(verb: &str, of: impl Fn(&str) -> Option<f64>) -> String {
     let found = NAMES.iter().filter_map(|(name, called)| Some((called, of(name)?)));
-    let words = found.enumerate().map(|(index, (called, share))| {
+    let mut words = found.enumerate().map(|(index, (called, share))| {
         format!("{called}{} {}", if index == 0 { verb } else { "" }, percent(share))
     });
-    words.collect::<Vec<_>>().join(", ")
+    words.join(", ")
 }
 
 /// A time with four significant digits.

@@ -8,7 +8,7 @@ use crate::experiment::Plan;
 use crate::fault::{Fault, Outcome};
 use crate::rounds::Round;
 use crate::runtimes::Crew;
-use crate::switches::Switches;
+use crate::usage::Usage;
 
 /// The round that a subject names.
 pub(super) fn round(subject: &str) -> Outcome<Round> {
@@ -45,9 +45,9 @@ pub(super) fn counts(crew: &Crew) -> BTreeMap<&'static str, f64> {
             ("lock seconds", total.lock_wait.as_secs_f64()),
         ]);
     }
-    if let Some(switches) = Switches::of_this_process() {
-        counts.insert("voluntary switches", switches.voluntary as f64);
-        counts.insert("involuntary switches", switches.involuntary as f64);
+    if let Some(usage) = Usage::now() {
+        counts.insert("voluntary switches", usage.voluntary as f64);
+        counts.insert("involuntary switches", usage.involuntary as f64);
     }
     counts
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::{ABP, BWS, EXACT_ABP, EXACT_BWS};
+use super::figures::{ABP, BWS, EXACT_ABP, EXACT_BWS, WITHOUT};
 use super::pairs::{self, Pair, Part};
 use super::{Corun, program_of};
 use crate::experiment::child::Peer;
@@ -18,18 +18,6 @@ const ON_TARGETS: [&str; 7] = ["locksley", "rayon", "onetbb", ABP, BWS, "libgomp
 const ON_OTHERS: [&str; 3] = ["locksley", "rayon", "onetbb"];
 /// On all pairs of applications.
 const ON_APPLICATIONS: [&str; 3] = ["locksley", EXACT_BWS, EXACT_ABP];
-/// The default idle policy, with all assists, without any, and without one at a time.
-pub(super) const WITHOUT: [&str; 9] = [
-    "locksley",
-    "locksley-no-assists",
-    "locksley-no-membarrier",
-    "locksley-no-lowered-priority",
-    "locksley-no-run-state",
-    "locksley-no-switch-records",
-    "locksley-no-moves",
-    "locksley-no-short-turns",
-    "locksley-no-runnable-threads",
-];
 /// What the paper compares with on some pairs of applications, and rayon.
 const RIVALS: [&str; 6] =
     ["rayon", "locksley-naive", "locksley-delayed", "locksley-selective", "locksley-global", BWS];
@@ -96,29 +84,27 @@ impl Corun {
         for pair in pairs {
             let (names, later) = self.runtimes(pair, course);
             for (place, runtime) in names.iter().enumerate() {
-                let (version, about) = match peers.get(runtime.as_str()) {
-                    // A peer's program has rounds only.
-                    Some(_) if pair.programs[0].round().is_none() => continue,
-                    Some(Ok(peer)) => (peer.version.as_str(), "a peer's program"),
-                    Some(Err(_)) => ("", ""),
-                    None => (env!("CARGO_PKG_VERSION"), runtimes::find(runtime)?.about),
+                let its_peer = peers.get(runtime.as_str());
+                let about = match its_peer {
+                    Some(_) => "a peer's program",
+                    None => runtimes::find(runtime)?.about,
                 };
-                let mut needed = pair.programs.iter().map(|program| program.on(runtime));
-                let missing = needed.find_map(|name| match peers.get(name) {
-                    Some(Err(why)) => Some((name.to_owned(), why)),
-                    _ => None,
-                });
-                if let Some((name, why)) = missing {
-                    if self.runtimes.contains(&name) || self.pairs.contains(&pair.name) {
-                        return Err(Fault::input(format!("{name}: {why}")));
-                    }
-                    plan.left_out.insert(name, why.clone());
-                    continue;
-                }
                 if !pair.programs.iter().all(|program| program.can_run_on(runtime)) {
                     continue;
                 }
+                let mut needed = pair.programs.iter().map(|program| program.on(runtime));
+                let missing = |name| Some((name, peers.get(name)?.as_ref().err()?));
+                if let Some((name, why)) = needed.find_map(missing) {
+                    if self.runtimes.iter().any(|it| it == name) || self.pairs.contains(&pair.name)
+                    {
+                        return Err(Fault::input(format!("{name}: {why}")));
+                    }
+                    plan.left_out.insert(name.to_owned(), why.clone());
+                    continue;
+                }
                 if plan.runtimes.iter().all(|known| known.name != *runtime) {
+                    let version = its_peer.and_then(|peer| peer.as_ref().ok());
+                    let version = version.map_or(env!("CARGO_PKG_VERSION"), |it| &it.version);
                     plan.compare(runtime, version, about);
                 }
                 let is_later = place >= names.len() - later;
@@ -138,13 +124,14 @@ impl Corun {
             return (self.runtimes.clone(), 0);
         }
         let is_stated = pairs::STATED.contains(&pair.name.as_str());
+        let without = runtimes::ALL.iter().map(|it| it.name).filter(|it| it.starts_with(WITHOUT));
         let mut names: Vec<&str> = match pair.part {
             Part::Targets | Part::Others if quick => ON_OTHERS.to_vec(),
-            Part::Assists if quick => WITHOUT[..2].to_vec(),
+            Part::Assists if quick => vec!["locksley", "locksley-no-assists"],
             // OpenMP where its threads are beside busy ones.
             Part::Targets if pair.name.ends_with("+loop") => ON_TARGETS.to_vec(),
             Part::Targets => ON_TARGETS[..5].to_vec(),
-            Part::Assists => WITHOUT.to_vec(),
+            Part::Assists => ["locksley"].into_iter().chain(without).collect(),
             Part::Others => ON_OTHERS.to_vec(),
             Part::Solo | Part::Applications => ON_APPLICATIONS.to_vec(),
         };

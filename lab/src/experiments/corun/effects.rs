@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::{Found, RATE, numbered};
+use super::figures::{Found, RATE, numbered, runs};
 use super::metrics::{mean, median, slowdown, throughput, unfairness};
 use super::pairs::{Pair, Program};
 use crate::experiment::Record;
@@ -37,7 +37,7 @@ pub fn effect(record: &Record, found: &[Found], runtimes: [&str; 2]) -> Option<E
     let has_both = |found: &&Found| runtimes.iter().all(|name| found.on(name).is_some());
     let pairs = found.iter().filter(has_both).map(|found| &found.pair);
     let all: Vec<(&Pair, Vec<Run>)> = pairs
-        .map(|pair| (pair, runs(record, pair, runtimes)))
+        .map(|pair| (pair, both(record, pair, runtimes)))
         .filter(|(_, runs)| runs.len() >= FEWEST_RUNS)
         .collect();
     let mut alone: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
@@ -100,19 +100,7 @@ pub fn effect(record: &Record, found: &[Found], runtimes: [&str; 2]) -> Option<E
 }
 
 /// The repetitions in which a pair was measured on both runtimes.
-fn runs(record: &Record, pair: &Pair, runtimes: [&str; 2]) -> Vec<Run> {
-    let workers = pair.programs[0].workers;
-    let rates = |name: &str| -> BTreeMap<usize, Vec<f64>> {
-        let mut runs: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for place in 0..pair.programs.len() {
-            let metric = numbered(RATE, place);
-            for (repeat, rate) in record.by_repetition(&pair.name, name, workers, &metric) {
-                runs.entry(repeat).or_default().push(rate);
-            }
-        }
-        runs.retain(|_, rates| rates.len() == pair.programs.len());
-        runs
-    };
-    let [first, mut second] = runtimes.map(rates);
+fn both(record: &Record, pair: &Pair, runtimes: [&str; 2]) -> Vec<Run> {
+    let [first, mut second] = runtimes.map(|name| runs(record, pair, name));
     first.into_iter().filter_map(|(repeat, rates)| Some([rates, second.remove(&repeat)?])).collect()
 }

@@ -1,5 +1,9 @@
 //! What a record says of programs side by side.
 
+use std::collections::BTreeMap;
+
+use itertools::Itertools;
+
 use super::metrics::{mean, slowdown, throughput, unfairness, useful, variation};
 use super::pairs::{self, Pair, Part};
 use crate::experiment::Record;
@@ -94,14 +98,12 @@ impl Found {
 /// All pairs that were measured.
 pub fn found(record: &Record) -> Vec<Found> {
     let pairs = pairs::all(record.machine.processors, pairs::Size::of(&record.plan)).into_iter();
-    let mut without_samples = record.clone();
-    without_samples.samples.clear();
+    let without_samples = Record { samples: Vec::new(), ..record.clone() };
     let found = pairs.filter(|pair| pair.part != Part::Solo).map(|pair| {
-        let mut of_pair = without_samples.clone();
         let is_its = |name: &str| pair.programs.iter().any(|program| program.name == name);
         let is_needed = |name: &str| name == pair.name || name.starts_with("leaf ") || is_its(name);
         let samples = record.samples.iter().filter(|sample| is_needed(&sample.subject));
-        of_pair.samples = samples.cloned().collect();
+        let of_pair = Record { samples: samples.cloned().collect(), ..without_samples.clone() };
         let on = |name: &str| Some((name.to_owned(), balance(&of_pair, &pair, name)?));
         let runtimes = of_pair.runtimes().into_iter().filter_map(on).collect();
         Found { pair, runtimes }
@@ -109,16 +111,22 @@ pub fn found(record: &Record) -> Vec<Found> {
     found.filter(|found| !found.runtimes.is_empty()).collect()
 }
 
+/// The rates of all programs in each repetition on a runtime.
+pub fn runs(record: &Record, pair: &Pair, runtime: &str) -> BTreeMap<usize, Vec<f64>> {
+    let mut runs: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for place in 0..pair.programs.len() {
+        let (workers, metric) = (pair.programs[0].workers, numbered(RATE, place));
+        for (repeat, rate) in record.by_repetition(&pair.name, runtime, workers, &metric) {
+            runs.entry(repeat).or_default().push(rate);
+        }
+    }
+    runs.retain(|_, rates| rates.len() == pair.programs.len());
+    runs
+}
+
 fn balance(record: &Record, pair: &Pair, runtime: &str) -> Option<Balance> {
     let Pair { name, programs, .. } = pair;
-    let of = |metric: &str, place| -> Vec<(usize, f64)> {
-        let metric = numbered(metric, place);
-        record.by_repetition(name, runtime, programs[0].workers, &metric).collect()
-    };
-    let at = |all: &[(usize, f64)], repeat| all.iter().find(|it| it.0 == repeat).map(|it| it.1);
-    let rates: Vec<_> = (0..programs.len()).map(|place| of(RATE, place)).collect();
-    let run = |it: &(usize, f64)| rates.iter().map(|rates| at(rates, it.0)).collect();
-    let runs: Vec<Vec<f64>> = rates[0].iter().filter_map(run).collect();
+    let runs = runs(record, pair, runtime);
     let alone =
         |name: &str, on: &str, workers| record.median(name, on, workers, &numbered(RATE, 0));
     let solo = programs.iter().map(|it| alone(&it.name, it.on(runtime), it.workers));
@@ -132,7 +140,7 @@ fn balance(record: &Record, pair: &Pair, runtime: &str) -> Option<Balance> {
     let slowdowns = |rates: &Vec<f64>| -> Vec<f64> {
         solo.iter().zip(rates).map(|(&solo, &rate)| slowdown(solo, rate)).collect()
     };
-    let each: Vec<Vec<f64>> = runs.iter().map(slowdowns).collect();
+    let each: Vec<Vec<f64>> = runs.values().map(slowdowns).collect();
     let unfair: Vec<f64> = each.iter().map(|slowdowns| unfairness(slowdowns)).collect();
     let speedup = |rates: &Vec<f64>| throughput(rates.iter().copied().zip(best.iter().copied()));
     let useful_in = |rates: &Vec<f64>| {
@@ -144,40 +152,42 @@ fn balance(record: &Record, pair: &Pair, runtime: &str) -> Option<Balance> {
         let leaves: Option<Vec<_>> = leaves.collect();
         Some(useful(leaves?, record.machine.capacity()))
     };
-    let useful: Option<Vec<f64>> = runs.iter().map(useful_in).collect();
+    let useful: Option<Vec<f64>> = runs.values().map(useful_in).collect();
     let share = |place: usize| {
-        let all = |metric| {
-            let values: Vec<f64> = of(metric, place).iter().map(|it| it.1).collect();
-            mean(&values).filter(|_| values.len() >= runs.len())
+        let of = |metric: &str| -> BTreeMap<usize, f64> {
+            let (workers, metric) = (programs[0].workers, numbered(metric, place));
+            record.by_repetition(name, runtime, workers, &metric).collect()
         };
-        let group = |&(repeat, rate): &(usize, f64)| match programs[place].round() {
-            Some(_) => Some((1.0, rate, 0.0)),
+        let all = |metric| {
+            let values = of(metric);
+            mean(values.values()).filter(|_| values.len() >= runs.len())
+        };
+        let [computations, deviations] = [COMPUTATIONS, DEVIATION].map(of);
+        let group = |(repeat, rates): (&usize, &Vec<f64>)| match programs[place].round() {
+            Some(_) => Some((1.0, rates[place], 0.0)),
             None => {
-                let in_run = |metric| at(&of(metric, place), repeat);
-                Some((in_run(COMPUTATIONS)?, 1.0 / rate, in_run(DEVIATION)?))
+                Some((*computations.get(repeat)?, 1.0 / rates[place], *deviations.get(repeat)?))
             }
         };
-        let groups: Vec<_> = rates[place].iter().filter_map(group).collect();
+        let groups: Vec<_> = runs.iter().filter_map(group).collect();
         let switches = all(VOLUNTARY).zip(all(INVOLUNTARY));
         let split = switches.zip(all(TO_THIEVES).zip(all(EXTERNAL)));
         let split = split.map(|((waits, taken), (thieves, external))| {
             [thieves, external, (waits + taken - thieves - external).max(0.0)]
         });
-        let slowdown = mean(&each.iter().map(|slowdowns| slowdowns[place]).collect::<Vec<_>>())?;
+        let slowdown = mean(each.iter().map(|slowdowns| slowdowns[place]))?;
         let (variation, processors) = (variation(&groups), all(PROCESSORS));
         Some(Share { slowdown, variation, processors, switches, split })
     };
     let programs: Vec<Share> = (0..programs.len()).map(share).collect::<Option<_>>()?;
+    let overlaps = record.values(name, runtime, pair.programs[0].workers, OVERLAP);
     Some(Balance {
         unfairness: mean(&unfair)?,
         worst: unfair.iter().copied().reduce(f64::max)?,
-        throughput: mean(&runs.iter().map(speedup).collect::<Vec<_>>())?,
+        throughput: mean(runs.values().map(speedup))?,
         useful: useful.and_then(|useful| mean(&useful)),
-        variation: mean(&programs.iter().filter_map(|it| it.variation).collect::<Vec<_>>()),
-        overlap: record
-            .values(name, runtime, pair.programs[0].workers, OVERLAP)
-            .into_iter()
-            .reduce(f64::min),
+        variation: mean(programs.iter().filter_map(|it| it.variation)),
+        overlap: overlaps.into_iter().reduce(f64::min),
         programs,
     })
 }
@@ -209,13 +219,7 @@ pub fn common_runtimes(found: &[Found]) -> Vec<&str> {
 
 /// The runtimes on which these pairs were measured.
 pub fn runtimes(found: &[Found]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in found.iter().flat_map(|found| &found.runtimes) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    names
+    found.iter().flat_map(|found| &found.runtimes).map(|it| it.0.as_str()).unique().collect()
 }
 
 /// The value of SleepThreshold that a runtime is named after.
@@ -230,9 +234,7 @@ pub fn averages(found: &[Found], runtimes: &[&str]) -> (Vec<(String, Balance)>, 
     let pairs: Vec<&Found> = found.iter().filter(has_all).collect();
     let average = |name: &&str| {
         let all: Vec<&Balance> = pairs.iter().filter_map(|found| found.on(name)).collect();
-        let of = |figure: fn(&Balance) -> f64| {
-            mean(&all.iter().map(|it| figure(it)).collect::<Vec<_>>())
-        };
+        let of = |figure: fn(&Balance) -> f64| mean(all.iter().map(|it| figure(it)));
         let useful: Option<Vec<f64>> = all.iter().map(|balance| balance.useful).collect();
         let programs = all.iter().flat_map(|balance| &balance.programs);
         let average = Balance {
@@ -240,7 +242,7 @@ pub fn averages(found: &[Found], runtimes: &[&str]) -> (Vec<(String, Balance)>, 
             worst: all.iter().map(|balance| balance.worst).fold(0.0, f64::max),
             throughput: of(|balance| balance.throughput)?,
             useful: useful.and_then(|useful| mean(&useful)),
-            variation: mean(&programs.filter_map(|share| share.variation).collect::<Vec<_>>()),
+            variation: mean(programs.filter_map(|share| share.variation)),
             ..Balance::default()
         };
         Some(((*name).to_owned(), average))
@@ -255,7 +257,7 @@ pub fn shares_of_switches(found: &[Found], runtime: &str) -> Option<[f64; 3]> {
     let splits = balances.flat_map(|balance| &balance.programs).filter_map(|share| share.split);
     let switching = splits.filter(|split| split.iter().sum::<f64>() > 0.0);
     let shares: Vec<_> = switching.map(|it| it.map(|one| one / it.iter().sum::<f64>())).collect();
-    let of = |kind: usize| mean(&shares.iter().map(|share| share[kind]).collect::<Vec<_>>());
+    let of = |kind: usize| mean(shares.iter().map(|share| share[kind]));
     Some([of(0)?, of(1)?, of(2)?])
 }
 

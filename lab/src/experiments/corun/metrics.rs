@@ -2,7 +2,7 @@
 //! useful share of the machine.
 
 use crate::corunner::repetition::Repetition;
-pub use crate::experiment::estimate::mean;
+pub use crate::experiment::estimate::{mean, median};
 
 /// How much slower: `Tc/Ts - 1`, from rates.
 pub fn slowdown(alone: f64, beside: f64) -> f64 {
@@ -26,11 +26,6 @@ pub fn throughput(rates: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 /// second, each of which takes so many seconds on a thread of its own.
 pub fn useful(leaves: impl IntoIterator<Item = (f64, f64)>, processors: f64) -> f64 {
     leaves.into_iter().map(|(rate, seconds)| rate * seconds).sum::<f64>() / processors
-}
-
-/// The median; `None` of nothing.
-pub fn median(values: &[f64]) -> Option<f64> {
-    crate::experiment::estimate::median(&mut values.to_vec())
 }
 
 /// The standard deviation of a sample; 0 of fewer than two.

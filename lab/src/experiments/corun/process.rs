@@ -6,6 +6,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use itertools::Itertools;
+
 use crate::corunner::READY;
 use crate::experiment::child::this_program;
 use crate::fault::{Fault, Outcome};
@@ -95,9 +97,8 @@ impl Company {
         match self.said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(said) => Ok(said),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                let names: Vec<&str> =
-                    self.processes.iter().map(|process| process.name.as_str()).collect();
-                Err(Fault::run(format!("nothing was heard in time from {}", names.join(", "))))
+                let names = self.processes.iter().map(|process| &process.name).join(", ");
+                Err(Fault::run(format!("nothing was heard in time from {names}")))
             }
         }
     }

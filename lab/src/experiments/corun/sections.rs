@@ -1,5 +1,7 @@
 //! The sections of the report: figures of the paper, and the pairs of rounds.
 
+use itertools::Itertools;
+
 use super::effects::effect;
 use super::figures::{
     self, ABP, BWS, Balance, EXACT_ABP, Found, RATE, Share, averages, common_runtimes,
@@ -36,10 +38,8 @@ pub(super) fn of_part(found: &[Found], part: Part, [title, about]: [&str; 2]) ->
     let of_part = figures::part(found, part);
     let mut names = runtimes(&of_part);
     names.retain(|name| threshold(name).is_none());
-    let mut switches = Table::new(
-        "shares of context switches, %",
-        &["", "to thieves", "to other programs", "of threads that are no workers"],
-    );
+    let head = ["", "to thieves", "to other programs", "of threads that are no workers"];
+    let mut switches = Table::new("shares of context switches, %", &head);
     for name in &names {
         if let Some(split) = shares_of_switches(&of_part, name) {
             switches.row([(*name).to_owned()].into_iter().chain(split.map(points)));
@@ -90,8 +90,7 @@ fn table(found: &[Found]) -> Table {
         let (mut name, mut remark) = (pair.name.clone(), pair.shows.to_owned());
         for (runtime, it) in runtimes.iter().filter(|(name, _)| threshold(name).is_none()) {
             let each = |figure: &dyn Fn(&Share) -> Option<String>| {
-                let all = it.programs.iter().map(|share| figure(share).unwrap_or("-".to_owned()));
-                all.collect::<Vec<_>>().join(" / ")
+                it.programs.iter().map(|share| figure(share).unwrap_or("-".to_owned())).join(" / ")
             };
             if let Some(overlap) = it.overlap.filter(|&overlap| overlap < 0.95) {
                 remark += &format!("; overlap only {overlap:.2}");
@@ -202,8 +201,8 @@ pub(super) fn costs(record: &Record, runtime: &str) -> Vec<(&'static str, f64)> 
 /// Which applications take longer on Locksley than is tolerated.
 pub(super) fn slow(record: &Record) -> String {
     let slow = costs(record, "locksley").into_iter().filter(|it| it.1 > 1.0 + TOLERANCE);
-    let slow: Vec<&str> = slow.map(|(app, _)| app).collect();
-    let slow = if slow.is_empty() { "none".to_owned() } else { slow.join(", ") };
+    let slow = slow.map(|(app, _)| app).join(", ");
+    let slow = if slow.is_empty() { "none" } else { &slow };
     format!("slower on locksley by more than {} %: {slow}", points(TOLERANCE))
 }
 
@@ -229,7 +228,7 @@ pub(super) fn alone(record: &Record) -> Section {
     let mut relative = Table::new(&title, &columns);
     for runtime in record.runtimes() {
         let costs = costs(record, runtime);
-        let Some(mean) = mean(&costs.iter().map(|it| it.1).collect::<Vec<_>>()) else { continue };
+        let Some(mean) = mean(costs.iter().map(|it| it.1)) else { continue };
         let of = |app: &str| two_digits(costs.iter().find(|it| it.0 == app).map(|it| it.1));
         let head = [runtime.to_owned(), two_digits(Some(mean))];
         relative.row(head.into_iter().chain(APPS.map(|(app, _)| of(app))));

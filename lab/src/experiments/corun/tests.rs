@@ -3,7 +3,7 @@
 
 use locksley::os::Assists;
 
-use super::choice::{QUICK, WITHOUT};
+use super::choice::QUICK;
 use super::figures::{
     ABP, BWS, Found, averages, found, mean_variation, numbered, part, shares_of_switches,
 };
@@ -327,7 +327,7 @@ fn a_full_plan_has_all_pairs_and_fits_fifty_minutes() {
 
 #[test]
 fn all_assists_are_switched_off_one_by_one() {
-    let named = WITHOUT.iter().filter_map(|name| name.strip_prefix("locksley-no-"));
+    let named = crate::runtimes::ALL.iter().filter_map(|it| it.name.strip_prefix(figures::WITHOUT));
     let mut all = Assists::NONE;
     for name in named.filter(|name| *name != "assists") {
         let assist: Assists = name.parse().unwrap();

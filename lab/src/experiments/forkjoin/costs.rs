@@ -2,7 +2,7 @@
 
 use super::local::Subject;
 use super::{COUNTED, INSTRUCTIONS, PLAIN, SERIAL, has_forks};
-use crate::experiment::estimate::Estimate;
+use crate::experiment::estimate::median;
 use crate::experiment::scaling::{self, SECONDS};
 use crate::experiment::text::number;
 use crate::experiment::{Chart, Record, Table};
@@ -72,10 +72,6 @@ impl Input<'_> {
         }
         table
     }
-}
-
-pub(super) fn median(numbers: Vec<f64>) -> Option<f64> {
-    Estimate::of_median(numbers).map(|estimate| estimate.figure)
 }
 
 pub(super) fn least(numbers: Vec<f64>) -> Option<f64> {

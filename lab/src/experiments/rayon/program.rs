@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::experiment::Readings;
-use crate::experiment::child::{self, Ended};
+use crate::experiment::child;
 use crate::experiment::record::OTHERS;
 use crate::experiments::corun::measure::{Extent, side_by_side};
 use crate::fault::{Fault, Outcome};
@@ -47,12 +47,9 @@ pub(super) fn build() -> Outcome<()> {
              the programs (--programs)"
         )));
     }
-    note(&format!("rayon: {BUILD} builds what is compared; the first time takes a minute"));
-    match child::run(&mut Command::new(BUILD), BUILD_TIME) {
-        Ended::Well { .. } => Ok(()),
-        Ended::Badly(why) => Err(Fault::run(format!("{BUILD} failed: {why}"))),
-        Ended::Never => Err(Fault::run(format!("{BUILD} did not end in time"))),
-    }
+    note(&format!("{BUILD} builds the programs for rayon; the first time takes a minute"));
+    let built = child::run(&mut Command::new(BUILD), BUILD_TIME);
+    built.map(drop).map_err(|why| Fault::run(format!("{BUILD} failed: {why}")))
 }
 
 /// The programs of `runtimes` in `folder`, each called like its runtime. They must be what they are

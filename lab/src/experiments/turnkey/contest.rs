@@ -52,9 +52,8 @@ pub(super) fn best(over: &[(usize, Ratios)]) -> Option<Best> {
         ratios.iter().filter(|(rotation, _)| rotation % 2 == half).copied().collect()
     };
     let chosen = |of: usize| {
-        let median = |one: &(usize, Ratios)| {
-            median(&mut half(one, of).into_iter().map(|(_, ratio)| ratio).collect::<Vec<_>>())
-        };
+        let median =
+            |one: &(usize, Ratios)| median(half(one, of).into_iter().map(|(_, ratio)| ratio));
         let medians = over.iter().filter_map(|one| Some((one, median(one)?)));
         medians.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(one, _)| one)
     };
