@@ -125,7 +125,7 @@ pub struct Computation {
     /// The runtime: locksley, rayon, static, serial or another of `locksley apps`
     #[arg(long, value_name = "R", default_value = "locksley")]
     pub runtime: String,
-    /// The number of workers
+    /// The number of workers, one for each processor allowed unless it is given
     #[arg(long, value_name = "P", default_value_t = default_workers(), value_parser = workers)]
     pub workers: usize,
     /// paper, quick, or the application's parameters: see `locksley apps`
@@ -156,7 +156,7 @@ pub struct Rounds {
     /// For how long, in seconds
     #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
     pub secs: std::time::Duration,
-    /// The number of workers
+    /// The number of workers, one for each processor allowed unless it is given
     #[arg(long, value_name = "P", default_value_t = default_workers(), value_parser = workers)]
     pub workers: usize,
     /// What a round consists of.
@@ -324,6 +324,11 @@ fn in_one_line(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        command_line().debug_assert();
+    }
 
     #[test]
     fn the_help_lists_each_command_once() {

@@ -41,8 +41,10 @@ pub const STAMP_EVERY: u64 = 16;
 
 /// What a cycler is to do. The names p, w and W are those of the papers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Args)]
+#[group(skip)]
 pub struct Cycler {
-    /// p: the number of workers, of which 1 to p are released at a time
+    /// p: the number of workers, of which 1 to p are released at a time; one for each processor
+    /// allowed unless it is given
     #[serde(rename = "p")]
     #[arg(long, value_name = "P", default_value_t = default_workers(), value_parser = workers)]
     pub workers: usize,
