@@ -69,11 +69,12 @@ impl Experiment for Locality {
     fn report(record: &Record) -> Report {
         let about = "Intervals are placed best, worst, randomly and not at all.";
         let simulated = "Two caches of so many bytes, with 16 ways.";
+        let out = "With mailboxes, a task is two intervals, and both count.";
         let sections = [
             ("Placements", about, MS, Some(IGNORANT)),
             ("Misses", simulated, MISSES, Some(BEST)),
             ("Hits", simulated, HITS, Some(BEST)),
-            ("Tasks that ran out of place", "", OUT_OF_PLACE, None),
+            ("Tasks that ran out of place", out, OUT_OF_PLACE, None),
             ("Workers that are not bound to their places", "", UNBOUND, None),
         ];
         let sections = sections.map(|(title, about, name, base)| {

@@ -88,8 +88,8 @@ fn scatter_makes_a_record_and_a_page_that_can_be_made_again() {
         assert!(said.contains(word), "{said}");
     }
     assert_eq!(record["format"], "locksley-record/1");
-    // Three networks in three ways, two in four; five metrics.
-    assert_eq!(record["samples"].as_array().unwrap().len(), 5 * (3 * 3 + 2 * 4));
+    // Three networks in five ways, two in four; five metrics.
+    assert_eq!(record["samples"].as_array().unwrap().len(), 5 * (3 * 5 + 2 * 4));
 }
 
 /// Measures quickly; then neither measures again, nor makes another page of the record. What it

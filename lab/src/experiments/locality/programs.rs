@@ -26,7 +26,10 @@ pub(super) fn parse(subject: &str) -> Outcome<(Program, bool, usize)> {
     let program = match name.unwrap_or(kind) {
         STRESS => Program::Stress,
         MULTIPLY => Program::Multiply,
-        unknown => return Err(Fault::input(format!("unknown kind '{unknown}'"))),
+        unknown => {
+            let why = format!("unknown kind '{unknown}'; there are {STRESS} and {MULTIPLY}");
+            return Err(Fault::input(why));
+        }
     };
     let (least, most) = match (program, name) {
         // More take minutes.

@@ -3,7 +3,7 @@
 use locksley::places::{ProcessorSet, Region, Topology};
 
 use super::programs::Program;
-use super::tasks::{RANDOM, UNDIVIDED, WORST};
+use super::tasks::{MAILBOXES, RANDOM, UNDIVIDED, WORST};
 use super::*;
 use crate::fault::Fault;
 
@@ -47,7 +47,10 @@ fn every_placement_finds_the_answer() {
                 for workers in [1, places] {
                     let found = programs::measure(&ground, (kind, size), placement, workers, 5);
                     let found = found.unwrap();
-                    assert!(found[MS] > 0.0 && found[OUT_OF_PLACE] <= found[TASKS], "{found:?}");
+                    // A mailbox and a deque have the same task.
+                    let intervals = if placement == MAILBOXES { 2.0 } else { 1.0 };
+                    let most = intervals * found[TASKS];
+                    assert!(found[MS] > 0.0 && found[OUT_OF_PLACE] <= most, "{found:?}");
                     assert!(found[UNBOUND] <= workers as f64, "{found:?}");
                     if placement == UNDIVIDED {
                         assert_eq!((found[OUT_OF_PLACE], found[UNBOUND]), (0.0, 0.0));
