@@ -23,6 +23,35 @@ fn a_program_gets_its_arguments_and_the_library() {
     }
 }
 
+/// The variable of preloaded libraries cannot name a path with a space.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_path_with_a_space_may_lead_to_the_library() {
+    use std::os::unix::fs::symlink;
+    if !has_library() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let there = folder.path().join("with a space");
+    std::fs::create_dir(&there).unwrap();
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_locksley"));
+    std::fs::copy(own, there.join("locksley")).unwrap();
+    let library = "liblocksley_gomp.so";
+    let beside = own.with_file_name(library);
+    let library_file =
+        if beside.is_file() { beside } else { own.parent().unwrap().join("deps").join(library) };
+    symlink(library_file, there.join(library)).unwrap();
+    let output = std::process::Command::new(there.join("locksley"))
+        .args(["openmp", "grep", "-c", library, "/proc/self/maps"])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "it is not loaded: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
 #[test]
 fn a_missing_program_is_named_and_the_code_is_a_shells() {
     if has_library() {
