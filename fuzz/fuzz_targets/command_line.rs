@@ -12,6 +12,7 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use locksley_lab::cli::{self, Command, CommandLine, Computation};
 use locksley_lab::experiment::{Experiment, Run};
+use locksley_lab::experiments::Measure;
 use locksley_lab::fault::{Fault, Outcome};
 use locksley_lab::{apps, runtimes};
 
@@ -79,15 +80,15 @@ fn check(command: Command) -> Outcome<()> {
         Command::Run(it) => size(&it.computation),
         Command::Repeat(it) => size(&it),
         Command::Rounds(it) => it.round.validate().map(drop),
-        Command::Channels(run) => plan(&run),
-        Command::Cliff(run) => plan(&run),
-        Command::Corun(run) => plan(&run),
-        Command::Forkjoin(run) => plan(&run),
-        Command::Intervals(run) => plan(&run),
-        Command::Locality(run) => plan(&run),
-        Command::Model(run) => plan(&run),
-        Command::Neighbour(run) => plan(&run),
-        Command::Scatter(run) => plan(&run),
+        Command::Measure(Measure::Channels(run)) => plan(&run),
+        Command::Measure(Measure::Cliff(run)) => plan(&run),
+        Command::Measure(Measure::Corun(run)) => plan(&run),
+        Command::Measure(Measure::Forkjoin(run)) => plan(&run),
+        Command::Measure(Measure::Intervals(run)) => plan(&run),
+        Command::Measure(Measure::Locality(run)) => plan(&run),
+        Command::Measure(Measure::Model(run)) => plan(&run),
+        Command::Measure(Measure::Neighbour(run)) => plan(&run),
+        Command::Measure(Measure::Scatter(run)) => plan(&run),
         // The others build programs, make control groups, or have no values of their own.
         _ => Ok(()),
     }

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::os::Quota;
 use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::scheduler::Worker;
 use crate::scheduler::allowance::{OpenSource, Source};
+use crate::task::JoinHandle;
 
 const PARENTS: usize = 12;
 const CHILDREN: usize = 4;
@@ -453,6 +455,45 @@ fn others_finish_while_an_external_thread_is_held_at_any_step() {
         drop(pool);
         assert_eq!(done.load(Ordering::Acquire), PARENTS + CHILDREN, "nothing is lost");
         times_held += usize::from(is_held);
+    }
+    assert!(times_held > 50, "the harness holds threads: {times_held}");
+}
+
+/// A call that finds a pinned task gives its worker back, and may then be the last active thread:
+/// the worker waits for a task that only another thread runs.
+#[test]
+fn a_recalled_worker_gets_what_it_waits_for_after_a_call_was_held_at_any_step() {
+    let mut times_held = 0;
+    for steps in 0..120 {
+        let pool = Pool::builder().workers(1).replacements(0).idle_policy(abp(Some(0)));
+        let pool = pool.build().unwrap();
+        let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
+        thread::scope(|scope| {
+            let call = scope.spawn(|| {
+                pool.install(|_| ());
+                while pool.shared().sleep.parked_for_external_threads() < 1 {
+                    thread::yield_now();
+                }
+                stepped::arm(steps, &gate);
+                pool.install(|_| ());
+                stepped::disarm();
+            });
+            while !gate.is_held() && !call.is_finished() {
+                thread::yield_now();
+            }
+            times_held += usize::from(gate.is_held());
+            let (sender, receiver) = channel::<JoinHandle<()>>();
+            let finish = counted(&done);
+            pool.spawn_with(Spawn::At(0), move |w| {
+                receiver.recv().unwrap().join().unwrap();
+                finish(w);
+            });
+            sender.send(pool.spawn_future(async {})).unwrap();
+            // Usually the worker parks meanwhile.
+            thread::sleep(Duration::from_millis(2));
+            gate.open();
+            assert_eq!(wait_for(&done, 1), 1, "held after {steps} steps");
+        });
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }

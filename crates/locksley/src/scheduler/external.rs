@@ -193,30 +193,29 @@ impl Shared {
             self.open_deques(&mut Vec::new());
             self.is_work_left()
         });
-        if self.has_sent(index) {
-            // A sender may have woken this worker for that task just before the takeover.
-            if !self.give_back(&worker, external) {
-                let _ = self.replacements.subtract_active(1);
-            }
-            self.end_external(external, worker);
-            abort.disarm();
-            return Err(task);
-        }
         self.slot(slot)
             .begin_call(ThisThread::with(|this| this.watch(self.config.assists)).flatten());
-        worker.counters().tasks.increment();
         let mut result = None;
         worker.as_current(|| {
-            self.trace(|| Event::TaskBegins(slot));
-            result = Some(unwind::catch(|| task(&worker)));
-            self.trace(|| Event::TaskEnds);
-            self.abort_if_in_forked_child();
-            hooks::run_idle();
+            result = Some(if self.has_sent(index) {
+                // A sender may have woken this worker for that task just before the takeover.
+                Err(task)
+            } else {
+                worker.counters().tasks.increment();
+                self.trace(|| Event::TaskBegins(slot));
+                let ended = unwind::catch(|| task(&worker));
+                self.trace(|| Event::TaskEnds);
+                self.abort_if_in_forked_child();
+                hooks::run_idle();
+                self.record_external_wakeup();
+                Ok(ended)
+            });
             self.leave(&worker, external);
         });
         self.end_external(external, worker);
         abort.disarm();
-        Ok(result.expect("it was set").unwrap_or_else(|payload| unwind::resume(payload)))
+        let ended = result.expect("it was set")?;
+        Ok(ended.unwrap_or_else(|payload| unwind::resume(payload)))
     }
 
     /// The last step of a call: from now on, another external thread may use the slot.
@@ -248,7 +247,6 @@ impl Shared {
     fn leave(&self, worker: &Worker, external: usize) {
         self.leave_tasks(worker);
         self.slot(worker.slot_index()).end_call();
-        self.record_external_wakeup();
         if self.give_back(worker, external) {
             return;
         }
