@@ -190,7 +190,7 @@ fn a_name_of_a_library_is_copied() {
     assert_eq!(marks.count(), 3);
 }
 
-/// Threads that call a pool have the slots of its callers, one after the other.
+/// A slot for external threads has one after the other.
 #[test]
 fn a_thread_that_calls_pools_is_the_worker_that_it_was_before() {
     let _alone = alone();

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use common::{message, on_worker, pools, without_callers};
+use common::{message, on_worker, pools, without_external_threads};
 use locksley::idle::{IdlePolicy, Thief};
 use locksley::{BuildError, Pool};
 
@@ -297,7 +297,8 @@ fn an_idle_policy_that_panics_at_the_start_is_an_error() {
 #[test]
 fn statistics_count_tasks_and_times() {
     // A replacement would be counted, too, if a join waits for long.
-    let pool = without_callers(Pool::builder().workers(2).replacements(0).build().unwrap());
+    let pool =
+        without_external_threads(Pool::builder().workers(2).replacements(0).build().unwrap());
     pool.install(|w| {
         for _ in 0..1000 {
             w.join(|_| (), |_| ());

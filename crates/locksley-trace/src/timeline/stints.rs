@@ -1,4 +1,4 @@
-//! When which thread was which worker: a slot of a pool's callers has one thread after the other.
+//! When which thread was which worker: a slot for external threads has one after the other.
 
 use std::collections::HashMap;
 

@@ -38,7 +38,7 @@ impl Thief for Sleepy {
 }
 
 /// The same pool. From now on only its own threads run its tasks.
-pub(crate) fn without_callers(pool: Pool) -> Pool {
+pub(crate) fn without_external_threads(pool: Pool) -> Pool {
     pool.broadcast(|_| ());
     pool
 }

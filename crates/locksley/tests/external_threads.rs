@@ -31,7 +31,7 @@ fn calls_until(pool: &Pool, is_reached: impl Fn(ThreadId) -> bool) -> bool {
     false
 }
 
-fn runs_on_caller(pool: &Pool) -> bool {
+fn runs_here(pool: &Pool) -> bool {
     let this = thread::current().id();
     calls_until(pool, |thread| thread == this)
 }
@@ -50,8 +50,8 @@ fn call_here<R: Send>(pool: &Pool, task: impl Fn(&Worker) -> R + Sync) -> R {
     }
 }
 
-/// In a pool that may take callers, a worker sleeps sooner or later.
-fn never_runs_on_caller(pool: &Pool) -> bool {
+/// In a pool that allows external threads, a worker sleeps sooner or later.
+fn never_runs_here(pool: &Pool) -> bool {
     let this = thread::current().id();
     (0..20).all(|_| {
         thread::sleep(Duration::from_millis(1));
@@ -67,7 +67,7 @@ fn builder() -> PoolBuilder {
 fn a_call_of_an_idle_pool_runs_on_the_calling_thread_under_an_index() {
     for workers in [1, 2, 5] {
         let pool = Pool::new(workers).unwrap();
-        assert!(runs_on_caller(&pool), "{workers}");
+        assert!(runs_here(&pool), "{workers}");
         let (index, again) = pool.install(|w| (w.index(), pool.install(Worker::index)));
         assert!(index < workers && index == again);
         assert!(Worker::with_current(|current| current.is_none()));
@@ -85,11 +85,11 @@ fn a_call_runs_on_the_calling_thread_only_after_a_short_one() {
         call_here(&pool, |_| thread::sleep(Duration::from_millis(2)));
         assert_ne!(pool.install(|_| thread::current().id()), this, "after a long one");
     }
-    assert!(runs_on_caller(&pool));
+    assert!(runs_here(&pool));
 }
 
 #[test]
-fn a_pool_whose_threads_may_differ_from_others_takes_no_callers() {
+fn a_pool_whose_threads_may_differ_from_others_allows_no_external_threads() {
     let pools = [
         builder().own_threads_only(),
         builder().on_start(|_| ()),
@@ -99,16 +99,16 @@ fn a_pool_whose_threads_may_differ_from_others_takes_no_callers() {
     ];
     for pool in pools {
         let pool = pool.build().unwrap();
-        assert!(never_runs_on_caller(&pool), "{pool:?}");
+        assert!(never_runs_here(&pool), "{pool:?}");
     }
     for send in [
         |pool: &Pool| drop(pool.broadcast(|_| ())),
         |pool: &Pool| pool.spawn_with(Spawn::At(1), |_| ()),
     ] {
         let pool = builder().build().unwrap();
-        assert!(runs_on_caller(&pool));
+        assert!(runs_here(&pool));
         send(&pool);
-        assert!(never_runs_on_caller(&pool));
+        assert!(never_runs_here(&pool));
     }
 }
 
@@ -117,9 +117,9 @@ fn a_thread_with_a_small_stack_calls_a_worker() {
     let pool = builder().build().unwrap();
     thread::scope(|scope| {
         let small = thread::Builder::new().stack_size(256 << 10);
-        small.spawn_scoped(scope, || assert!(never_runs_on_caller(&pool))).unwrap();
+        small.spawn_scoped(scope, || assert!(never_runs_here(&pool))).unwrap();
     });
-    assert!(runs_on_caller(&pool));
+    assert!(runs_here(&pool));
 }
 
 #[test]
@@ -130,24 +130,24 @@ fn a_call_hides_no_times_of_workers() {
         (total.off_processor.is_some(), total.processor_time.is_some())
     };
     let before = knows();
-    assert!(runs_on_caller(&pool));
+    assert!(runs_here(&pool));
     assert_eq!(knows(), before);
 }
 
 /// A task may need the stack that a worker would have.
 #[test]
-fn the_variable_for_the_size_of_stacks_holds_for_callers() {
+fn the_variable_for_the_size_of_stacks_holds_for_external_threads() {
     const NAME: &str = "RUST_MIN_STACK";
     if std::env::var_os(NAME).is_none() {
         let mut child = Command::new(std::env::current_exe().unwrap());
-        let test = "the_variable_for_the_size_of_stacks_holds_for_callers";
+        let test = "the_variable_for_the_size_of_stacks_holds_for_external_threads";
         let child = child.args(["--exact", test]).env(NAME, (64 << 20).to_string());
         return assert!(child.status().unwrap().success());
     }
     let pool = builder().build().unwrap();
     thread::scope(|scope| {
         let usual = thread::Builder::new().stack_size(8 << 20);
-        usual.spawn_scoped(scope, || assert!(never_runs_on_caller(&pool))).unwrap();
+        usual.spawn_scoped(scope, || assert!(never_runs_here(&pool))).unwrap();
     });
 }
 
@@ -159,14 +159,14 @@ fn a_panic_comes_out_of_a_call_and_the_pool_works_on() {
         assert_eq!(message(&*catch_unwind(AssertUnwindSafe(call)).unwrap_err()), "in a call");
         assert!(Worker::with_current(|current| current.is_none()));
     }
-    assert!(runs_on_caller(&pool));
+    assert!(runs_here(&pool));
 }
 
 /// As on a worker: the newest first.
 #[test]
 fn detached_tasks_of_a_call_run_after_it() {
     let pool = Pool::new(1).unwrap();
-    assert!(runs_on_caller(&pool));
+    assert!(runs_here(&pool));
     let (sender, receiver) = channel();
     pool.install(|_| {
         for n in 0..10 {
@@ -183,7 +183,7 @@ fn detached_tasks_of_a_call_run_after_it() {
 fn a_call_may_wait_for_a_task_that_was_sent_before() {
     let pool = Pool::new(1).unwrap();
     for round in 0..300 {
-        assert!(runs_on_caller(&pool));
+        assert!(runs_here(&pool));
         // In some rounds, the worker sleeps deeply.
         thread::sleep(Duration::from_micros(round % 3 * 50));
         let (sender, receiver) = channel();
@@ -207,7 +207,7 @@ fn a_call_may_wait_for_a_task_of_its_own_worker() {
     });
     let (index, of_task, of_call) = threads.unwrap();
     assert!(index == 0 && of_task != of_call);
-    assert!(never_runs_on_caller(&pool));
+    assert!(never_runs_here(&pool));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn no_index_is_used_by_two_threads_at_once() {
             std::hint::black_box((0..50).sum::<u64>());
             used[w.index()].store(false, Ordering::Release);
         };
-        let on_caller = AtomicUsize::new(0);
+        let on_own_thread = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..6 {
                 scope.spawn(|| {
@@ -239,7 +239,7 @@ fn no_index_is_used_by_two_threads_at_once() {
                     for _ in 0..300 {
                         pool.install(|w| {
                             let is_here = thread::current().id() == this;
-                            on_caller.fetch_add(usize::from(is_here), Ordering::Relaxed);
+                            on_own_thread.fetch_add(usize::from(is_here), Ordering::Relaxed);
                             use_index(w);
                             w.join(use_index, use_index);
                         });
@@ -247,14 +247,14 @@ fn no_index_is_used_by_two_threads_at_once() {
                 });
             }
         });
-        assert!(on_caller.into_inner() > 0);
+        assert!(on_own_thread.into_inner() > 0);
     }
 }
 
 #[test]
 fn a_call_waits_while_the_pool_has_as_many_workers_at_work_as_it_may() {
     let pool = Pool::new(2).unwrap();
-    assert!(runs_on_caller(&pool));
+    assert!(runs_here(&pool));
     pool.resize(1).unwrap();
     let (order, is_held) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -288,15 +288,15 @@ fn a_destructor_of_a_thread_local_calls() {
         static AT_END: OnceCell<CallAtEnd> = const { OnceCell::new() };
     }
     let pool = Arc::new(Pool::new(1).unwrap());
-    assert!(runs_on_caller(&pool));
+    assert!(runs_here(&pool));
     for [calls_before, calls_after] in [[false, false], [true, false], [false, true]] {
         let (sender, receiver) = channel();
         let pool = Arc::clone(&pool);
         let call_at_end = move || {
-            assert!(!calls_before || runs_on_caller(&pool));
+            assert!(!calls_before || runs_here(&pool));
             let call = CallAtEnd(Arc::clone(&pool), sender);
             AT_END.with(|at_end| assert!(at_end.set(call).is_ok()));
-            assert!(!calls_after || runs_on_caller(&pool));
+            assert!(!calls_after || runs_here(&pool));
         };
         thread::spawn(call_at_end).join().unwrap();
         assert_eq!(receiver.recv_timeout(SOON), Ok(3), "{calls_before} {calls_after}");
