@@ -16,7 +16,7 @@ impl Default for Life {
 }
 
 impl Life {
-    /// Called by each use.
+    /// Fails the model if the life has ended. To be called wherever the allocation is used.
     #[inline]
     pub fn assert_alive(&self) {
         #[cfg(loom)]

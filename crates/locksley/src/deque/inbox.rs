@@ -23,7 +23,8 @@ struct Node<T> {
     /// has the item.
     item: *mut T,
     next: AtomicPtr<Node<T>>,
-    /// Its uses are reads. Under loom a node that has ended is not freed.
+    /// Asserted when a field is read. Under loom, a node is never freed, so that a late read fails
+    /// the assertion.
     life: Life,
 }
 

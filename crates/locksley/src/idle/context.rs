@@ -48,7 +48,7 @@ pub struct IdleContext<'a> {
     /// number from [`workers`](Self::workers) on stands for a thread outside of the pool that runs
     /// a task of it ([`Pool::install`](crate::Pool::install)).
     pub victim: Option<usize>,
-    /// How often external threads, which wait outside of the pool, were woken, or have left it.
+    /// How often external threads were woken, or have ended a call that they ran themselves.
     pub(crate) external_wakeups: u32,
     pub(crate) slot: usize,
     pub(crate) peers: &'a dyn Peers,

@@ -102,7 +102,8 @@ impl PoolBuilder {
     /// rests from time to time, between tasks, so that the quota lasts for its whole period. The
     /// kernel then does not have to stop all workers at the end of a period.
     ///
-    /// If the threads of sleeping workers cannot be started, the pool is built without them.
+    /// If the threads of sleeping workers cannot be started, the other workers end, and the pool is
+    /// started again with only the workers that may be awake. Hooks then run a second time.
     ///
     /// # Examples
     /// ```
@@ -200,6 +201,9 @@ impl PoolBuilder {
     }
 
     /// Sets a hook that each worker's thread calls before its first task, with the worker's index.
+    ///
+    /// It runs again for the first workers if the pool is [started again](Self::workers) with
+    /// fewer.
     ///
     /// The thread that builds the pool waits for the hook, so the hook must not wait for that
     /// thread. A panic in the hook makes [`build`](Self::build) fail with [`BuildError::Hook`]. If
@@ -302,9 +306,14 @@ impl PoolBuilder {
 
     /// Has all tasks run on threads of the pool.
     ///
-    /// By default [`Pool::install`] runs short tasks on the calling thread, in the place of a
-    /// sleeping worker, if nothing says that the threads of the workers differ from other threads:
-    /// no hook, data, stack size or affinity, and no task that was sent to one worker alone.
+    /// By default [`Pool::install`] may run its task on the calling thread, in place of a sleeping
+    /// worker. It does so only if the thread's previous call took less than 2 ms, and the thread
+    /// has about as much stack left as a worker has by default.
+    ///
+    /// A pool never does so if its builder set a start hook, worker data, a stack size, an
+    /// affinity, an observer or a borrowed thread, or used [`build_with`](Self::build_with). It
+    /// stops when a task is sent to one worker alone ([`Spawn::At`](crate::Spawn::At),
+    /// [`Pool::broadcast`]).
     ///
     /// # Examples
     /// ```
@@ -368,7 +377,8 @@ impl PoolBuilder {
 
     /// Starts the workers on threads of the program.
     ///
-    /// `spawn` is called once for each worker. It has another thread call [`WorkerThread::run`],
+    /// `spawn` is called for each worker, and again for the first ones if the pool is [started
+    /// again](Self::workers) with fewer. It has another thread call [`WorkerThread::run`],
     /// and returns without waiting for that call, unless the workers [start in the
     /// background](Self::start_in_background).
     ///

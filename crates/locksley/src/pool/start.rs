@@ -41,9 +41,10 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// True if external threads run tasks of the pool: the program has not chosen what the threads
-    /// of the workers are like.
-    fn takes_external_threads(&self) -> bool {
+    /// True if external threads may run tasks of the pool. False if tasks could notice that they
+    /// are not on a worker's thread: by a start hook, data, a stack size, an affinity, or threads
+    /// of the program. Also false with an observer.
+    fn allows_external_threads(&self) -> bool {
         let Self { options, hooks, configuration, threads, .. } = self;
         let has_hooks = hooks.on_start.is_some() || hooks.worker_data.is_some();
         let has_own_threads = options.own_threads_only
@@ -112,13 +113,9 @@ pub(super) fn start(
 
 /// Makes what the workers share. Also returns the owner's handle of each worker's deque.
 fn new_shared(plan: Plan) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
-    let takes_external_threads = plan.takes_external_threads();
+    let most_external = if plan.allows_external_threads() { EXTERNAL_THREADS } else { 0 };
     let Plan { workers, options, hooks, configuration, threads } = plan;
-    let external = if takes_external_threads {
-        workers.min(EXTERNAL_THREADS).min(MAX_WORKERS - workers)
-    } else {
-        0
-    };
+    let external = most_external.min(workers).min(MAX_WORKERS - workers);
     let rest = MAX_WORKERS - workers - external;
     let replacements = match threads {
         Some(_) => options.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(rest),
@@ -132,10 +129,9 @@ fn new_shared(plan: Plan) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
         Replacements::new(of_replacements, threads, hooks, options.affinity, workers - borrowed);
     let external_slots = ExternalSlots::new(deques.drain(workers..));
     let tasks = Box::new(OwnedTasks::new(slots.len()));
-    (
-        deques,
-        Shared::new(slots, workers, borrowed, external_slots, replacements, tasks, configuration),
-    )
+    let shared =
+        Shared::new(slots, workers, borrowed, external_slots, replacements, tasks, configuration);
+    (deques, shared)
 }
 
 /// Gives each worker a thread. Unless they start in the background, waits until they are ready.

@@ -11,7 +11,7 @@ use crate::deque::OwnDeque;
 use crate::os;
 use crate::primitive::mpsc::Sender;
 use crate::scheduler::Shared;
-use crate::scheduler::config::Affinity;
+use crate::scheduler::config::{Affinity, call_hook};
 use crate::scheduler::job::Job;
 use crate::scheduler::worker::Worker;
 use crate::unwind;
@@ -107,12 +107,15 @@ impl Starting {
         let start = || {
             let data = hooks.make_data(index);
             let worker = Worker::new(index, index, deque, Arc::clone(&shared), data).attached();
-            hooks.on_start.iter().for_each(|hook| hook(index));
+            call_hook(hooks.on_start.as_ref(), index);
             worker
         };
         let worker = match unwind::catch(|| global::run_hook(start)) {
             Ok(worker) => worker,
-            Err(payload) => return drop(ready.send(Err(hook_error(index, payload)))),
+            Err(payload) => {
+                let _ = ready.send(Err(hook_error(index, payload)));
+                return;
+            }
         };
         shared.slot(index).attach_thread(shared.config.assists);
         let _ = ready.send(Ok(()));
@@ -121,7 +124,7 @@ impl Starting {
         shared.slot(index).detach_thread();
         let end = unwind::catch(|| {
             drop(worker);
-            hooks.on_exit.iter().for_each(|hook| hook(index));
+            call_hook(hooks.on_exit.as_ref(), index);
         });
         end.unwrap_or_else(|payload| shared.report_panic(payload));
     }

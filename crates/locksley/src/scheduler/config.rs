@@ -61,6 +61,13 @@ impl ThreadHooks {
     }
 }
 
+/// Calls a hook, if it is set.
+pub(crate) fn call_hook(hook: Option<&Hook>, index: usize) {
+    if let Some(hook) = hook {
+        hook(index);
+    }
+}
+
 /// How to spawn threads for workers.
 #[derive(Clone)]
 pub(crate) struct Threads {

@@ -4,8 +4,8 @@
 //! worker that it has taken over (`../sleep/takeover.rs`). It runs its own task and, while that
 //! waits, descendants (one exception: `leave`). So a call needs no thread switch, and tasks nest.
 //!
-//! That is for short calls. Beside other programs a long one is better off on a worker's thread:
-//! thieves see when that was preempted, and move it to another processor.
+//! Long calls run on workers' threads: a thief can move a preempted worker to another processor,
+//! but never changes the affinity of an external thread.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
@@ -25,8 +25,8 @@ use crate::unwind::{self, AbortOnUnwind};
 
 /// The slots of a pool's external threads.
 pub(crate) struct ExternalSlots {
-    /// True if external threads may run tasks: none depends on thread-local state of a worker.
-    may_run_tasks: AtomicBool,
+    /// False if tasks may depend on the thread-local state of a worker.
+    allows_external_threads: AtomicBool,
     /// The owner's handle of each slot's deque. Null while an external thread uses the slot.
     deques: Box<[AtomicPtr<OwnDeque<Job>>]>,
 }
@@ -36,7 +36,7 @@ impl ExternalSlots {
     pub(crate) fn new(deques: impl Iterator<Item = OwnDeque<Job>>) -> Self {
         let boxed = |deque| AtomicPtr::new(Box::into_raw(Box::new(deque)));
         let deques: Box<[_]> = deques.map(boxed).collect();
-        Self { may_run_tasks: AtomicBool::new(!deques.is_empty()), deques }
+        Self { allows_external_threads: AtomicBool::new(!deques.is_empty()), deques }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -44,15 +44,15 @@ impl ExternalSlots {
     }
 
     /// True if external threads may run tasks of the pool.
-    pub(crate) fn may_run_tasks(&self) -> bool {
-        self.may_run_tasks.load(Ordering::Relaxed)
+    pub(crate) fn allows_external_threads(&self) -> bool {
+        self.allows_external_threads.load(Ordering::Relaxed)
     }
 
     /// Makes all later calls run on workers' own threads. Called before a task is pinned: it may
     /// set thread-local state of its worker.
-    pub(crate) fn stop(&self) {
+    pub(crate) fn forbid_external_threads(&self) {
         // Relaxed: the fence after the send publishes it, together with the task.
-        self.may_run_tasks.store(false, Ordering::Relaxed);
+        self.allows_external_threads.store(false, Ordering::Relaxed);
     }
 
     /// True if no external thread uses the slot. A hint.
@@ -121,7 +121,8 @@ impl ThisThread {
         THIS_THREAD.try_with(look).ok()
     }
 
-    fn may_run_tasks(&self) -> bool {
+    /// True if the next call may run on this thread.
+    fn is_suitable(&self) -> bool {
         self.makes_short_calls.get() && self.has_large_stack()
     }
 
@@ -173,8 +174,8 @@ impl Shared {
     where
         F: FnOnce(&Worker) -> R,
     {
-        if !self.external_slots.may_run_tasks()
-            || ThisThread::with(ThisThread::may_run_tasks) != Some(true)
+        if !self.external_slots.allows_external_threads()
+            || ThisThread::with(ThisThread::is_suitable) != Some(true)
         {
             return Err(task);
         }
@@ -227,8 +228,8 @@ impl Shared {
     /// True if a task was sent to all workers, to this worker, or to its place.
     fn has_sent(&self, worker: usize) -> bool {
         let place = self.place_of(worker).and_then(|place| self.place_states().get(place));
-        // Also true after a task was pinned: `stop` precedes every pinned send.
-        !self.external_slots.may_run_tasks()
+        // Also true after a task was pinned: `forbid_external_threads` precedes every pinned send.
+        !self.external_slots.allows_external_threads()
             || !self.injector.is_empty()
             || !self.slot(worker).inbox.is_empty()
             || place.is_some_and(|place| !place.inbox.is_empty())

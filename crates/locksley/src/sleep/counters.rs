@@ -50,7 +50,7 @@ impl Snapshot {
     }
 
     /// True if no worker searches and a sleeping worker must be woken for a push: any sleeper if
-    /// there is no sentinel, otherwise only if more than the `spare` workers sleep.
+    /// there is no sentinel, otherwise only if more than `spare` workers sleep.
     ///
     /// One comparison decides: `searching` is 0 and `asleep` is greater than `spare`.
     #[inline]
@@ -59,8 +59,8 @@ impl Snapshot {
         (self.0 as u32).wrapping_sub(spare + 1) < FIELD as u32 - spare
     }
 
-    /// True if the limit with this many `spare` workers is reached, and new tasks can be left to
-    /// the sentinel: there is one, and no more than the spare workers sleep.
+    /// True if the limit with this `spare` is reached, and new tasks can be left to
+    /// the sentinel: there is one, and at most `spare` workers sleep.
     pub(super) fn is_limit_reached(self, spare: usize) -> bool {
         self.has_sentinel() && self.asleep() <= spare
     }

@@ -6,8 +6,8 @@
 //! | push limit | the size, the idle policy, the allowance    | workers that pushes wake         |
 //! | send limit | the size, the allowance (at times one more) | workers that sends wake          |
 //!
-//! Decisions use the complement of a limit: its *spare* workers are those *over* it, which may
-//! sleep.
+//! Decisions use a limit's *spare*: the number of workers minus the limit. A worker is *over* a
+//! limit if fewer others sleep.
 
 use std::time::Duration;
 
@@ -17,15 +17,18 @@ use super::{Limit, Sleep};
 use crate::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::trace::Event;
 
-/// The limits of one pool. Accesses are relaxed: see [`Sleep::resize`].
+/// The limits of one pool. Accesses are relaxed: see `Sleep::update_limits`.
 #[derive(Debug)]
 pub(super) struct Limits {
     pub(super) workers: usize,
     /// The first so many workers run on borrowed threads. They always count as awake, and not
     /// towards the size.
     pub(super) borrowed_threads: usize,
-    /// The spare workers of the push limit (bits 0–31), the limit of policy and allowance (32–47,
-    /// all ones for none) and the size (48–63). A push needs only the first, and loads it with all.
+    /// The push limit's spare (bits 0–31), `permitted` (32–47) and the size (48–63). A push needs
+    /// only the first, and loads it with all.
+    ///
+    /// `permitted` is the number of workers, borrowed threads included, that policy and allowance
+    /// permit to be awake ([`Limit::awake`]). It is [`NO_LIMIT`] if they set no limit.
     packed: AtomicU64,
     /// The allowance's part of the send limit.
     allowed: AtomicUsize,
@@ -68,15 +71,15 @@ impl Limits {
         limits
     }
 
-    fn pack(&self, limit: usize, size: usize) -> u64 {
-        let awake = limit.min(size.saturating_add(self.borrowed_threads)).max(1);
-        let spare = self.workers.saturating_sub(awake) as u64;
-        let (limit, size) = (limit.min(NO_LIMIT) as u64, size.min(self.workers) as u64);
-        spare | limit << 32 | size << 48
+    fn pack(&self, permitted: usize, size: usize) -> u64 {
+        let push_limit = permitted.min(size.saturating_add(self.borrowed_threads)).max(1);
+        let spare = self.workers.saturating_sub(push_limit) as u64;
+        let (permitted, size) = (permitted.min(NO_LIMIT) as u64, size.min(self.workers) as u64);
+        spare | permitted << 32 | size << 48
     }
 
-    /// The number of spare workers of the push limit. A decision reads it after a snapshot of the
-    /// counters, or after a fence.
+    /// The push limit's spare. A decision reads it after a snapshot of the counters, or after a
+    /// fence.
     #[inline]
     pub(super) fn spare(&self) -> usize {
         self.packed.load(Ordering::Relaxed) as u32 as usize
@@ -86,7 +89,7 @@ impl Limits {
         (self.packed.load(Ordering::Relaxed) >> 48) as usize
     }
 
-    /// The number of spare workers of a `limit` towards which borrowed threads do not count.
+    /// The spare of a `limit` towards which borrowed threads do not count.
     fn spare_of(&self, limit: usize) -> usize {
         self.workers.saturating_sub(limit.saturating_add(self.borrowed_threads).max(1))
     }
@@ -101,14 +104,13 @@ impl Limits {
         Duration::from_nanos(self.timed_park.load(Ordering::Relaxed))
     }
 
-    /// Replaces the limit of policy and allowance, and the size, given both. Returns that limit as
-    /// it was before.
+    /// Replaces `permitted` and the size, given both. Returns `permitted` as it was before.
     fn update(&self, change: impl Fn(usize, usize) -> (usize, usize)) -> usize {
-        let unpack = |packed: u64| ((packed >> 32) as usize & NO_LIMIT, (packed >> 48) as usize);
+        let unpack = |packed: u64| ((packed >> 32) as u16 as usize, (packed >> 48) as usize);
         let update = |packed| {
-            let (limit, size) = unpack(packed);
-            let (limit, size) = change(limit, size);
-            Some(self.pack(limit, size))
+            let (permitted, size) = unpack(packed);
+            let (permitted, size) = change(permitted, size);
+            Some(self.pack(permitted, size))
         };
         let (Ok(before) | Err(before)) =
             self.packed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
@@ -118,40 +120,41 @@ impl Limits {
 
 /// Changing and asking the limits.
 impl Sleep {
-    /// Sets the number of workers that may be awake beside the borrowed threads. The limit still
-    /// holds if it is less. Workers over the size go to sleep when they have nothing to do.
+    /// Sets the size: the number of workers that may be awake beside the borrowed threads. What
+    /// policy and allowance permit still holds. Workers over the size go to sleep when they have
+    /// nothing to do.
     pub(crate) fn resize(&self, size: usize) {
-        self.update_limits(|limit, _| (limit, size));
+        self.update_limits(|permitted, _| (permitted, size));
         // Sleepers that were over the old size may have left tasks that are theirs now.
         self.wake_all();
     }
 
-    /// Sets the limit, which includes borrowed threads, and the number of `allowed` workers, which
-    /// does not.
+    /// Sets what policy and allowance permit, borrowed threads included, and the number of
+    /// `allowed` workers, without them.
     pub(crate) fn set_limit(&self, limit: Limit, allowed: usize) {
         self.limits.timed_park.store(timed_park_nanos(limit), Ordering::Relaxed);
         let allowed_before = self.limits.allowed.swap(allowed, Ordering::Relaxed);
-        let limit_before = self.update_limits(|_, size| (limit.awake, size));
+        let permitted_before = self.update_limits(|_, size| (limit.awake, size));
         if allowed > allowed_before {
             // As in `resize`.
             self.wake_all();
-        } else if limit.awake > limit_before {
+        } else if limit.awake > permitted_before {
             self.wake_missing();
         }
     }
 
     fn update_limits(&self, change: impl Fn(usize, usize) -> (usize, usize)) -> usize {
-        let limit_before = self.limits.update(change);
+        let permitted_before = self.limits.update(change);
         // Release pairs with the acquire in each change of the counters. A decision by a newer
         // snapshot sees the new numbers. A sleeper that decided by an older one is seen by the
         // caller, which wakes it (see the README).
         self.counters.synchronize();
         self.trace(|| Event::Allows(self.limits.workers - self.limits.spare()));
-        limit_before
+        permitted_before
     }
 
-    /// Wakes as many sleepers as a raised limit lacks; each looks at everything. If it lacks none,
-    /// tasks that were left to the sentinel may stay with it.
+    /// Wakes as many sleepers as a raised push limit lacks: `asleep - spare`. Each looks at
+    /// everything. If it lacks none, tasks that were left to the sentinel may stay with it.
     fn wake_missing(&self) {
         // Pairs with the fence in `notify_pushed`: either the push decides by the new limit, or the
         // sleepers that are woken here see the task.
@@ -223,7 +226,7 @@ mod tests {
         Limit { awake, timed_park: Duration::from_micros(1) }
     }
 
-    /// The size, and the workers over the limit or the size, over the size, over the send limit.
+    /// The size, and the spares of the push limit, the size and the send limit.
     fn bounds(limits: &Limits) -> (usize, [usize; 3]) {
         let over = [limits.spare(), limits.spare_of(limits.size()), limits.spare_for_sends()];
         (limits.size(), over)

@@ -1,10 +1,10 @@
 //! How workers sleep and are woken: announce, look again, park. No wake-up is lost.
 //!
 //! This module blocks and wakes threads; `idle` decides when. Terms:
-//! - A **limit** is a number of workers that may be awake (`limits.rs`).
+//! - A **limit** is a number of workers that may be awake (`limits.rs`). Its **spare** is the
+//!   number of workers minus the limit: that many may sleep while tasks wait.
 //! - The **sentinel** is one sleeping worker that parks with a timeout. It then takes tasks that no
 //!   worker has touched, since the awake workers may be blocked.
-//! - **Spare** workers are those over the push limit: that many may sleep while tasks wait.
 //!
 //! The README beside this file has the states, the protocol and the argument. Nothing here takes a
 //! lock. A thread that is suspended at any step leaves the others able to wake each other.
@@ -65,7 +65,8 @@ pub(crate) enum SleepOutcome {
     StayedAwake,
     /// The park without a timeout returned: the worker was notified, or spuriously.
     Woken,
-    /// While the worker slept, an external thread took it over, and still acts as it.
+    /// An external thread had taken over the sleeping worker, which was then recalled. That thread
+    /// still runs its task, but no longer acts as the worker.
     Recalled,
     /// The sentinel's park returned, and the worker was notified.
     SentinelWoken,
@@ -80,7 +81,7 @@ impl SleepOutcome {
 }
 
 impl Sleep {
-    /// For a pool of `workers` workers and no replacements.
+    /// For a pool of `workers` workers, without replacements and external threads.
     #[cfg(test)]
     pub(crate) fn new(workers: usize, limit: Limit) -> Self {
         Self::with_slots(workers, workers, 0, limit, usize::MAX)
@@ -88,9 +89,9 @@ impl Sleep {
 
     /// The protocol of a pool that has just started:
     /// - `workers`: the number of workers.
-    /// - `slots`: the number of workers and replacements.
+    /// - `slots`: the number of workers, replacements and external threads.
     /// - `borrowed_threads`: how many of the first workers run on threads of the program.
-    /// - `limit`: that of the idle policy. It includes borrowed threads.
+    /// - `limit`: what policy and allowance permit to be awake, borrowed threads included.
     /// - `allowed`: the number of workers that the process is allowed, without borrowed threads.
     pub(crate) fn with_slots(
         workers: usize,
@@ -178,7 +179,7 @@ impl Sleep {
         self.sleepers.insert(slot);
         let role = self.begin_sleep(in_reserve);
         // Pairs with the fences that follow the publication of a task or an event (`notify_pushed`,
-        // `notify_sent`, `notify_addressed`, `wake`).
+        // `notify_injected`, `notify_addressed`, `wake`).
         fence(Ordering::SeqCst);
         if look_again(role) {
             let _ = self.counters.end_sleep(role.is_sentinel());
@@ -210,7 +211,7 @@ impl Sleep {
             return SleepRole::ReserveSentinel;
         }
         let snapshot = self.counters.begin_sleep();
-        // Read again, after the change of the counters: see `resize`.
+        // Read again, after the change of the counters: see `update_limits`.
         if snapshot.is_limit_reached(self.limits.spare()) {
             SleepRole::Spare
         } else {

@@ -114,7 +114,7 @@ fn loom_sleep_a_sent_task_wakes_a_worker() {
         let worker = thread::spawn(move || work_once(0, &worker.0, &worker.1));
         let (sleep, tasks) = &*shared;
         tasks.add_one();
-        sleep.notify_sent();
+        sleep.notify_injected();
         worker.join().unwrap();
     });
 }
@@ -488,7 +488,7 @@ fn loom_sleep_the_last_thief_does_not_rely_on_an_earlier_wake_up() {
         });
         let (sleep, tasks) = &*shared;
         tasks.add_one();
-        sleep.notify_sent();
+        sleep.notify_injected();
         leaver.join().unwrap();
         sleeper.join().unwrap();
     });

@@ -1,7 +1,8 @@
 //! Waking sleepers.
 //!
 //! - A *pushed* task is in the deque of the worker that made it ready.
-//! - A *sent* task is in the injector; any worker takes it.
+//! - A *sent* task is injected or addressed.
+//! - An *injected* task is in the injector; any worker takes it.
 //! - An *addressed* task is in the inbox of one worker or place; other workers may take it, too.
 //! - An *event* concerns one worker or all: a latch was set, a task was pinned, the pool closes.
 //!
@@ -28,23 +29,22 @@ impl Sleep {
         self.snapshot()
     }
 
-    /// True if a pushed task requires a wake-up: no worker searches, and either there is no
-    /// sentinel and a worker sleeps, or more workers sleep than are spare.
+    /// True if a pushed task requires a wake-up: see [`Snapshot::needs_thief`].
     #[inline]
     pub(super) fn needs_thief(&self, snapshot: Snapshot) -> bool {
         snapshot.needs_thief(self.limits.spare())
     }
 
-    /// True if a sent or addressed task may wake a sleeper: there is one, and fewer workers are
-    /// awake than the send limit allows, or there is no sentinel.
+    /// True if a sent task may wake a sleeper: there is one, and fewer workers are awake than the
+    /// send limit allows, or there is no sentinel.
     fn may_wake_for_send(&self, snapshot: Snapshot) -> bool {
         snapshot.asleep() > 0 && !snapshot.is_limit_reached(self.limits.spare_for_sends())
     }
 
     /// Wakes a thief for a task that the calling worker has pushed, if no worker searches.
     ///
-    /// A worker with work pays no more than this for sleepers: a fence, a load and a comparison,
-    /// and one wake-up after the last thief has fallen asleep.
+    /// This is all that a worker with work pays for sleepers, while its deque is open: a fence, a
+    /// load and a comparison, and one wake-up after the last thief has fallen asleep.
     #[inline]
     pub(crate) fn notify_pushed(&self, wake_token: &WakeToken) {
         let snapshot = self.fenced_snapshot();
@@ -74,22 +74,24 @@ impl Sleep {
         }
     }
 
-    /// Wakes a worker for a sent task, or for a pushed task that the caller does not run itself.
+    /// Wakes a worker for an injected task, or for a pushed task that the caller does not run
+    /// itself. Does nothing at the send limit.
     ///
     /// Wakes it even if another worker searches, because the thread of that worker may be
     /// suspended, and the caller will not run the task.
-    pub(crate) fn notify_sent(&self) {
+    pub(crate) fn notify_injected(&self) {
         if self.may_wake_for_send(self.fenced_snapshot()) {
             self.wake_one(&ANY_WORKER);
         }
     }
 
     /// Wakes a worker for a task that is addressed to one of `workers`. `wake_token` is that of the
-    /// calling worker, or `None` if the calling thread is not a worker of the pool.
+    /// calling worker, or `None` if the calling thread is not a worker of the pool. Does nothing at
+    /// the send limit.
     ///
     /// First tries to wake one of `workers`. If it wakes none, all of them may be blocked or
-    /// suspended. Then a worker notifies as for a pushed task, and any other thread as for a sent
-    /// task.
+    /// suspended. Then a worker notifies as for a pushed task, and any other thread as for an
+    /// injected task.
     ///
     /// If they `are_bound` to processors, a woken one may have to wait for its processor if another
     /// program uses it, and no other worker can detect that. So if no worker searches, one outside
@@ -107,8 +109,8 @@ impl Sleep {
         let needs_thief = self.needs_thief(snapshot);
         // Before the addressee is woken: the wake-up of the addressee must not count as the other
         // one.
-        let claims = || wake_token.is_none_or(|wake_token| wake_token.claim_wakeup(snapshot));
-        let needs_other = are_bound && needs_thief && claims();
+        let claim = || wake_token.is_none_or(|wake_token| wake_token.claim_wakeup(snapshot));
+        let needs_other = are_bound && needs_thief && claim();
         let mut has_woken = self.wake_addressee(&workers, snapshot, wake_token);
         if needs_other {
             has_woken |= self.wake_first(|slot| !workers.contains(&slot));

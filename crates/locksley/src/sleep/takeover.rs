@@ -16,20 +16,21 @@
 //! `RECALLED` names the only thread that may do this. An acquiring exchange hands this right to the
 //! next thread.
 //!
-//! A waker may choose the worker just before `take`. The worker's thread then waits for the
-//! external thread. So the external thread executes a fence after `end_take`. If a task was sent,
-//! it gives the worker back at once. A pushed task it leaves to the owner, or wakes a thief
-//! (`end_search`).
+//! A waker may choose the worker just before `take`. The worker's thread then wakes up, but waits
+//! until the external thread gives the worker back. So after `end_take` the external thread
+//! executes a fence and looks. If a task was sent, it gives the worker back at once. If tasks were
+//! pushed, their owners run them, or `end_search` wakes a thief.
 //!
 //! The external thread may wait for a task that is pinned to the worker later. So the pinned send
 //! *recalls* the worker: its own thread acts again, and the external thread runs on without giving
 //! it back. In `TAKING` and `RETURNING` there is no recall, since both threads would change the
 //! counters and the set: the external thread looks for the task after its fence.
 //!
-//! The sentinel is never taken over: if the push limit permits a takeover, another worker sleeps.
+//! The sentinel is never taken over: a worker that parks with a timeout does not enter `ASLEEP`.
+//! None is missed, since a takeover requires `asleep > spare`: then another worker sleeps.
 //!
-//! A suspended external has the effect of a suspended worker. Models: `models/takeover.rs`; stall
-//! harness: `../pool/stall.rs`.
+//! A suspended external thread has the effect of a suspended worker. Models: `models/takeover.rs`;
+//! stall harness: `../pool/stall.rs`.
 
 use super::Sleep;
 use crate::os::Futex;
@@ -45,9 +46,9 @@ const OWN: u32 = 0;
 const ASLEEP: u32 = 1;
 /// An external thread is taking over. Its number is in the upper bits.
 const TAKING: u32 = 2;
-/// The same external acts as the worker, which may be recalled.
+/// The same external thread acts as the worker, which may be recalled.
 const TAKEN: u32 = 3;
-/// The same external is giving the worker back.
+/// The same external thread is giving the worker back.
 const RETURNING: u32 = 4;
 /// The worker was recalled from its external thread. Its own thread is about to act again.
 const RECALLED: u32 = 5;
@@ -67,7 +68,7 @@ impl Takeover {
     }
 
     /// Makes the worker's own thread act again, once no external thread acts. Returns true if it
-    /// was recalled: then the external thread counts it as awake.
+    /// was recalled: then the external thread has counted it as awake already.
     fn end_sleep(&self) -> bool {
         loop {
             // Acquire pairs with the external thread's release: this thread sees the counters
@@ -143,9 +144,8 @@ impl Sleep {
         }
         // A notified worker is about to wake up for another task.
         let take = |&slot: &usize| {
-            let takeover = self.takeovers.get(slot);
-            let takeover = takeover.filter(|_| !self.parkers[slot].is_notified());
-            takeover.is_some_and(|takeover| takeover.take(external as u32))
+            !self.parkers[slot].is_notified()
+                && self.takeovers.get(slot).is_some_and(|it| it.take(external as u32))
         };
         let slot = self.sleepers.iter().find(take)?;
         let takeover = &self.takeovers[slot];
@@ -163,7 +163,7 @@ impl Sleep {
         Some(slot)
     }
 
-    /// Gives back `worker`, which has no task. Its own thread sleeps on, or is woken if
+    /// Gives back the worker in `slot`, which has no task. Its own thread sleeps on, or is woken if
     /// `look_again` returns true or the pool needs a sentinel. `look_again` gets true if the worker
     /// may leave pushed tasks to the sentinel. Returns false if the worker was recalled.
     pub(crate) fn give_back(
@@ -192,7 +192,8 @@ impl Sleep {
         true
     }
 
-    /// Recalls `worker` if an external thread has taken it over, and wakes its own thread.
+    /// Recalls the worker in `slot` if an external thread has taken it over, and wakes its own
+    /// thread.
     pub(super) fn recall(&self, slot: usize) {
         if self.takeovers.get(slot).is_some_and(|takeover| takeover.recall()) {
             self.unpark(slot);

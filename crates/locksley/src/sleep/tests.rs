@@ -57,7 +57,7 @@ impl Crew {
 
     fn send(&self) {
         self.tasks.fetch_add(1, Ordering::AcqRel);
-        self.sleep.notify_sent();
+        self.sleep.notify_injected();
     }
 
     fn close(&self) {
@@ -199,7 +199,7 @@ fn a_worker_requests_one_wake_up_at_a_time() {
     assert_eq!(woken(&sleep), [0]);
     sleep.notify_pushed(&wake_token);
     assert_eq!(woken(&sleep), [0], "the requested wake-up is under way");
-    sleep.notify_sent();
+    sleep.notify_injected();
     assert_eq!(woken(&sleep), [0, 1], "a sender from outside wakes one more");
     let _ = sleep.counters.end_sleep(false);
     sleep.sleepers.remove(0);
@@ -293,11 +293,11 @@ fn an_addressed_task_wakes_no_worker_over_the_send_limit() {
 #[test]
 fn a_sent_task_wakes_one_worker_more_if_one_more_is_allowed() {
     let sleep = at_the_send_limit();
-    sleep.notify_sent();
+    sleep.notify_injected();
     assert!(woken(&sleep).is_empty() && sleep.is_send_limit_reached());
     sleep.set_one_more_allowed(true);
     assert!(!sleep.is_send_limit_reached() && !sleep.is_over_send_limit());
-    sleep.notify_sent();
+    sleep.notify_injected();
     assert_eq!(woken(&sleep).len(), 1);
     sleep.set_one_more_allowed(false);
     assert!(sleep.is_send_limit_reached());

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use crate::idle::Activity;
 use crate::os::{self, Assists};
-use crate::scheduler::config::{Affinity, Hook};
+use crate::scheduler::config::{Affinity, Hook, call_hook};
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
 use crate::trace::Event;
@@ -91,8 +91,7 @@ impl Shared {
         let worker = make(data);
         abort.disarm();
         let call = |hook: &Option<Hook>| {
-            let called = unwind::catch(|| hook.iter().for_each(|hook| hook(index)));
-            called.unwrap_or_else(report);
+            unwind::catch(|| call_hook(hook.as_ref(), index)).unwrap_or_else(report);
         };
         worker.as_current(|| {
             call(&hooks.on_start);

@@ -159,9 +159,9 @@ impl Searcher {
                 SleepRole::Ordinary | SleepRole::ReserveSentinel => shared.is_work_left(),
                 SleepRole::Spare | SleepRole::Sentinel => {
                     let is_near = |place_state: &PlaceState| !place_state.inbox.is_empty();
-                    let is_sent = || !shared.injector.is_empty();
+                    let is_injected = || !shared.injector.is_empty();
                     !shared.sleep.is_send_limit_reached()
-                        && (is_sent() || worker.place_state().is_some_and(is_near))
+                        && (is_injected() || worker.place_state().is_some_and(is_near))
                 }
             };
             let is_addressed = worker.has_pinned() || !worker.slot().inbox.is_empty();

@@ -57,8 +57,8 @@ const MIN_RESCUE_PARKS: u32 = 4;
 /// doubles the number, up to this. It begins anew when the owner searches.
 const MAX_RESCUE_PARKS: u32 = 128;
 
-/// A worker over the pool's size leaves all tasks to the others; one over the send limit,
-/// those. It takes a task if no worker has run for this long.
+/// A worker over the pool's size leaves all tasks to the others; one over the send limit, those in
+/// the injector. It takes a task if no worker has run for this long.
 pub(crate) const RESCUE_FROM_IDLE: Duration = Duration::from_millis(500);
 /// It also takes a task that running workers have left for this long: they may wait for it.
 const RESCUE_FROM_BUSY: Duration = Duration::from_secs(10);
@@ -68,8 +68,8 @@ impl Progress {
         // Below the size, everything is left for long; else the injector only, and only if it holds
         // something.
         let sleep = &shared.sleep;
-        let has_sent = || sleep.has_send_limit() && !shared.injector.is_empty();
-        let is_wanted = sleep.has_reduced_size() || has_sent();
+        let has_injected = || sleep.has_send_limit() && !shared.injector.is_empty();
+        let is_wanted = sleep.has_reduced_size() || has_injected();
         let time = is_wanted.then(|| shared.processor_time()).flatten();
         let is_idle = self
             .processor_time

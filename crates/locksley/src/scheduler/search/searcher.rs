@@ -98,10 +98,8 @@ impl Searcher {
                 Move::MoveAway => move_away(worker),
                 Move::Wake(sleeper) => worker.shared().sleep.wake(sleeper),
             }
-            let found = match next {
-                Move::Sleep => self.sleep(worker, done),
-                _ => self.attempt(worker),
-            };
+            let is_sleep = next == Move::Sleep;
+            let found = if is_sleep { self.sleep(worker, done) } else { self.attempt(worker) };
             if found.is_some() {
                 return found;
             }
@@ -113,6 +111,7 @@ impl Searcher {
     fn next_move(&mut self, worker: &Worker) -> Move {
         let shared = worker.shared();
         let is_over = shared.sleep.is_over_size() || shared.is_over_allowance();
+        // Over a limit, the request to make room stays: no worker is taken over there.
         let is_over = is_over || worker.take_makes_room();
         let next = if is_over || self.sleeps_on {
             Move::Sleep
@@ -166,11 +165,9 @@ impl Searcher {
     fn context<'a>(&self, worker: &'a Worker) -> IdleContext<'a> {
         let shared = worker.shared();
         let snapshot = shared.sleep.snapshot();
-        let is_visible = |victim: &usize| {
-            *victim < shared.workers || {
-                let is_external = *victim < shared.first_replacement();
-                is_external && shared.slot(*victim).activity() != Activity::Sleeps
-            }
+        let is_visible = |&victim: &usize| {
+            let is_active = || shared.slot(victim).activity() != Activity::Sleeps;
+            victim < shared.workers || (victim < shared.first_replacement() && is_active())
         };
         IdleContext {
             failures: self.failures,

@@ -71,7 +71,7 @@ pub(crate) struct Shared {
     /// workers: a probe takes a lock, and a search takes none.
     pub(crate) can_lower_priority: bool,
     owned_tasks: Box<dyn CancelAll>,
-    /// How often workers have woken an external thread.
+    /// See [`IdleContext::external_wakeups`](crate::idle::IdleContext).
     pub(crate) external_wakeups: CachePadded<AtomicU32>,
     /// Counts what keeps the pool open.
     pub(crate) pending: Pending,
@@ -132,8 +132,8 @@ impl Shared {
         })
     }
 
-    /// Records that a worker has set the latch of an external thread, which may
-    /// have woken up on the processor of a thief.
+    /// Records that an external thread was woken, or has ended a call. It may now use the processor
+    /// of a thief.
     pub(crate) fn record_external_wakeup(&self) {
         // Relaxed: a hint.
         self.external_wakeups.fetch_add(1, Ordering::Relaxed);

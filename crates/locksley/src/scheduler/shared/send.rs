@@ -33,7 +33,7 @@ impl Shared {
     /// Puts a job into the injector as it is: it keeps the stamp of an observer.
     pub(crate) fn send_back(&self, job: NonNull<Job>) {
         self.injector.send(job);
-        self.sleep.notify_sent();
+        self.sleep.notify_injected();
     }
 
     /// Panics if the pool is closed: then the calling thread is the only worker that is left of it.
@@ -45,7 +45,7 @@ impl Shared {
     pub(crate) fn send_to(&self, current: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: the worker runs each word of its pinned tasks once; this one is about to be sent.
         let job = unsafe { self.wrap(current, job) };
-        self.external_slots.stop();
+        self.external_slots.forbid_external_threads();
         self.slots[worker].pinned_tasks.send(job);
         self.sleep.wake_own_thread(worker);
         // The thread may also be blocked in a wait, while a replacement works.

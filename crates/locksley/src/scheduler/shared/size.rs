@@ -9,8 +9,9 @@ use crate::os::{self, Assists, RunState, ThreadAffinity};
 use crate::scheduler::allowance::{Allowance, PollBudget};
 use crate::trace::PoolHandle;
 
-/// The policy's limit for so many processors, and `at_most` so many workers, whatever the policy
-/// says. A borrowed thread counts as awake, though it mostly runs code that is not the pool's.
+/// What policy and allowance permit: the policy's limit for so many processors, or `at_most` if
+/// that is less, plus the borrowed threads. A borrowed thread counts as awake, though it mostly
+/// runs code that is not the pool's.
 pub(super) fn limit(
     idle_policy: &dyn IdlePolicy,
     processors: usize,
@@ -52,8 +53,8 @@ impl Shared {
         self.workers.saturating_sub(self.sleep.snapshot().asleep())
     }
 
-    /// True if as many other workers are awake as the process is allowed. False if the number of
-    /// workers was chosen.
+    /// True if the pool follows the allowance, and the calling worker, which searches, is over the
+    /// push limit and has no injected task for one more. False if the number of workers was chosen.
     pub(crate) fn is_over_allowance(&self) -> bool {
         self.has_automatic_size() && self.is_over_limit()
     }

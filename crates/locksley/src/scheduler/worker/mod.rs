@@ -89,7 +89,7 @@ pub struct Worker {
     has_brief_polls: Cell<bool>,
     /// True if a pinned task comes next.
     runs_pinned_next: Cell<bool>,
-    /// The index that tasks see: its own, or that of the worker that it replaces.
+    /// The index that tasks see: its own, or that of the worker that it replaces or has taken over.
     index: Cell<usize>,
     /// True if it has woken an external thread. It sleeps then if all others are awake, so that the
     /// next call can take over a worker.
@@ -99,14 +99,15 @@ pub struct Worker {
     /// True if its thread belongs to the program: it runs tasks only while it waits, or is
     /// external.
     pub(crate) is_borrowed: bool,
-    /// True if an external thread acts as a worker that sleeps (`../external.rs`).
+    /// True if an external thread acts as the worker while its own thread is parked
+    /// (`../external.rs`).
     is_external: bool,
     data: Box<dyn Any>,
 }
 
 impl Worker {
     /// The worker in slot `slot_index`, on its own thread, before it is attached. Its index is the
-    /// same, except for a replacement.
+    /// same, except for a replacement and an external thread.
     pub(crate) fn new(
         index: usize,
         slot_index: usize,
@@ -143,7 +144,7 @@ impl Worker {
         self
     }
 
-    /// Attaches the worker that an external thread acts as. It seldom searches.
+    /// Attaches the worker that an external thread acts as. Its search is made at first use.
     pub(crate) fn attached_external(self) -> Self {
         self.attach();
         Self { is_borrowed: true, is_external: true, ..self }
@@ -163,7 +164,7 @@ impl Worker {
 
     /// Records that it has set the latch of an external thread.
     pub(crate) fn record_external_wakeup(&self) {
-        self.makes_room.set(self.shared.external_slots.may_run_tasks());
+        self.makes_room.set(self.shared.external_slots.allows_external_threads());
         self.shared.record_external_wakeup();
     }
 
@@ -186,7 +187,8 @@ impl Worker {
         self.shared.slot(self.slot_index)
     }
 
-    /// The index of its slot. The same as [`index`](Self::index), except for a replacement.
+    /// The index of its slot. The same as [`index`](Self::index), except for a replacement and an
+    /// external thread.
     #[inline]
     pub(crate) fn slot_index(&self) -> usize {
         self.slot_index
@@ -209,8 +211,8 @@ impl Worker {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    /// The index of this worker in its pool, from 0. A replacement has the index of the worker that
-    /// it replaces.
+    /// The index of this worker in its pool, from 0. A replacement, or an external thread, has the
+    /// index of the worker that it acts for.
     ///
     /// # Examples
     /// ```

@@ -67,7 +67,7 @@ impl Worker {
         hooks::run_idle();
         self.deque.open();
         if self.has_own_tasks() || !self.slot().inbox.is_empty() {
-            self.shared.sleep.notify_sent();
+            self.shared.sleep.notify_injected();
         }
     }
 }

@@ -46,16 +46,18 @@ impl Worker {
     /// Takes back a job from under tasks that the first half of its join has left in the deque,
     /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::push_real`]).
     fn take_from_below(&self, job: NonNull<Job>, index: i64) -> bool {
-        let (mut above, mut is_back) = (Vec::new(), false);
+        let mut above = Vec::new();
         // Jobs below `index` do not belong to the first half.
-        while !is_back
+        while above.last() != Some(&job)
             && self.deque.bottom() > index
             && let Some(newest) = self.take_newest()
         {
-            is_back = newest.job == job;
-            above.extend((!is_back).then_some(newest.job));
+            above.push(newest.job);
         }
-        above.into_iter().rev().for_each(|job| _ = self.push_real(job));
+        let is_back = above.pop_if(|last| *last == job).is_some();
+        for job in above.into_iter().rev() {
+            let _ = self.push_real(job);
+        }
         is_back
     }
 

@@ -303,7 +303,7 @@ fn loom_sleep_a_task_sent_while_the_sentinel_is_blocked_is_run() {
         let (sleep, tasks) = &*shared;
         for _ in 0..2 {
             tasks.add_one();
-            sleep.notify_sent();
+            sleep.notify_injected();
         }
         workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
@@ -311,12 +311,12 @@ fn loom_sleep_a_task_sent_while_the_sentinel_is_blocked_is_run() {
 
 #[test]
 fn loom_sleep_a_task_sent_over_the_size_is_run() {
-    sent_over_the_limit(|sleep| sleep.resize(1), Sleep::notify_sent);
+    sent_over_the_limit(|sleep| sleep.resize(1), Sleep::notify_injected);
 }
 
 #[test]
 fn loom_sleep_a_task_sent_over_the_send_limit_is_run() {
-    sent_over_the_limit(|sleep| allow(sleep, 1), Sleep::notify_sent);
+    sent_over_the_limit(|sleep| allow(sleep, 1), Sleep::notify_injected);
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn loom_sleep_a_task_sent_while_one_more_is_allowed_or_no_longer_is_run() {
             },
             move |sleep| {
                 sleep.set_one_more_allowed(!first);
-                sleep.notify_sent();
+                sleep.notify_injected();
             },
         );
     }

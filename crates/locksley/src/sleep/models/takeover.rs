@@ -32,7 +32,7 @@ fn loom_takeover_a_call_loses_no_pushed_task() {
 
 #[test]
 fn loom_takeover_a_call_loses_no_sent_task() {
-    a_call_loses_no_task(Sleep::notify_sent);
+    a_call_loses_no_task(Sleep::notify_injected);
 }
 
 /// The external thread waits for what only the worker's own thread does, whenever that was
@@ -110,7 +110,7 @@ fn loom_takeover_a_recalled_worker_sleeps_again() {
         pinned.set();
         sleep.wake_own_thread(0);
         tasks.add_one();
-        sleep.notify_sent();
+        sleep.notify_injected();
         external.join().unwrap();
         own.join().unwrap();
         assert_eq!((sleep.snapshot().asleep(), sleep.snapshot().searching()), (0, 0));
@@ -145,7 +145,7 @@ fn loom_takeover_one_thread_acts_as_the_worker() {
         let own = thread::spawn(move || work_once(0, &own.0, &own.1));
         two_external_threads(&shared);
         shared.1.add_one();
-        shared.0.notify_sent();
+        shared.0.notify_injected();
         own.join().unwrap();
     });
 }
