@@ -1,7 +1,7 @@
 //! `locksley papers`: the papers, item by item, and one of them again.
 
 use std::ffi::OsString;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use crate::experiment::{self, Plan, Record};
 use crate::fault::{Fault, Outcome};
@@ -9,8 +9,8 @@ use crate::{cli, files, papers};
 
 pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
     let papers = papers::all();
-    if let Some((id, options)) = arguments.run.split_first() {
-        return run(&papers, id, options);
+    if let Some(id) = arguments.run.first() {
+        return run(&papers, id, arguments);
     }
     let out = arguments.out.as_deref().unwrap_or(Path::new("out/papers"));
     let page = experiment::prepare_page(out)?;
@@ -33,7 +33,7 @@ pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
 }
 
 /// Does an item again, with these options.
-fn run(papers: &[papers::Paper], id: &str, options: &[String]) -> Outcome<()> {
+fn run(papers: &[papers::Paper], id: &str, given: &papers::Papers) -> Outcome<()> {
     let mut items = papers.iter().flat_map(|paper| &paper.items);
     let item = items
         .find(|item| item.id == id)
@@ -42,7 +42,13 @@ fn run(papers: &[papers::Paper], id: &str, options: &[String]) -> Outcome<()> {
         .command
         .as_ref()
         .ok_or_else(|| Fault::input(format!("'{id}' has no command: {}", item.here)))?;
-    let options = options.iter().map(String::as_str);
-    let arguments = ["locksley"].into_iter().chain(command.split(' ')).chain(options);
-    super::execute(cli::parse(arguments.map(OsString::from))?)
+    let words = ["locksley"].into_iter().chain(command.split(' ')).map(OsString::from);
+    let path = |path: &Option<PathBuf>| path.clone().map(OsString::from);
+    let seed = given.seed.map(|seed| seed.to_string().into());
+    let named = [("--json", path(&given.json)), ("--out", path(&given.out)), ("--seed", seed)];
+    let named = named.into_iter().filter_map(|(name, value)| Some([name.into(), value?]));
+    let later = given.run.iter().skip(1).map(OsString::from);
+    let options = named.flatten().chain(given.quick.then(|| "--quick".into())).chain(later);
+    let is_new = |option: &OsString| option != "--quick" || !command.contains("--quick");
+    super::execute(cli::parse(words.chain(options.filter(is_new)))?)
 }

@@ -11,11 +11,17 @@ use crate::experiment::{Report, Section, Table};
 /// `locksley papers`
 #[derive(Debug, clap::Args)]
 pub struct Papers {
-    /// Run the command of this item, such as hood-fig2, with the options that follow, such as
-    /// --quick
+    /// Run the command of this item, such as hood-fig2, with the options below, and with all that
+    /// follow
     #[arg(long, value_name = "ID [OPTION]..", num_args = 1.., allow_hyphen_values = true)]
     pub run: Vec<String>,
-    /// Write all items into this file
+    /// At most a minute
+    #[arg(long, requires = "run")]
+    pub quick: bool,
+    /// What all random input follows from
+    #[arg(long, value_name = "N", requires = "run")]
+    pub seed: Option<u64>,
+    /// Write all items, or the run's record, into this file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// The folder for the page [default: out/papers]

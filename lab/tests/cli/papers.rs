@@ -25,7 +25,18 @@ fn an_item_is_done_again_by_its_command() {
     assert_eq!(stdout_of(&["papers", "--run", "bws-table1"]), stdout_of(&["apps"]));
     assert_refused(&locksley(&["papers", "--run", "bws-fig7"]), "bws-fig7");
     assert_refused(&locksley(&["papers", "--run", "bws-watchdog"]), "no command");
-    assert_refused(&locksley(&["papers", "--quick"]), "--quick");
-    // The command has no such option.
-    assert_refused(&locksley(&["papers", "--run", "bws-table1", "--quick"]), "--quick");
+    assert_refused(&locksley(&["papers", "--quick"]), "--run");
+    // The command has no options, and is given all, wherever they stand.
+    for option in [&["--quick"][..], &["--seed", "7"], &["--json", "file"], &["--out", "folder"]] {
+        for run in [&["--run", "bws-table1"][..], &["--run=bws-table1"]] {
+            for arguments in [[option, run].concat(), [run, option].concat()] {
+                let arguments = [&["papers"], &arguments[..]].concat();
+                assert_refused(&locksley(&arguments), option[0]);
+            }
+        }
+    }
+    assert_refused(&locksley(&["papers", "--run", "bws-table1", "--repeats", "2"]), "--repeats");
+    // This one is quick anyway.
+    let again = ["papers", "--quick", "--run", "bws-wsgi", "--repeats", "0"];
+    assert_refused(&locksley(&again), "a repetition");
 }
