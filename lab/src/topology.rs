@@ -9,21 +9,24 @@ pub fn allowed() -> ProcessorSet {
     Processors::allowed().ids().iter().copied().collect()
 }
 
-/// Binds the calling thread to a processor, where the system lets it.
+/// Binds the calling thread to a processor; false if the system does not let it.
 #[cfg(target_os = "linux")]
-pub fn bind(processor: usize) {
+pub fn bind(processor: usize) -> bool {
     use rustix::thread::{CpuSet, sched_setaffinity};
 
     let mut one = CpuSet::new();
-    if processor < CpuSet::MAX_CPU {
+    let is_known = processor < CpuSet::MAX_CPU;
+    if is_known {
         one.set(processor);
-        let _ = sched_setaffinity(None, &one);
     }
+    is_known && sched_setaffinity(None, &one).is_ok()
 }
 
 /// Does nothing.
 #[cfg(not(target_os = "linux"))]
-pub fn bind(_processor: usize) {}
+pub fn bind(_processor: usize) -> bool {
+    false
+}
 
 /// The places that a pool finds; or where that is one place, those of private caches, the largest
 /// first. `None` if there are none either.

@@ -20,7 +20,10 @@ use programs::parse;
 use tasks::{BEST, IGNORANT, PLACEMENTS, THREADS_BEST, THREADS_WORST};
 
 use crate::experiment::report::Metric;
-use crate::experiment::{Cell, Course, Experiment, Plan, Readings, Record, Report, Section, plan};
+use crate::experiment::text::percent;
+use crate::experiment::{
+    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
+};
 use crate::fault::Outcome;
 
 const STRESS: &str = "stress";
@@ -69,29 +72,36 @@ impl Experiment for Locality {
     fn report(record: &Record) -> Report {
         let about = "Intervals are placed best, worst, randomly and not at all.";
         let simulated = "Two caches of so many bytes, with 16 ways.";
-        let out = "With mailboxes, a task is two intervals, and both count.";
         let sections = [
-            ("Placements", about, MS, Some(IGNORANT)),
-            ("Misses", simulated, MISSES, Some(BEST)),
-            ("Hits", simulated, HITS, Some(BEST)),
-            ("Tasks that ran out of place", out, OUT_OF_PLACE, None),
-            ("Workers that are not bound to their places", "", UNBOUND, None),
+            ("Placements", about, MS, IGNORANT),
+            ("Misses", simulated, MISSES, BEST),
+            ("Hits", simulated, HITS, BEST),
         ];
         let sections = sections.map(|(title, about, name, base)| {
-            let metric = Metric { name, unit: name, base };
+            let metric = Metric { name, unit: name, base: Some(base) };
             Section::of_metric(record, title, about, metric, |_, _| true)
         });
+        let sections = sections.into_iter().chain([out_of_place(record)]).collect();
         let method = [
             "The programs are those of LASSI's study, each measurement in a process of its own. \
              stress: one array for each place, of which one fits into the least cache of a place \
              and two do not; between third caches, the paper's 8 MB too. multiply: so many rows, \
              by quarters. The study's sort is the application sorters of the experiment intervals. \
-             Older records have tasks in the place of intervals, and other programs.",
-            "Each part of the data is filled, before the time begins, by a worker of the place of \
-             its tasks, because memory lies next to the processor that writes it first.",
+             Older records have tasks in the place of intervals, and other programs; applications \
+             with places and without are shown as measured.",
+            "Each part of the data is filled, before the time begins, by a worker of the place \
+             that is named for its tasks, or else of the best one, because memory lies next to the \
+             processor that writes it first. Records of 2026-11-26 have the start of threads in \
+             their time.",
         ];
         let headline = "The gain of keeping work where its data is".to_owned();
-        Report::new("places", headline, sections.into(), &method)
+        let unbound = record.samples.iter().filter(|it| it.metric == UNBOUND).map(|it| it.value);
+        let unbound = unbound.fold(0.0, f64::max);
+        let notes = (unbound > 0.0).then(|| {
+            format!("The system did not bind {unbound} workers or threads to their places")
+        });
+        let notes = notes.into_iter().collect();
+        Report { notes, ..Report::new("places", headline, sections, &method) }
     }
 }
 
@@ -118,12 +128,13 @@ impl Locality {
         let all = ground.processors();
         if kinds.contains(&MISSES) {
             // The study's caches with four cores each, and those of this machine.
-            for (bytes, workers) in [(8 << 20, 8), (ground.cache as usize, all)] {
+            let own = (ground.cache as usize).min(simulation::MOST_BYTES);
+            for (bytes, workers) in [(8 << 20, 8), (own, all)] {
                 for program in [STRESS, MULTIPLY] {
                     let subject = format!("{}{program} {bytes}", simulation::PREFIX);
                     let is_chosen = |it: &&str| placements.contains(it);
                     for placement in simulation::PLACEMENTS.into_iter().filter(is_chosen) {
-                        plan.add(&subject, placement, workers, 1);
+                        plan.add_once(&subject, placement, workers, 1);
                     }
                 }
             }
@@ -166,6 +177,23 @@ fn subjects(kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
         _ => vec![if quick { 768 } else { 2048 }],
     };
     sizes.into_iter().map(|size| format!("{kind} {size}")).collect()
+}
+
+/// The share of tasks that ran out of place.
+fn out_of_place(record: &Record) -> Section {
+    let mut table = Table::new("tasks that ran out of place", &["", "placement", "share"]);
+    for (subject, workers) in record.groups(OUT_OF_PLACE) {
+        for placement in record.runtimes() {
+            let sum = |metric| record.values(subject, placement, workers, metric).iter().sum();
+            let (out, all): (f64, f64) = (sum(OUT_OF_PLACE), sum(TASKS));
+            if all > 0.0 {
+                let group = format!("{subject}, P = {workers}");
+                table.row([group, placement.to_owned(), percent(out / all)]);
+            }
+        }
+    }
+    let about = "With mailboxes, a task is two intervals, and both count.";
+    Section::new("Out of place", about, Vec::new(), vec![table])
 }
 
 fn names() -> [&'static str; PLACEMENTS.len()] {

@@ -6,8 +6,8 @@ use locksley::Worker;
 
 use super::ground::Ground;
 use super::multiply::multiply;
-use super::tasks::{Case, Placed, Task, UNDIVIDED};
-use super::{MULTIPLY, STRESS, UNBOUND, simulation};
+use super::tasks::{Case, Placed, Task};
+use super::{MULTIPLY, STRESS, simulation};
 use crate::experiment::Readings;
 use crate::fault::{Fault, Outcome};
 use crate::random::Random;
@@ -32,8 +32,7 @@ pub(super) fn parse(subject: &str) -> Outcome<(Program, bool, usize)> {
         }
     };
     let (least, most) = match (program, name) {
-        // More take minutes.
-        (_, Some(_)) => (1 << 12, 1 << 26),
+        (_, Some(_)) => (1 << 12, simulation::MOST_BYTES),
         (Program::Stress, None) => (4, 1 << 32),
         // More rows take days.
         (Program::Multiply, None) => (1, 1 << 14),
@@ -57,10 +56,7 @@ pub(super) fn measure(
         Program::Stress => stress(worker, &case, size),
         Program::Multiply => multiply(&case, size),
     });
-    let mut readings = readings.map_err(Fault::Run)?;
-    let unbound = if placement == UNDIVIDED { 0 } else { workers - pool.stats().bound_workers };
-    readings.insert(UNBOUND.to_owned(), unbound as f64);
-    Ok(readings)
+    readings.map_err(Fault::Run)
 }
 
 /// Fills a part with random numbers: those that a sequence has from the `first` one on.
@@ -79,9 +75,9 @@ const TIMES: usize = 100;
 const LANES: usize = 32;
 
 /// The cache stress ("Cache Stress Test"): intervals that add and multiply all elements of an
-/// array. There is one array of `size` bytes for each place. The paper's tasks read their array a hundred
-/// times, with four workers to a place; here a task reads it once, so that a cache that one worker
-/// has alone is contended, too.
+/// array. There is one array of `size` bytes for each place. The paper's tasks read their array a
+/// hundred times, with four workers to a place; here a task reads it once, so that a cache that one
+/// worker has alone is contended, too.
 pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Readings, String> {
     let length = size / 2;
     // Each of pages that were not written yet: a copy of another one would be written here.

@@ -16,6 +16,9 @@ pub(super) const PLACEMENTS: [&str; 4] = [BEST, WORST, RANDOM, IGNORANT];
 /// Subjects of simulations begin with this.
 pub(super) const PREFIX: &str = "simulated-";
 
+/// The largest cache, in bytes: more take minutes.
+pub(super) const MOST_BYTES: usize = 1 << 26;
+
 /// Two places, each with one cache.
 const PLACES: usize = 2;
 /// Rows of the matrices.

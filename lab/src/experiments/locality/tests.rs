@@ -5,6 +5,7 @@ use locksley::places::{ProcessorSet, Region, Topology};
 use super::programs::Program;
 use super::tasks::{MAILBOXES, RANDOM, UNDIVIDED, WORST};
 use super::*;
+use crate::experiment::record::Sample;
 use crate::fault::Fault;
 
 #[derive(clap::Parser)]
@@ -51,7 +52,9 @@ fn every_placement_finds_the_answer() {
                     let intervals = if placement == MAILBOXES { 2.0 } else { 1.0 };
                     let most = intervals * found[TASKS];
                     assert!(found[MS] > 0.0 && found[OUT_OF_PLACE] <= most, "{found:?}");
-                    assert!(found[UNBOUND] <= workers as f64, "{found:?}");
+                    let is_threads = [THREADS_BEST, THREADS_WORST].contains(&placement);
+                    let most = if is_threads { 8 * places } else { workers };
+                    assert!(found[UNBOUND] <= most as f64, "{found:?}");
                     if placement == UNDIVIDED {
                         assert_eq!((found[OUT_OF_PLACE], found[UNBOUND]), (0.0, 0.0));
                     }
@@ -108,6 +111,25 @@ fn plans_say_what_they_measure() {
 }
 
 #[test]
+fn pages_say_what_ran_out_of_place_and_what_was_not_bound() {
+    let mut record = Record::new("locality", planned(&[], &ground()).unwrap());
+    for (metric, value) in [(TASKS, 100.0), (OUT_OF_PLACE, 25.0), (UNBOUND, 0.0)] {
+        let [subject, metric] = ["stress 4", metric].map(str::to_owned);
+        let (experiment, runtime) = (record.experiment.clone(), BEST.to_owned());
+        let sample = Sample { experiment, subject, runtime, workers: 2, repeat: 0, metric, value };
+        record.samples.push(sample);
+    }
+    let report = Locality::report(&record);
+    let table = &report.sections.last().unwrap().tables[0];
+    // Of misses, hits and times there are none.
+    assert!(report.sections[..3].iter().all(Section::is_empty));
+    assert_eq!(table.rows, [["stress 4, P = 2", BEST, "25 %"]]);
+    assert!(report.notes.is_empty());
+    record.samples[2].value = 1.0;
+    assert!(Locality::report(&record).notes[0].contains("did not bind 1 "));
+}
+
+#[test]
 fn arrays_are_those_of_the_paper_and_those_that_fit() {
     let subjects = |arguments: &[&str], bytes| -> Vec<String> {
         let arguments = [&["--kinds", STRESS], arguments].concat();
@@ -139,6 +161,13 @@ fn plans_are_what_was_chosen() {
     assert_eq!(cells[0], "simulated-stress 8388608 on random, P = 8");
     assert_eq!(cells[3], format!("simulated-multiply {own} on random, P = 2"));
     assert_eq!(cells.len(), 4);
+    // Caches that are too large to be simulated, and those of the study.
+    for (bytes, most) in [(96 << 20, 4), (8 << 20, 2)] {
+        let misses = planned(&["--kinds", "misses", "--placements", RANDOM], &large(bytes));
+        let cells = misses.unwrap().cells;
+        assert_eq!(cells.len(), most);
+        assert!(cells.iter().all(|cell| parse(&cell.subject).is_ok()), "{cells:?}");
+    }
     for wrong in [["--repeats", "0"], ["--kinds", "apps"], ["--placements", ""]] {
         assert!(matches!(planned(&wrong, &ground()), Err(Fault::Input(_))), "{wrong:?}");
     }
