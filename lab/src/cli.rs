@@ -313,11 +313,14 @@ fn command_line() -> clap::Command {
 /// What clap has to say up to its first blank line, and its tip if it has one, as one line.
 fn in_one_line(message: &str) -> String {
     let message = message.strip_prefix("error: ").unwrap_or(message);
-    let message = &message.replace("invalid digit found in string", "not a whole number");
     let what = message.lines().take_while(|line| !line.trim().is_empty());
     let tip = message.lines().filter(|line| line.trim_start().starts_with("tip:"));
     let words = |line: &str| line.split_whitespace().join(" ");
-    let what = what.map(words).join(" ");
+    let mut what = what.map(words).join(" ");
+    // The reason stands last; what was typed, in quotes before it.
+    if let Some(before) = what.strip_suffix(": invalid digit found in string") {
+        what = format!("{before}: not a whole number");
+    }
     std::iter::once(what).chain(tip.map(words)).join("; ")
 }
 

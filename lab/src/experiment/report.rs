@@ -168,7 +168,7 @@ impl Section {
                 let mut row = vec![label, runtime.to_owned(), number(found.figure)];
                 row.extend([interval(&found), count.to_string()]);
                 if let Some(base) = base {
-                    let base = record.median(subject, base, workers, name);
+                    let base = record.median(subject, base, workers, name).filter(|it| *it != 0.0);
                     row.push(base.map_or_else(String::new, |base| number(found.figure / base)));
                 }
                 table.row(row);

@@ -16,7 +16,8 @@ use crate::experiment::child::Peer;
 use crate::experiment::report::Metric;
 use crate::experiment::scaling::{self, SECONDS, SERIAL};
 use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child, prepared,
+    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child,
+    folder_of_peers, prepared,
 };
 use crate::fault::{Fault, Outcome};
 use crate::machine::{MOST_WORKERS, Machine, available_memory};
@@ -58,7 +59,7 @@ const BYTES: usize = 200;
 #[derive(Debug, Args)]
 pub struct Intervals {
     /// The folder with the programs of other runtimes, which peers/build makes
-    #[arg(long, value_name = "DIR", default_value = "peers/bin")]
+    #[arg(long, value_name = "DIR", default_value = "peers/bin", value_parser = folder_of_peers)]
     peers: PathBuf,
     #[arg(skip)]
     latest: prepared::Latest,

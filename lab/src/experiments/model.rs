@@ -55,6 +55,7 @@ const APPS: [Sizes; 6] = [
 ];
 const QUICK_APPS: [Sizes; 3] =
     [("heat", &["128x64x200", "1024x512x20"]), ("msort", &["10K", "300K"]), ("mm", &["64", "256"])];
+
 /// `locksley model`
 #[derive(Debug, Args)]
 pub struct Model {
@@ -109,7 +110,7 @@ impl Experiment for Model {
             for (place, size) in sizes.iter().enumerate() {
                 apps::problem(apps::find(app)?, size)?;
                 let subject = prepared::name(app, size);
-                // A third is measured beside cyclers, too.
+                // There is time for a third beside cyclers: of each application, a middle size.
                 let has_company = kinds.contains(&"beside") && (self.long || place % 3 == 1);
                 let is_alone = kinds.contains(&"alone");
                 if !is_alone && !has_company {

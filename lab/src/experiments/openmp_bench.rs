@@ -65,13 +65,13 @@ static LIBRARIES: [Library; 5] = [
     library(BASE, "the compiler's own library", None),
     Library {
         variable: Some(("OMP_WAIT_POLICY", "passive")),
-        ..library("libgomp-passive", "the same with OMP_WAIT_POLICY=passive", None)
+        ..library("libgomp-passive", "the compiler's, OMP_WAIT_POLICY=passive", None)
     },
     library("libomp", "LLVM's, which has libgomp's interface, too", Some("libomp.so.5")),
     library("locksley-openmp", "team sizes follow what the machine grants", Some(LOCKSLEY)),
     Library {
         variable: Some(("OMP_DYNAMIC", "false")),
-        ..library("locksley-openmp-fixed", "team sizes are as asked", Some(LOCKSLEY))
+        ..library("locksley-openmp-fixed", "OMP_DYNAMIC=false: sizes as asked", Some(LOCKSLEY))
     },
 ];
 

@@ -62,6 +62,9 @@ impl Experiment for Scatter {
         if divisor == 0 {
             return Err(Fault::input("rounds cannot be divided by 0"));
         }
+        if self.workers == Some(1) {
+            return Err(Fault::input("one worker is the base; compare 2 or more with it"));
+        }
         let names = PARTS.map(|part| part.0);
         let asked = plan::chosen("experiment", &self.experiments, &names, &names)?;
         let all = self.workers.unwrap_or(Machine::here().processors).clamp(2, MOST_WORKERS);
@@ -232,9 +235,9 @@ impl Figures<'_> {
             let speedup = |network: &Network, runtime: &str| self.speedup(part, network, runtime);
             let attempts = |network: &Network, runtime: &str| self.attempts(network, runtime);
             let time = |network: &Network, runtime: &str| {
-                self.seconds(network, runtime, self.workers).map(f64::log2)
+                Some((self.seconds(network, runtime, self.workers)? * 1e6).log2())
             };
-            let time = (part == MESSAGES).then(|| chart(group, "log₂ of seconds", &time));
+            let time = (part == MESSAGES).then(|| chart(group, "log₂ of microseconds", &time));
             let others = [(unit, &speedup as &dyn Fn(&_, &_) -> _), (ATTEMPTS, &attempts)];
             let others = others.map(|(unit, of)| chart(group, unit, of));
             time.into_iter().chain(others).collect::<Vec<_>>()

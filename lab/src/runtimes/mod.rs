@@ -55,7 +55,9 @@ pub type Options = fn(PoolBuilder) -> PoolBuilder;
 /// Every runtime. Another idle policy of Locksley's is one entry here.
 pub static ALL: &[Runtime] = &[
     fork_join("locksley", "work stealing, with the default idle policy", |b| b),
-    fork_join("locksley-profiled", "the same with a profiler", |b| b.observer(Profiler::new())),
+    fork_join("locksley-profiled", "work stealing with a profiler", |b| {
+        b.observer(Profiler::new())
+    }),
     fork_join("locksley-abp", HOOD, |b| b.idle_policy(Abp::default())),
     fork_join("locksley-abp-exact", ALGORITHM_1, |b| b.idle_policy(EXACT_ABP)),
     fork_join("locksley-bws", BWS, |b| b.idle_policy(Bws::default())),
@@ -90,22 +92,22 @@ pub static ALL: &[Runtime] = &[
     fork_join("locksley-awake", "thieves yield and never sleep: all P stay awake", |b| {
         b.idle_policy(SLEEPLESS)
     }),
-    fork_join("locksley-abp-deque", "the same with Arora, Blumofe and Plaxton's deque", |b| {
+    fork_join("locksley-abp-deque", "ABP's bounded deque; thieves yield and never sleep", |b| {
         b.idle_policy(SLEEPLESS).deque(DequeKind::AbpArray)
     }),
-    fork_join("locksley-blocking-yields", "the same with deques behind blocking locks", |b| {
+    fork_join("locksley-blocking-yields", "blocking locks; thieves yield and never sleep", |b| {
         b.idle_policy(SLEEPLESS).deque(DequeKind::BlockingLock)
     }),
     fork_join("locksley-naive", "thieves neither yield nor sleep", |b| b.idle_policy(NO_YIELD)),
-    fork_join("locksley-spinlock", "the same with deques behind spinning locks", |b| {
+    fork_join("locksley-spinlock", "spinning locks; thieves neither yield nor sleep", |b| {
         b.idle_policy(NO_YIELD).deque(DequeKind::SpinningLock)
     }),
-    fork_join("locksley-blocking", "the same with deques behind blocking locks", |b| {
+    fork_join("locksley-blocking", "blocking locks; thieves neither yield nor sleep", |b| {
         b.idle_policy(NO_YIELD).deque(DequeKind::BlockingLock)
     }),
     intervals("locksley-intervals", "graphs of intervals in the place of fork and join", |b| b),
     intervals("locksley-intervals-oldest", OLDEST, PoolBuilder::oldest_first),
-    intervals("locksley-intervals-places", "the same with several places", in_places),
+    intervals("locksley-intervals-places", "graphs of intervals at several places", in_places),
     Runtime { name: "rayon", about: "rayon's thread pool", model: Model::Rayon },
     Runtime { name: "static", about: STATIC, model: Model::Static },
     Runtime { name: "serial", about: SERIAL, model: Model::Serial },
@@ -117,7 +119,7 @@ const BWS: &str = "BWS, its threshold tested first, and wake-up counters of at m
 const ALGORITHM_2: &str = "Algorithm 2 of BWS line by line, without its watchdog";
 const BWS_AT: &str = "BWS with so many failed steals before a worker sleeps";
 const WITHOUT: &str = "the default idle policy, without the assist that the name says";
-const OLDEST: &str = "the same, with workers that take what they have had longest first";
+const OLDEST: &str = "graphs of intervals; a worker takes what it has had longest first";
 const STATIC: &str = "OS threads, each with 1/P of the work, and a barrier";
 const SERIAL: &str = "the serial program, whatever the number of workers";
 

@@ -38,6 +38,8 @@ fn commands_and_flags() {
 fn negative_numbers_are_values_out_of_range() {
     assert!(refused(&["run", "lu", "--workers", "-1"]).contains("'-1' is not a whole number"));
     assert!(refused(&["rounds", "--secs", "-1"]).contains("more than 0"));
+    let said = refused(&["run", "lu", "--seed", "invalid digit found in string"]);
+    assert!(said.contains("'invalid digit found in string'") && said.contains(": not a whole"));
     assert!(refused(&["bench", "--repeats", "-3"]).contains("'-3'"));
 }
 
@@ -258,6 +260,7 @@ fn co_runs() {
     assert!(refused(&["corun", "--pairs", "par+loop", "--runtimes", "pigs"]).contains("pigs"));
     let no_peers = ["corun", "--peers", "no/such/folder", "--pairs", "par+onetbb"];
     assert!(refused(&no_peers).contains("peers/build"));
+    assert!(refused(&["intervals", "--peers", "no/such/folder"]).contains("peers/build"));
     refused(&["corun", "--quick", "--secs", "0"]);
     refused(&["corun", "--quick", "--repeats", "0"]);
     refused(&["corun", "--quick", "--repeats", "few"]);

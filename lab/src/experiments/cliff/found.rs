@@ -61,9 +61,10 @@ impl<'a> Found<'a> {
             for runtime in scaling::runtimes(record, subject) {
                 let mut times = record.values(subject, runtime, workers, SECONDS);
                 times.sort_by(f64::total_cmp);
-                let Some(speedup) = scaling::speedup(record, subject, runtime, workers) else {
-                    continue;
-                };
+                let speedup = scaling::speedup(record, subject, runtime, workers);
+                // A time of 0 has no spread, and gives no speedup.
+                let is_measured = |speedup: &f64| times[0] > 0.0 && *speedup > 0.0;
+                let Some(speedup) = speedup.filter(is_measured) else { continue };
                 let (of, spread) = ((subject, runtime, workers), times[times.len() - 1] / times[0]);
                 let time = median(&times).expect("there is a time");
                 let utilization = speedup / record.machine.granted(workers);

@@ -63,6 +63,18 @@ fn medians_and_ratios_are_those_of_the_papers() {
 }
 
 #[test]
+fn a_time_of_zero_makes_no_point() {
+    let record = record(&[
+        (HEAT, "static", 1, &[1.0]),
+        (HEAT, "static", 2, &[0.5, 0.0, 0.5]),
+        (HEAT, "rayon", 1, &[0.0]),
+        (HEAT, "rayon", 2, &[0.5]),
+    ]);
+    let points: Vec<_> = Found::of(&record).points.iter().map(|it| it.of).collect();
+    assert_eq!(points, [(HEAT, "static", 1)]);
+}
+
+#[test]
 fn rayon_comes_first_and_both_pictures_stand_at_the_top() {
     let (alone, beside) = ("rounds 64x10+0", "rounds beside two busy threads 64x10+0");
     let mut times: Vec<(&str, &str, usize, &[f64])> = vec![(HEAT, SERIAL, 1, &[1.0])];

@@ -104,6 +104,20 @@ fn speedups_are_over_the_time_with_one_worker() {
 }
 
 #[test]
+fn logarithms_of_times_are_above_the_lower_end_of_their_axis_and_differ() {
+    let mut record = record();
+    let networks = record.plan.parameters[&parameter(DIVISION)].clone();
+    record.plan.parameters.insert(parameter(MESSAGES), networks);
+    let report = Scatter::report(&record);
+    let section = report.sections.iter().find(|it| it.title == parameter(MESSAGES)).unwrap();
+    let Chart::Lines(chart) = &section.charts[0] else { panic!("{:?}", section.charts[0]) };
+    assert_eq!(chart.unit, "log₂ of microseconds");
+    let points = chart.lines[0].1.iter().zip([0.5e6_f64, 0.72e6]);
+    assert_eq!(points.len(), 2);
+    assert!(points.into_iter().all(|(point, time)| (point.1 - time.log2()).abs() < 1e-9));
+}
+
+#[test]
 fn the_error_of_a_process_about_its_work_is_taken_out() {
     let mut record = record();
     // It found that a division takes twice as long, and did half of the work.
@@ -173,7 +187,7 @@ fn plans_are_what_was_chosen() {
     let has_one_placement = |cell: &&Cell| [LAST, NORNIR_LAST].contains(&cell.runtime.as_str());
     assert!(fourth.iter().all(has_one_placement));
     for wrong in
-        [["--divisor", "0"], ["--repeats", "0"], ["--experiments", "5"], ["--experiments", ""]]
+        [["--divisor", "0"], ["--repeats", "0"], ["--experiments", "5"], ["--workers", "1"]]
     {
         assert!(matches!(planned(&wrong), Err(Fault::Input(_))), "{wrong:?}");
     }
