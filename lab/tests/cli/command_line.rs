@@ -254,16 +254,22 @@ fn neighbour_measures_and_reports_and_does_not_measure_again() {
     ];
     let output = command(&arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let news = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{news}");
     for word in ["alone", "plenty, P = ", "little, P = ", "locksley", "static"] {
         assert!(text.contains(word), "{text}");
     }
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     let samples = record["samples"].as_array().unwrap();
-    let is_latest = |sample: &&Value| sample["metric"] == "late most us";
-    assert_eq!(samples.iter().filter(is_latest).count(), 2 * (1 + 2 * 2 * 2));
-    let is_rate = |sample: &&Value| sample["metric"] == "rounds per second";
-    assert_eq!(samples.iter().filter(is_rate).count(), 2 * 2 * 2 * 2);
+    let count = |metric| samples.iter().filter(|sample| sample["metric"] == metric).count();
+    let (latest, rates) = (count("late most us"), count("rounds per second"));
+    // Where others use the machine, the time may not suffice for the second repetition.
+    if news.contains("the time is over") {
+        assert!((1 + 2 * 2 * 2..2 * (1 + 2 * 2 * 2)).contains(&latest), "{news}");
+        assert!((1..=2).contains(&(latest - rates)), "{news}");
+    } else {
+        assert_eq!((latest, rates), (2 * (1 + 2 * 2 * 2), 2 * 2 * 2 * 2), "{news}");
+    }
 
     let again_said = String::from_utf8(command(&arguments).output().unwrap().stderr).unwrap();
     assert!(again_said.contains("measured already"), "{again_said}");
