@@ -155,7 +155,7 @@ fn the_variable_for_the_size_of_stacks_holds_for_external_threads() {
 fn a_panic_comes_out_of_a_call_and_the_pool_works_on() {
     let pool = Pool::new(1).unwrap();
     for _ in 0..20 {
-        let call = || pool.install(|_| panic!("in a call"));
+        let call = || call_here(&pool, |_| panic!("in a call"));
         assert_eq!(message(&*catch_unwind(AssertUnwindSafe(call)).unwrap_err()), "in a call");
         assert!(Worker::with_current(|current| current.is_none()));
     }
@@ -259,6 +259,7 @@ fn a_call_waits_while_the_pool_has_as_many_workers_at_work_as_it_may() {
     let (order, is_held) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| {
+            assert!(runs_here(&pool));
             pool.install(|_| {
                 is_held.store(true, Ordering::Release);
                 // The other call comes meanwhile.

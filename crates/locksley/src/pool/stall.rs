@@ -12,7 +12,7 @@ use super::tests::on_worker;
 use super::{Pool, Shared};
 use crate::Spawn;
 use crate::idle::{Abp, IdleContext, IdlePolicy, Limit, Move, Thief};
-use crate::os::Quota;
+use crate::os::{self, Quota};
 use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::scheduler::Worker;
 use crate::scheduler::allowance::{OpenSource, Source};
@@ -417,6 +417,16 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
+/// Calls until a call has run on this thread, where that is possible: so does the next one, unless
+/// this one was long.
+fn prepare_call(pool: &Pool) {
+    let this = thread::current().id();
+    let is_here = || pool.install(|_| thread::current().id()) == this;
+    while os::stack().is_some() && !is_here() {
+        thread::yield_now();
+    }
+}
+
 /// An external thread is held while it takes over a worker, in its task, or while it gives the
 /// worker back.
 #[test]
@@ -430,8 +440,7 @@ fn others_finish_while_an_external_thread_is_held_at_any_step() {
         }
         let is_held = thread::scope(|scope| {
             let call = scope.spawn(|| {
-                // After a short call, the next one runs on this thread.
-                pool.install(|_| ());
+                prepare_call(&pool);
                 stepped::arm(steps, &gate);
                 pool.install(|w| {
                     let _ = w;
@@ -470,7 +479,7 @@ fn a_recalled_worker_gets_what_it_waits_for_after_a_call_was_held_at_any_step() 
         let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
         thread::scope(|scope| {
             let call = scope.spawn(|| {
-                pool.install(|_| ());
+                prepare_call(&pool);
                 while pool.shared().sleep.parked_for_external_threads() < 1 {
                     thread::yield_now();
                 }
@@ -495,5 +504,5 @@ fn a_recalled_worker_gets_what_it_waits_for_after_a_call_was_held_at_any_step() 
             assert_eq!(wait_for(&done, 1), 1, "held after {steps} steps");
         });
     }
-    assert!(times_held > 50, "the harness holds threads: {times_held}");
+    assert!(times_held > 10, "the harness holds threads: {times_held}");
 }

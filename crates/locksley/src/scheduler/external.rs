@@ -108,7 +108,9 @@ crate::primitive::thread_local! {
 impl ThisThread {
     fn new() -> Self {
         let (generation, stack) = (os::generation(), os::stack());
-        Self { generation, stack, makes_short_calls: Cell::new(false), watch: OnceCell::new() }
+        // Shuttle's threads seldom make more than one call.
+        let makes_short_calls = Cell::new(cfg!(shuttle));
+        Self { generation, stack, makes_short_calls, watch: OnceCell::new() }
     }
 
     /// Calls `look` with the data of the calling thread. `None` if its thread-locals are destroyed.
@@ -163,10 +165,13 @@ impl Shared {
     where
         F: FnOnce(&Worker) -> R,
     {
+        if !self.external_slots.allows_external_threads() {
+            return send(task);
+        }
         let begun = Instant::now();
-        let result = self.run_on_this_thread(task).unwrap_or_else(send);
+        let ended = unwind::catch(|| self.run_on_this_thread(task).unwrap_or_else(send));
         ThisThread::with(|this| this.makes_short_calls.set(begun.elapsed() < SHORT));
-        result
+        ended.unwrap_or_else(|payload| unwind::resume(payload))
     }
 
     /// Returns the task as an error if the calling thread may not or cannot run it.
@@ -174,9 +179,7 @@ impl Shared {
     where
         F: FnOnce(&Worker) -> R,
     {
-        if !self.external_slots.allows_external_threads()
-            || ThisThread::with(ThisThread::is_suitable) != Some(true)
-        {
+        if ThisThread::with(ThisThread::is_suitable) != Some(true) {
             return Err(task);
         }
         let Some((external, deque)) = self.external_slots.take() else { return Err(task) };
