@@ -127,7 +127,7 @@ impl Locality {
         plan.quick_subset("smaller inputs; misses if asked for");
         let all = ground.processors();
         if kinds.contains(&MISSES) {
-            // The study's caches with four cores each, and those of this machine, if they are small.
+            // The study's caches with four cores each, and this machine's, if they are small.
             let own = (ground.cache as usize).min(simulation::MOST_BYTES);
             for (bytes, workers) in [(8 << 20, 8), (own, all)] {
                 for program in [STRESS, MULTIPLY] {
