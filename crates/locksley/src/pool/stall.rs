@@ -417,23 +417,21 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
-/// Calls until a call has run on this thread: so does the next one, unless this one was long. Gives
-/// up where no call does, as in the portable build or under AddressSanitizer.
-fn prepare_call(pool: &Pool) {
+/// Calls until a call has run on this thread: so does the next one, unless this one was long.
+/// Returns false where no call does, as in the portable build or under AddressSanitizer.
+fn prepare_call(pool: &Pool) -> bool {
     let this = thread::current().id();
-    for _ in 0..1000 {
-        if pool.install(|_| thread::current().id()) == this {
-            return;
-        }
+    (0..1000).any(|_| {
         thread::yield_now();
-    }
+        pool.install(|_| thread::current().id()) == this
+    })
 }
 
 /// An external thread is held while it takes over a worker, in its task, or while it gives the
 /// worker back.
 #[test]
 fn others_finish_while_an_external_thread_is_held_at_any_step() {
-    let mut times_held = 0;
+    let (mut times_held, mut is_any_prepared) = (0, false);
     for steps in (0..160).chain((160..600).step_by(37)) {
         let pool = pool(2, abp(Some(0)));
         let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
@@ -442,7 +440,7 @@ fn others_finish_while_an_external_thread_is_held_at_any_step() {
         }
         let is_held = thread::scope(|scope| {
             let call = scope.spawn(|| {
-                prepare_call(&pool);
+                let is_prepared = prepare_call(&pool);
                 stepped::arm(steps, &gate);
                 pool.install(|w| {
                     let _ = w;
@@ -452,6 +450,7 @@ fn others_finish_while_an_external_thread_is_held_at_any_step() {
                     });
                 });
                 stepped::disarm();
+                is_prepared
             });
             while !gate.is_held() && !call.is_finished() {
                 thread::yield_now();
@@ -461,33 +460,37 @@ fn others_finish_while_an_external_thread_is_held_at_any_step() {
             assert!(finished >= PARENTS, "held after {steps} steps: {finished}");
             let is_held = gate.is_held();
             gate.open();
+            is_any_prepared |= call.join().unwrap();
             is_held
         });
         drop(pool);
         assert_eq!(done.load(Ordering::Acquire), PARENTS + CHILDREN, "nothing is lost");
         times_held += usize::from(is_held);
     }
-    assert!(times_held > 50, "the harness holds threads: {times_held}");
+    // To send a call has fewer steps.
+    let least = if is_any_prepared { 50 } else { 10 };
+    assert!(times_held > least, "the harness holds threads: {times_held}");
 }
 
 /// A call that finds a pinned task gives its worker back, and may then be the last active thread:
 /// the worker waits for a task that only another thread runs.
 #[test]
 fn a_recalled_worker_gets_what_it_waits_for_after_a_call_was_held_at_any_step() {
-    let mut times_held = 0;
+    let (mut times_held, mut is_any_prepared) = (0, false);
     for steps in 0..120 {
         let pool = Pool::builder().workers(1).replacements(0).idle_policy(abp(Some(0)));
         let pool = pool.build().unwrap();
         let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
         thread::scope(|scope| {
             let call = scope.spawn(|| {
-                prepare_call(&pool);
+                let is_prepared = prepare_call(&pool);
                 while pool.shared().sleep.parked_for_external_threads() < 1 {
                     thread::yield_now();
                 }
                 stepped::arm(steps, &gate);
                 pool.install(|_| ());
                 stepped::disarm();
+                is_prepared
             });
             while !gate.is_held() && !call.is_finished() {
                 thread::yield_now();
@@ -504,7 +507,9 @@ fn a_recalled_worker_gets_what_it_waits_for_after_a_call_was_held_at_any_step() 
             thread::sleep(Duration::from_millis(2));
             gate.open();
             assert_eq!(wait_for(&done, 1), 1, "held after {steps} steps");
+            is_any_prepared |= call.join().unwrap();
         });
     }
-    assert!(times_held > 10, "the harness holds threads: {times_held}");
+    let least = if is_any_prepared { 20 } else { 10 };
+    assert!(times_held > least, "the harness holds threads: {times_held}");
 }
