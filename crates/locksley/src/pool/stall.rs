@@ -421,7 +421,7 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
 /// Returns false where no call does, as in the portable build or under AddressSanitizer.
 fn prepare_call(pool: &Pool) -> bool {
     let this = thread::current().id();
-    (0..1000).any(|_| {
+    (0..100).any(|_| {
         thread::yield_now();
         pool.install(|_| thread::current().id()) == this
     })
