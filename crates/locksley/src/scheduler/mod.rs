@@ -6,7 +6,7 @@
 //! | `search/` | how a worker without work searches for some, and sleeps |
 //! | `shared/` | what the workers of a pool, and the threads that send them work, share |
 //! | `replacement/` | threads that work under the index of a worker that blocks |
-//! | `external.rs` | threads outside of the pool that act as a worker which sleeps |
+//! | `external.rs` | threads outside of the pool that act for a parked worker |
 //! | `allowance/` | how many workers may be awake: quotas, affinity, other programs |
 //! | `job.rs`, `latch.rs` | what deques hold, and how a task announces its end |
 //! | `slot.rs`, `place_map.rs`, `pending/` | the slot of a worker, places, what keeps a pool open |
