@@ -163,7 +163,9 @@ fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
     let (first, last) = (position(first), position(last));
     let margin = (last - first).max(1e-9) * 0.03;
     let ticks = spread(&xs).into_iter().map(position).collect();
-    let top = all().map(|point| point.1).fold(0.0, f64::max).max(f64::MIN_POSITIVE) * 1.08;
+    // An infinite scale would have no end, and one of no length no marks.
+    let highest = all().map(|point| point.1).fold(0.0, f64::max);
+    let top = highest.clamp(f64::MIN_POSITIVE, f64::MAX / 2.0) * 1.08;
     let horizontal = Axis { range: first - margin..last + margin, ticks };
     let mut area = ChartBuilder::on(&root)
         .margin(6)
@@ -309,11 +311,13 @@ mod tests {
 
     #[test]
     fn a_point_far_outside_is_drawn() {
-        let line = vec![(1.0, 1.0), (2.0, -1e12)];
-        let lines = vec![("rayon".to_owned(), line.clone())];
-        let references = vec![("ideal".to_owned(), line)];
-        let chart = Lines { lines, references, ..Lines::default() };
-        assert_eq!(svg(&Chart::Lines(chart)).matches("<circle").count(), 2);
+        for far in [-1e12, f64::MAX] {
+            let line = vec![(1.0, 1.0), (2.0, far)];
+            let lines = vec![("rayon".to_owned(), line.clone())];
+            let references = vec![("ideal".to_owned(), line)];
+            let chart = Lines { lines, references, ..Lines::default() };
+            assert_eq!(svg(&Chart::Lines(chart)).matches("<circle").count(), 2);
+        }
     }
 
     #[test]
