@@ -168,6 +168,14 @@ fn a_borrowed_thread_can_go_on_after_the_pool_is_closed() {
             });
         });
         assert_eq!(squares[9], 81);
+        // A task of the outer scope is not the inner one's, and a future may go behind other tasks.
+        locksley::scope(|outer| {
+            locksley::scope(|inner| {
+                inner.spawn(|_| ());
+                outer.spawn(|_| ());
+            });
+            outer.spawn_future(locksley::task::yield_now());
+        });
         // No thread would run a spawned task, so it is dropped.
         let kept = Arc::new(());
         let here = Arc::clone(&kept);
@@ -180,5 +188,36 @@ fn a_borrowed_thread_can_go_on_after_the_pool_is_closed() {
             locksley::in_place_scope(|scope| scope.spawn_broadcast(|_, _| ()));
         });
         assert!(sent.is_err());
+    });
+}
+
+/// A worker ends with a task of a scope in its deque, for which the borrowed thread waits.
+#[test]
+fn what_a_worker_leaves_when_the_pool_closes_is_run() {
+    on_a_thread(|| {
+        let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+        let (started, is_started) = channel();
+        let (closed, is_closed) = channel();
+        let ended = AtomicUsize::new(0);
+        thread::scope(|threads| {
+            threads.spawn(move || {
+                is_started.recv().unwrap();
+                pool.detach(); // closes it: a scope keeps no pool open
+                closed.send(()).unwrap();
+            });
+            locksley::in_place_scope(|scope| {
+                let ended = &ended;
+                scope.spawn_with(locksley::Spawn::At(1), move |_, scope| {
+                    started.send(()).unwrap();
+                    is_closed.recv().unwrap();
+                    for _ in 0..3 {
+                        scope.spawn(|_| {
+                            ended.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+            });
+        });
+        assert_eq!(ended.into_inner(), 3);
     });
 }

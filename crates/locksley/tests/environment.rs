@@ -2,6 +2,9 @@
 //! since all three belong to the whole process.
 
 use std::process::{Command, Output};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
 
 use locksley::{BuildError, Pool};
 
@@ -52,6 +55,27 @@ fn child() {
                 "refused: {error}; workers={}",
                 Pool::builder().workers(2).build().unwrap().workers()
             );
+        }
+        Ok("global in another hook") => {
+            let (begun, used) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+            let (at, by) = (Arc::clone(&begun), Arc::clone(&used));
+            let use_global = move |_| {
+                by.wait();
+                assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+            };
+            let be_slow = move |_| {
+                at.wait();
+                used.wait();
+                thread::sleep(Duration::from_millis(50)); // meanwhile the other hook asks for it
+            };
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    Pool::builder().workers(1).on_start(be_slow).build_global().unwrap();
+                });
+                begun.wait();
+                Pool::builder().workers(1).on_start(use_global).build().unwrap();
+            });
+            println!("both are built");
         }
         Ok("detached panic") => {
             let pool = Pool::new(1).unwrap();
@@ -146,6 +170,12 @@ fn a_hook_of_the_global_pool_that_uses_it_is_an_error() {
     let output = run_child("global in its own hook", None);
     assert!(output.status.success(), "{}", text(&output));
     assert!(text(&output).contains("while it is being built; workers=2"), "{}", text(&output));
+}
+
+#[test]
+fn a_hook_of_another_pool_waits_for_the_global_one() {
+    let output = run_child("global in another hook", None);
+    assert!(text(&output).contains("both are built"), "{}", text(&output));
 }
 
 /// If standard error cannot be written to, the message must not become a panic in place of the

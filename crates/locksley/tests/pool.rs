@@ -279,6 +279,45 @@ fn a_hook_that_panics_is_an_error_and_leaves_no_thread_behind() {
 }
 
 #[test]
+fn an_exit_hook_is_called_even_if_data_panics_when_it_is_dropped() {
+    struct Broken;
+    impl Drop for Broken {
+        fn drop(&mut self) {
+            panic!("a drop");
+        }
+    }
+    for in_background in [false, true] {
+        let (hook, hooked) = channel();
+        let (panic, panics) = channel();
+        let (hook, panic) = (Mutex::new(hook), Mutex::new(panic));
+        let mut builder = Pool::builder().workers(1).worker_data(|_| Broken);
+        if in_background {
+            builder = builder.start_in_background();
+        }
+        let builder = builder.on_exit(move |_| hook.lock().unwrap().send(()).unwrap());
+        let builder = builder.panic_handler(move |_| panic.lock().unwrap().send(()).unwrap());
+        drop(builder.build().unwrap());
+        assert_eq!((hooked.iter().count(), panics.iter().count()), (1, 1));
+    }
+}
+
+/// The last task of the pool that is dropped needs the worker that drops it.
+#[test]
+fn a_pool_may_be_dropped_while_a_worker_of_another_unwinds() {
+    let one = Arc::new(Pool::new(1).unwrap());
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        one.install(|_| {
+            let other = Pool::new(1).unwrap();
+            let one = Arc::clone(&one);
+            other.spawn(move |_| one.install(|_| ()));
+            panic!("with a pool in the frame");
+        });
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(one.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
+}
+
+#[test]
 fn an_idle_policy_that_panics_at_the_start_is_an_error() {
     #[derive(Debug)]
     struct Broken;

@@ -4,8 +4,10 @@
 mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use common::{Confined, fib, in_time, on_worker, wait_for};
 use locksley::idle::Abp;
@@ -547,5 +549,73 @@ fn pools_that_wait_for_each_other_do_not_deadlock() {
         let [one, other] =
             [1, 2].map(|workers| Pool::builder().workers(workers).replacements(0).build().unwrap());
         assert_eq!(nested([&one, &other], 20), 20);
+    });
+}
+
+/// At the limit of replacements, one thread waits for a scope, and the other one blocks until a
+/// task of the scope has run that lies in its own deque.
+#[test]
+fn a_scope_at_the_limit_runs_its_task_from_the_deque_of_a_thread_that_blocks() {
+    in_time(|| {
+        let pool = Pool::builder().workers(2).replacements(0).build().unwrap();
+        pool.install(|w| {
+            let other = Spawn::At(1 - w.index());
+            locksley::in_place_scope(|scope| {
+                scope.spawn_with(other, |_, scope| {
+                    let (sender, receiver) = channel();
+                    scope.spawn(move |_| sender.send(()).unwrap());
+                    receiver.recv().unwrap();
+                });
+            });
+        });
+    });
+}
+
+/// The thread that waits for a scope parks before the other one blocks for a task in the injector.
+#[test]
+fn a_pool_at_the_limit_does_not_stop_whichever_thread_blocks_last() {
+    in_time(|| {
+        let pool = Pool::builder().workers(2).replacements(0).build().unwrap();
+        let (sender, receiver) = channel();
+        pool.install(|w| {
+            let other = Spawn::At(1 - w.index());
+            locksley::in_place_scope(|scope| {
+                let pool = &pool;
+                scope.spawn_with(other, move |_, _| {
+                    let from_outside = || pool.spawn(move |_| sender.send(()).unwrap());
+                    thread::scope(|threads| drop(threads.spawn(from_outside)));
+                    thread::sleep(Duration::from_millis(10)); // longer than a wait spins
+                    locksley::blocking(|| receiver.recv().unwrap());
+                });
+            });
+        });
+    });
+}
+
+/// The task that a thread joins is not in its deque, and another one, which wants a lock that the
+/// thread holds, is.
+#[test]
+fn a_thread_that_joins_a_task_runs_no_other() {
+    in_time(|| {
+        static LOCK: Mutex<()> = Mutex::new(());
+        let pool = Pool::new(1).unwrap();
+        let ready = Arc::new(Semaphore::new(0));
+        let (at, joins) = (Arc::clone(&ready), Arc::new(AtomicBool::new(false)));
+        thread::scope(|threads| {
+            let begun = Arc::clone(&joins);
+            threads.spawn(move || {
+                wait_for(&begun);
+                ready.add_permits(1);
+            });
+            pool.install(|w| {
+                let task = locksley::task::spawn(async move { at.acquire().await.map(drop) });
+                assert!(w.run_one(), "the task waits for the semaphore");
+                let held = LOCK.lock().unwrap();
+                locksley::spawn(|| drop(LOCK.lock()));
+                joins.store(true, Ordering::Release);
+                task.join().unwrap().unwrap();
+                drop(held);
+            });
+        });
     });
 }

@@ -96,6 +96,22 @@ fn two_broadcasts_at_once_may_each_wait_for_all() {
     }
 }
 
+/// The destructor of what a broadcast has captured may broadcast.
+#[test]
+fn no_lock_is_held_while_captures_are_dropped() {
+    struct Broadcasts;
+    impl Drop for Broadcasts {
+        fn drop(&mut self) {
+            rayon_core::broadcast(|_| ());
+        }
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for _ in 0..200 {
+        let captured = Broadcasts;
+        pool.in_place_scope(|scope| scope.spawn_broadcast(move |_, _| _ = &captured));
+    }
+}
+
 #[test]
 fn handlers_are_called_by_threads_of_the_pool() {
     let (sender, receiver) = channel();

@@ -84,10 +84,16 @@ impl<T> OwnDeque<T> {
         }
     }
 
-    /// The index of the next push. The largest number in a deque without indices.
+    /// The index of the next push. 0 in a deque without indices.
     #[inline]
     pub(crate) fn bottom(&self) -> i64 {
-        if self.other().is_some() { i64::MAX } else { self.built_in.bottom() }
+        if self.other().is_some() { 0 } else { self.built_in.bottom() }
+    }
+
+    /// True if an item may have the index `start`, which was a [`bottom`](Self::bottom), or a
+    /// greater one. No item has the index `i64::MAX`.
+    pub(crate) fn may_have(&self, start: i64) -> bool {
+        start < if self.other().is_some() { i64::MAX } else { self.built_in.bottom() }
     }
 
     /// True if the deque is known to hold at most one item.

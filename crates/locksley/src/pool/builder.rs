@@ -336,7 +336,7 @@ impl PoolBuilder {
     ///
     /// At the limit, a worker that waits parks without a replacement. If all threads of the pool
     /// wait, the last one runs any ready task on top of the frame that waits, unless that frame is
-    /// in [`block_on`](crate::block_on).
+    /// in [`block_on`](crate::block_on). So does a worker that has waited for a second.
     ///
     /// # Examples
     /// ```

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{BuildError, Pool};
 use crate::os;
@@ -21,21 +21,26 @@ struct Global {
 }
 
 thread_local! {
-    /// The number of hooks that this thread is in.
-    static HOOK_DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// True while the build of the global pool waits for this thread.
+    static IS_AWAITED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a hook of a pool that is being built. If that is the global pool, the hook cannot use it.
-pub(super) fn run_hook<R>(hook: impl FnOnce() -> R) -> R {
-    struct Leave;
-    impl Drop for Leave {
+/// True if the build of the global pool waits for what the calling thread does.
+pub(super) fn is_waiting() -> bool {
+    IS_AWAITED.get()
+}
+
+/// Runs code for which the build of the global pool waits, if `is_waiting`. Then the code cannot
+/// use that pool.
+pub(super) fn await_code<R>(is_waiting: bool, code: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
         fn drop(&mut self) {
-            HOOK_DEPTH.set(HOOK_DEPTH.get() - 1);
+            IS_AWAITED.set(self.0);
         }
     }
-    HOOK_DEPTH.set(HOOK_DEPTH.get() + 1);
-    let _leave = Leave;
-    hook()
+    let _before = Restore(IS_AWAITED.replace(is_waiting || IS_AWAITED.get()));
+    code()
 }
 
 fn global() -> &'static Global {
@@ -92,16 +97,12 @@ fn without_threads(error: BuildError) -> Result<Pool, BuildError> {
 /// Builds the global pool, unless it exists.
 pub(super) fn set(pool: impl FnOnce() -> Result<Pool, BuildError>) -> Result<(), BuildError> {
     let global = global();
-    let is_being_built = || matches!(global.building.try_lock(), Err(TryLockError::WouldBlock));
-    assert!(
-        !(HOOK_DEPTH.get() > 0 && is_being_built()),
-        "a hook cannot use the global pool while it is being built"
-    );
+    assert!(!is_waiting(), "a hook cannot use the global pool while it is being built");
     let _building = global.building.lock().unwrap_or_else(PoisonError::into_inner);
     if global.pool.get().is_some() {
         return Err(BuildError::GlobalPoolExists);
     }
-    let pool = Box::leak(Box::new(pool()?));
+    let pool = Box::leak(Box::new(await_code(true, pool)?));
     global.pool.get_or_init(|| pool);
     Ok(())
 }

@@ -344,7 +344,11 @@ impl Drop for Pool {
             Some(foreign) if !primitive::thread::panicking() => {
                 join_as_worker(foreign, threads, &self.shared);
             }
-            _ => join_all(threads, &self.shared),
+            // While the thread unwinds, no task runs on top of the frame.
+            foreign => {
+                let _replaced = foreign.map(Worker::replace);
+                join_all(threads, &self.shared);
+            }
         });
     }
 }

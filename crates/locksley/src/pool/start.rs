@@ -144,10 +144,9 @@ fn start_threads(
     let (ready, results) = channel();
     for (index, deque) in deques {
         let ready = (!in_background).then(|| ready.clone());
-        let starting = Starting { index, deque, shared: Arc::clone(&pool.shared), ready };
-        let worker = WorkerThread(Some(starting));
-        // As a hook, `spawn` is code of the program.
-        let thread = global::run_hook(|| spawn(worker));
+        let (shared, is_for_global) = (Arc::clone(&pool.shared), global::is_waiting());
+        let starting = Starting { index, deque, shared, ready, is_for_global };
+        let thread = spawn(WorkerThread(Some(starting)));
         pool.threads.extend(thread.map_err(|source| BuildError::Thread { worker: index, source })?);
     }
     drop(ready);
@@ -172,7 +171,7 @@ fn adopt_current_thread(
     ensure_not_on_worker()?; // again: `spawn` has run on this thread since the first check
     let data = || shared.replacements.hooks.make_data(index);
     let make = || Worker::new(index, index, deque, Arc::clone(shared), data()).attached();
-    match unwind::catch(|| global::run_hook(make)) {
+    match unwind::catch(make) {
         Ok(worker) => {
             // Not `attach_thread`: other workers would watch the thread, and it may end without
             // `detach_thread`.

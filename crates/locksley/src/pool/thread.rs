@@ -36,6 +36,8 @@ pub(super) struct Starting {
     /// Tells the builder that the worker is ready or has failed. `None` if the pool starts in the
     /// background.
     pub(super) ready: Option<Ready>,
+    /// True if the build of the global pool waits for this one.
+    pub(super) is_for_global: bool,
 }
 
 impl WorkerThread {
@@ -102,7 +104,7 @@ impl Starting {
 
     /// The builder waits until the worker is ready, and reports a panic of a start hook.
     fn run_awaited(self, ready: Ready) {
-        let Self { index, deque, shared, .. } = self;
+        let Self { index, deque, shared, is_for_global, .. } = self;
         let hooks = &shared.replacements.hooks;
         let start = || {
             let data = hooks.make_data(index);
@@ -110,7 +112,7 @@ impl Starting {
             call_hook(hooks.on_start.as_ref(), index);
             worker
         };
-        let worker = match unwind::catch(|| global::run_hook(start)) {
+        let worker = match unwind::catch(|| global::await_code(is_for_global, start)) {
             Ok(worker) => worker,
             Err(payload) => {
                 let _ = ready.send(Err(hook_error(index, payload)));
@@ -122,10 +124,8 @@ impl Starting {
         drop(ready);
         worker.as_current(|| worker.work_until_closed());
         shared.slot(index).detach_thread();
-        let end = unwind::catch(|| {
-            drop(worker);
-            call_hook(hooks.on_exit.as_ref(), index);
-        });
-        end.unwrap_or_else(|payload| shared.report_panic(payload));
+        let report = |payload| shared.report_panic(payload);
+        unwind::catch(|| call_hook(hooks.on_exit.as_ref(), index)).unwrap_or_else(report);
+        unwind::catch(|| drop(worker)).unwrap_or_else(report);
     }
 }

@@ -59,6 +59,8 @@ impl Shared {
                 self.closed.set();
                 self.replacements.close();
                 self.sleep.wake_all();
+                // A borrowed thread that waits has to run what is left.
+                (0..self.slots.len()).for_each(|slot| self.unpark(slot));
             }
         }
     }

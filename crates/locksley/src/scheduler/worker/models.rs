@@ -22,7 +22,7 @@ fn loom_parker_loses_no_event() {
         });
         for event in 1..=2 {
             while shared.1.load(Ordering::Acquire) < event {
-                shared.0.park(|| shared.1.load(Ordering::Acquire) >= event);
+                shared.0.park(|| shared.1.load(Ordering::Acquire) >= event, None);
             }
         }
         events.join().unwrap();

@@ -15,6 +15,8 @@ impl Worker {
     /// Runs tasks until the pool is closed.
     pub(crate) fn work_until_closed(&self) {
         self.work_until(&self.shared.closed, || ());
+        // A borrowed thread may wait for what is left: tasks of a scope keep no pool open.
+        self.deque.open();
     }
 
     /// Runs own tasks, else what a search finds, until `done`. Calls `refresh` where a replacement

@@ -8,8 +8,10 @@
 //! | park | block; a replacement works under its index | until the event, or a pinned task |
 //!
 //! Pinned tasks run because descendants may wait for them. At the limit of replacements a worker
-//! parks, too, unless it is the *last thread*: all other threads of its pool wait or block. The
-//! last thread runs any ready task on top of its frames, since the event may depend on any task.
+//! parks, too, unless it is the *last thread*: all other threads of its pool wait, block or have
+//! ended. The last thread runs any ready task on top of its frames, since the event may depend on
+//! any task. So does a thread that has waited at the limit for a second: the task that it waits for
+//! may be ready in the deque of a thread that blocks.
 //!
 //! So what runs on a thread nests strictly, and thread-local scopes of users stay valid. Apart from
 //! pinned tasks, and except on the last thread, only descendants run on top of a waiting frame. No
@@ -18,16 +20,21 @@
 //! A ready task and an idle processor do not stay apart, because a replacement works meanwhile.
 
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use super::Worker;
 use super::backoff::Backoff;
 use crate::deque::Steal;
 use crate::hooks;
+use crate::primitive::Instant;
 use crate::scheduler::job::{self, Job, Role};
 use crate::scheduler::latch::Flag;
 use crate::scheduler::search::Found;
 use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
+
+/// After so long at the limit of replacements, a wait runs any task.
+const LAST_RESORT: Duration = Duration::from_secs(1);
 
 impl Worker {
     /// Waits until `job`, which this worker pushed to `index`, has run on another worker, or takes
@@ -49,7 +56,7 @@ impl Worker {
         let mut above = Vec::new();
         // Jobs below `index` do not belong to the first half.
         while above.last() != Some(&job)
-            && self.deque.bottom() > index
+            && self.deque.may_have(index)
             && let Some(newest) = self.take_newest()
         {
             above.push(newest.job);
@@ -73,7 +80,7 @@ impl Worker {
         has_pinned_tasks: impl Fn() -> bool,
     ) {
         let find = |_: bool| {
-            while self.deque.bottom() > start()
+            while self.deque.may_have(start())
                 && let Some(own) = self.take_own()
             {
                 // SAFETY: just taken.
@@ -81,8 +88,10 @@ impl Worker {
                     return Some(own);
                 }
                 // It is no descendant. A fork stays here, for the frame that pushed it. Another
-                // task goes to the injector, for other workers. SAFETY: just taken.
-                if unsafe { job::role(own.job) } == Role::Fork {
+                // task goes to the injector, for other workers, if it was pushed during the wait.
+                // SAFETY: just taken.
+                let is_fork = unsafe { job::role(own.job) } == Role::Fork;
+                if is_fork || !self.slot().deque.has_bounds() {
                     self.push_real(own.job);
                     break;
                 }
@@ -93,13 +102,12 @@ impl Worker {
         self.help_until(event, Awaits::Tasks, find);
     }
 
-    /// Waits for a task that this worker may have spawned. Runs it if it is the newest one of the
-    /// deque, and runs tasks that were pushed since the wait began.
+    /// Waits for a task that this worker may have spawned. Runs it whenever it is the newest one of
+    /// the deque.
     pub(crate) fn wait_for_task(&self, event: &Flag, job: NonNull<Job>) {
-        let index = self.deque.bottom();
         let find = |_: bool| {
             let newest = self.take_newest()?;
-            if newest.job == job || self.deque.bottom() >= index {
+            if newest.job == job {
                 return Some(newest);
             }
             self.push_real(newest.job);
@@ -172,17 +180,24 @@ impl Worker {
         abort.disarm();
     }
 
-    /// Parks until the event, or a pinned task that the wait runs. Returns false, without parking,
-    /// if the event may depend on a task, and this is the last thread, which has to run the task.
+    /// Parks until the event, or a pinned task that the wait runs. Returns false if the event may
+    /// depend on a task that this thread has to run.
     fn try_park(&self, event: &Flag, awaits: Awaits) -> bool {
         // A replacement has the slot until this value is dropped.
         let replaced = self.replace();
-        let runs_tasks = awaits == Awaits::Tasks;
-        if runs_tasks && replaced.is_last_thread {
+        let parker = &self.slot().parker;
+        if awaits == Awaits::Anything {
+            parker.park(|| event.is_set(), None);
+            return true;
+        }
+        if replaced.is_last_thread {
             return false;
         }
-        self.slot().parker.park(|| event.is_set() || runs_tasks && self.has_pinned());
-        true
+        let closed = &self.shared.closed;
+        let is_over = || event.is_set() || self.has_pinned() || closed.is_set();
+        let (began, patience) = (Instant::now(), replaced.is_at_limit().then_some(LAST_RESORT));
+        parker.park(is_over, patience);
+        patience.is_none_or(|patience| is_over() || began.elapsed() < patience)
     }
 
     /// Steals from the thief of `job` a fork that it pushed while it runs `job` (Wagner and Calder,
@@ -205,9 +220,9 @@ impl Worker {
             }
             Steal::Closed | Steal::Lost | Steal::Empty => return None,
         };
-        self.record_steal_from(thief);
         // SAFETY: just taken.
         if unsafe { job::role(taken) } == Role::Fork {
+            self.record_steal_from(thief);
             return Some(Found { job: taken, from: thief });
         }
         // A spawned task, which need not be a descendant.
