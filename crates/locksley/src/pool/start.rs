@@ -122,13 +122,13 @@ fn new_shared(plan: Plan) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
         None => 0,
     };
     let (mut deques, slots): (Vec<_>, Vec<_>) =
-        (0..workers + external + replacements).map(|_| configuration.new_slot()).unzip();
+        (0..workers + external).map(|_| configuration.new_slot()).unzip();
     let borrowed = usize::from(options.with_current_thread);
-    let of_replacements = deques.split_off(workers + external).into_iter();
+    let tasks = Box::new(OwnedTasks::new(slots.len() + replacements));
     let replacements =
-        Replacements::new(of_replacements, threads, hooks, options.affinity, workers - borrowed);
+        Replacements::new(replacements, threads, hooks, options.affinity, workers - borrowed);
     let external_slots = ExternalSlots::new(deques.drain(workers..));
-    let tasks = Box::new(OwnedTasks::new(slots.len()));
+    let slots = slots.into_iter();
     let shared =
         Shared::new(slots, workers, borrowed, external_slots, replacements, tasks, configuration);
     (deques, shared)

@@ -112,9 +112,9 @@ pub(crate) struct Configuration {
 
 impl Configuration {
     /// Makes a slot, and the owner's handle of its deque.
-    pub(crate) fn new_slot(&self) -> (OwnDeque<Job>, Slot) {
+    pub(crate) fn new_slot(&self) -> (OwnDeque<Job>, Box<Slot>) {
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         let (deque, shared) = self.deque.deque(heavy_barriers);
-        (deque, Slot::new(shared))
+        (deque, Box::new(Slot::new(shared)))
     }
 }

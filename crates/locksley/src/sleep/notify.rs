@@ -249,15 +249,10 @@ impl Sleep {
         }
     }
 
-    /// True if woken workers avoid the processors of other workers.
-    pub(crate) fn has_wake_affinities(&self) -> bool {
-        !self.wake_affinities.is_empty()
-    }
-
     /// True if a processor is probably idle while two awake workers share one. Always false without
     /// wake-up affinities.
     pub(crate) fn is_another_processor_idle(&self) -> bool {
-        self.has_wake_affinities()
+        !self.wake_affinities.is_empty()
             && self.is_processor_probably_idle(self.snapshot(), self.processors)
     }
 

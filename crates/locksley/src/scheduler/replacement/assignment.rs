@@ -8,14 +8,14 @@ use crate::sleep::Parker;
 ///
 /// The word is also the flag that the replacement works until: it is *set* in the state released,
 /// and in no other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Assignment {
     word: Flag,
     /// Notified when a parked replacement is assigned, and when the pool is closed.
     parker: Parker,
 }
 
-/// The replacement has no thread yet.
+/// The replacement has no thread yet: the default of a flag.
 const VACANT: *mut () = std::ptr::null_mut();
 /// The worker is back, or the pool is closed. The replacement's thread has not parked yet.
 const RELEASED: *mut () = Flag::SET;
@@ -44,10 +44,6 @@ pub(crate) enum Assigned {
 }
 
 impl Assignment {
-    pub(crate) fn new() -> Self {
-        Self { word: Flag::with_pointer(VACANT), parker: Parker::default() }
-    }
-
     /// The flag that is set while the replacement is released. It works until then.
     pub(crate) fn release_flag(&self) -> &Flag {
         &self.word
@@ -94,6 +90,11 @@ impl Assignment {
     /// Releases and unparks the replacement after the pool has been closed. The caller then wakes
     /// it, if it sleeps in the pool. Its thread finds the pool closed, and ends.
     pub(crate) fn close(&self) {
+        // No thread is to be woken. One that starts later is started by a thread that has seen the
+        // pool closed.
+        if self.word.load() == VACANT {
+            return;
+        }
         // This fails if the worker has just released it. If another worker assigns it, that one
         // releases it.
         let _ = self.worker().map(|index| self.release(index));

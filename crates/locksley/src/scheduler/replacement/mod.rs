@@ -19,7 +19,7 @@ use assignment::{Assigned, Assignment};
 
 /// All replacements of a pool, including those without a thread.
 pub(crate) struct Replacements {
-    all: Box<[CachePadded<Replacement>]>,
+    pub(super) all: Box<[CachePadded<Replacement>]>,
     /// How the pool creates threads; `None` if only the program does.
     pub(crate) threads: Option<Threads>,
     pub(crate) hooks: Arc<ThreadHooks>,
@@ -30,28 +30,25 @@ pub(crate) struct Replacements {
     active_threads: AtomicUsize,
 }
 
-struct Replacement {
+#[derive(Default)]
+pub(super) struct Replacement {
     assignment: Assignment,
-    /// Taken by the thread when it starts.
+    /// Made together with the slot, and taken by the thread when it starts.
     deque: Mutex<Option<OwnDeque<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Replacements {
-    /// One replacement for each of `deques`. Without `threads`, none of them ever starts.
+    /// So many replacements. Without `threads`, none of them ever starts.
     pub(crate) fn new(
-        deques: impl Iterator<Item = OwnDeque<Job>>,
+        replacements: usize,
         threads: Option<Threads>,
         hooks: Arc<ThreadHooks>,
         affinity: Affinity,
         workers: usize,
     ) -> Self {
-        let replacement = |deque| {
-            let (deque, thread) = (Mutex::new(Some(deque)), Mutex::new(None));
-            CachePadded::new(Replacement { assignment: Assignment::new(), deque, thread })
-        };
-        let active_threads = AtomicUsize::new(workers);
-        Self { all: deques.map(replacement).collect(), threads, hooks, affinity, active_threads }
+        let all = (0..replacements).map(|_| CachePadded::default()).collect();
+        Self { all, threads, hooks, affinity, active_threads: AtomicUsize::new(workers) }
     }
 
     /// Subtracts threads, 0 or 1, that are about to wait or block. True if none is left. If several

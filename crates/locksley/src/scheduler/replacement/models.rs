@@ -18,7 +18,7 @@ struct Model {
 impl Model {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            assignment: Assignment::new(),
+            assignment: Assignment::default(),
             closed: Flag::default(),
             served: AtomicUsize::new(0),
             requested: AtomicUsize::new(0),

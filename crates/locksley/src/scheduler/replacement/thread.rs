@@ -21,8 +21,17 @@ impl Shared {
     ) -> io::Result<()> {
         let replacements = &self.replacements;
         let threads = replacements.threads.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let first = self.first_replacement();
+        // Also those below: searches look at all of them.
+        for (own, slot) in replacements.all[..=replacement].iter().zip(&self.slots[first..]) {
+            slot.get_or_init(|| {
+                let (deque, slot) = self.config.new_slot();
+                *own.deque.lock().unwrap_or_else(PoisonError::into_inner) = Some(deque);
+                slot
+            });
+        }
         // Before it pushes anything, so that searches look there.
-        self.mark_slot_taken(self.first_replacement() + replacement);
+        self.mark_slot_taken(first + replacement);
         let shared = Arc::clone(self);
         let serve = move || shared.serve_as_replacement(replacement, index);
         let handle = threads.spawn(format!("{}'", threads.names[index]), serve)?;
@@ -50,7 +59,7 @@ impl Shared {
             };
             let own_slot = self.slot(slot);
             loop {
-                own_slot.charge_time_to(Some(Activity::Sleeps));
+                own_slot.set_activity(Activity::Sleeps);
                 self.trace(|| Event::Blocks);
                 let is_assigned = own.assignment.wait(before_park, || self.closed.is_set());
                 self.trace(|| Event::Unparks);
@@ -58,7 +67,7 @@ impl Shared {
                     break;
                 }
                 self.mark_slot_taken(slot);
-                own_slot.charge_time_to(Some(Activity::Works));
+                own_slot.set_activity(Activity::Works);
                 worker.replace_worker(|| own.assignment.worker(), own.assignment.release_flag());
             }
         });

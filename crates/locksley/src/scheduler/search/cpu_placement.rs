@@ -60,12 +60,7 @@ pub(super) fn leave_its_processor(worker: &Worker, victim: usize) {
         let here = worker.slot().processor();
         here.is_some() && slot.processor() == here
     };
-    let sleep = &worker.shared().sleep;
-    if sleep.has_wake_affinities()
-        && !slot.deque.is_empty()
-        && is_here()
-        && sleep.is_another_processor_idle()
-    {
+    if is_here() && !slot.deque.is_empty() && worker.shared().sleep.is_another_processor_idle() {
         move_away(worker);
     }
 }

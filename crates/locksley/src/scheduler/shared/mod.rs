@@ -16,7 +16,7 @@ mod stats;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::config::Configuration;
 use super::external::ExternalSlots;
@@ -48,7 +48,8 @@ pub(crate) trait CancelAll: Any + Send + Sync {
 /// the last waker of a [`block_on`](crate::block_on) on one of its workers.
 pub(crate) struct Shared {
     /// The slots of the workers, followed by those of external threads, and those of replacements.
-    slots: Box<[CachePadded<Slot>]>,
+    /// The last ones are made when they are needed.
+    pub(super) slots: Box<[OnceLock<Box<Slot>>]>,
     pub(crate) workers: usize,
     /// The number of borrowed threads. They are the first workers.
     borrowed_threads: usize,
@@ -82,9 +83,9 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// `slots` has one slot for each of the `workers`, the first of which are `borrowed_threads`,
-    /// and one for each of the `external_slots` and replacements.
+    /// and one for each of the `external_slots`.
     pub(crate) fn new(
-        slots: Vec<Slot>,
+        slots: impl Iterator<Item = Box<Slot>>,
         workers: usize,
         borrowed_threads: usize,
         external_slots: ExternalSlots,
@@ -93,7 +94,8 @@ impl Shared {
         config: Configuration,
     ) -> Arc<Self> {
         let (idle_policy, assists) = (&*config.idle_policy, config.assists);
-        let slots: Box<[_]> = slots.into_iter().map(CachePadded::new).collect();
+        let unmade = (0..replacements.all.len()).map(|_| OnceLock::new());
+        let slots: Box<[_]> = slots.map(OnceLock::from).chain(unmade).collect();
         let processors = Processors::allowed();
         // Opens the files that this needs, so that no thief waits for another one that opens them.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);

@@ -46,7 +46,7 @@ impl Shared {
         // SAFETY: the worker runs each word of its pinned tasks once; this one is about to be sent.
         let job = unsafe { self.wrap(current, job) };
         self.external_slots.forbid_external_threads();
-        self.slots[worker].pinned_tasks.send(job);
+        self.slot(worker).pinned_tasks.send(job);
         self.sleep.wake_own_thread(worker);
         // The thread may also be blocked in a wait, while a replacement works.
         self.unpark(worker);
@@ -57,8 +57,8 @@ impl Shared {
     pub(crate) fn send_ready(&self, current: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: as in `send`.
         let job = unsafe { self.wrap(current, job) };
-        if let Err(job) = self.slots[worker].deque.push_from_any(job) {
-            self.slots[worker].inbox.send(job);
+        if let Err(job) = self.slot(worker).deque.push_from_any(job) {
+            self.slot(worker).inbox.send(job);
         }
         self.notify_addressed(current, worker);
     }
@@ -67,7 +67,7 @@ impl Shared {
     pub(crate) fn send_to_back(&self, current: &Worker, worker: usize, job: NonNull<Job>) {
         // SAFETY: as in `send`.
         let job = unsafe { self.wrap(Some(current), job) };
-        self.slots[worker].inbox.send(job);
+        self.slot(worker).inbox.send(job);
         self.notify_addressed(Some(current), worker);
     }
 
@@ -79,6 +79,6 @@ impl Shared {
     /// Unparks the thread of a slot: an event that it may wait for has happened. The caller has
     /// published the event before.
     pub(crate) fn unpark(&self, slot: usize) {
-        self.slots[slot].parker.unpark(|| self.trace(|| Event::Signals(slot)));
+        self.slot(slot).parker.unpark(|| self.trace(|| Event::Signals(slot)));
     }
 }

@@ -38,8 +38,8 @@ impl Shared {
 
     /// The affinity of each worker that has recorded it, without borrowed threads.
     pub(crate) fn affinities_of_workers(&self) -> impl Iterator<Item = &ThreadAffinity> {
-        let slots = &self.slots[self.borrowed_threads..self.workers];
-        slots.iter().filter_map(|slot| slot.affinity.get())
+        let workers = self.borrowed_threads..self.workers;
+        workers.filter_map(|worker| self.slot(worker).affinity.get())
     }
 
     /// Polls what the process is allowed and has used, if that is due. Returns true if it has.

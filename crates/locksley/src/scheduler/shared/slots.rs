@@ -3,11 +3,11 @@
 use super::Shared;
 use crate::deque::OpenRequest;
 use crate::os;
-use crate::primitive::{AtomicU64, CachePadded, Ordering};
+use crate::primitive::{AtomicU64, Ordering};
 use crate::scheduler::Slot;
 use crate::trace::Event;
 
-/// A number of slots: a hint, on which no task depends, so accesses are relaxed.
+/// A number of slots: a hint, on which no task depends.
 pub(super) struct SlotsInUse(AtomicU64);
 
 impl SlotsInUse {
@@ -19,7 +19,8 @@ impl SlotsInUse {
     }
 
     fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed) as u32 as usize
+        // Acquire pairs with the release in `raise`: the slots are made.
+        self.0.load(Ordering::Acquire) as u32 as usize
     }
 
     fn raise(&self, slots: usize) {
@@ -28,7 +29,7 @@ impl SlotsInUse {
             let number = before % Self::ONE_RAISE;
             (number < slots as u64).then(|| before - number + slots as u64)
         };
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, raise);
+        let _ = self.0.fetch_update(Ordering::Release, Ordering::Relaxed, raise);
     }
 
     /// Leaves out free slots at the end. Does nothing if the number is raised meanwhile, since a
@@ -45,7 +46,7 @@ impl SlotsInUse {
 
 impl Shared {
     pub(crate) fn slot(&self, slot: usize) -> &Slot {
-        &self.slots[slot]
+        self.slots[slot].get().expect("a slot is made before it is taken")
     }
 
     /// The slot of the first replacement.
@@ -56,14 +57,15 @@ impl Shared {
     /// The number of slots up to the last one that a worker ever had. Includes the slot of each
     /// worker that pushed before the caller's last fence.
     pub(crate) fn slots_taken(&self) -> usize {
-        self.slots_taken.load(Ordering::Relaxed)
+        // Acquire pairs with the release in `mark_slot_taken`: the slots are made.
+        self.slots_taken.load(Ordering::Acquire)
     }
 
-    /// Records that a worker is about to take `slot`. It does not push before this.
+    /// Records that a worker is about to take `slot`. It does not push before this. The worker makes
+    /// a fence after it has pushed, and a thread that looks for what it pushed makes one before
+    /// (`../../sleep/README.md`).
     pub(crate) fn mark_slot_taken(&self, slot: usize) {
-        // Relaxed: the worker makes a fence after it has pushed, and a thread that looks for what
-        // it pushed makes one before (`../../sleep/README.md`).
-        self.slots_taken.fetch_max(slot + 1, Ordering::Relaxed);
+        self.slots_taken.fetch_max(slot + 1, Ordering::Release);
         self.slots_in_use.raise(slot + 1);
     }
 
@@ -83,15 +85,15 @@ impl Shared {
     }
 
     /// The slots that workers ever had.
-    pub(crate) fn taken(&self) -> &[CachePadded<Slot>] {
-        &self.slots[..self.slots_taken()]
+    pub(crate) fn taken(&self) -> impl Iterator<Item = &Slot> {
+        (0..self.slots_taken()).map(|slot| self.slot(slot))
     }
 
     /// True if any worker could take a job now. Sees all that was pushed or sent before the
     /// caller's last fence.
     pub(crate) fn is_work_left(&self) -> bool {
-        let is_left = |slot: &CachePadded<Slot>| !slot.deque.is_empty() || !slot.inbox.is_empty();
-        self.taken().iter().any(is_left)
+        let is_left = |slot: &Slot| !slot.deque.is_empty() || !slot.inbox.is_empty();
+        self.taken().any(is_left)
             || !self.injector.is_empty()
             || self.place_states().iter().any(|place_state| !place_state.inbox.is_empty())
     }
@@ -99,10 +101,8 @@ impl Shared {
     /// Opens all closed deques: thieves see what was pushed to them, and their owners push openly
     /// from now on. `scratch` is empty before and after.
     pub(crate) fn open_deques(&self, scratch: &mut Vec<(usize, OpenRequest)>) {
-        let closed = |(worker, slot): (usize, &CachePadded<Slot>)| {
-            Some((worker, slot.deque.request_open()?))
-        };
-        scratch.extend(self.taken().iter().enumerate().filter_map(closed));
+        let closed = |(worker, slot): (usize, &Slot)| Some((worker, slot.deque.request_open()?));
+        scratch.extend(self.taken().enumerate().filter_map(closed));
         // The system may forbid the barrier after a deque was closed. If all fails, the owner opens
         // with its next push or pop, as it was requested.
         let is_made = scratch.is_empty() || os::heavy_barrier() || os::preempt_all();
@@ -111,7 +111,7 @@ impl Shared {
         }
         for (worker, closed) in scratch.drain(..) {
             if is_made {
-                self.slots[worker].deque.open(closed);
+                self.slot(worker).deque.open(closed);
             }
         }
     }
@@ -121,6 +121,7 @@ impl Shared {
 mod tests {
     use super::*;
     use crate::Pool;
+    use crate::idle::Activity;
     use crate::pool::tests::LONGEST;
 
     #[test]
@@ -140,14 +141,16 @@ mod tests {
     }
 
     #[test]
-    fn slots_of_replacements_that_have_parked_are_not_in_use() {
+    fn replacements_that_have_parked_sleep_and_their_slots_are_not_in_use() {
         let pool = Pool::new(2).unwrap();
         let block = || crate::blocking(|| std::thread::sleep(std::time::Duration::from_millis(5)));
         pool.install(|_| crate::scope(|scope| (0..40).for_each(|_| scope.spawn(|_| block()))));
         let (shared, began) = (pool.shared(), std::time::Instant::now());
         let replacements = shared.first_replacement()..;
         assert!(replacements.contains(&shared.slots_taken()));
-        while replacements.contains(&shared.slots_in_use(0).saturating_sub(1)) {
+        let are_in_use = || replacements.contains(&shared.slots_in_use(0).saturating_sub(1));
+        let is_awake = |slot: &Slot| slot.activity() != Activity::Sleeps;
+        while are_in_use() || shared.taken().skip(replacements.start).any(is_awake) {
             assert!(began.elapsed() < LONGEST, "{}", shared.slots_in_use(0));
             std::thread::yield_now();
         }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::Shared;
 use crate::idle::Activity;
 use crate::os::ThreadDelay;
-use crate::primitive::CachePadded;
 use crate::scheduler::Slot;
 use crate::stats::{PoolStats, WorkerStats};
 
@@ -14,26 +13,26 @@ impl Shared {
     /// tells how long it waited for a processor.
     pub(crate) fn stats(&self) -> PoolStats {
         let external = self.workers..self.first_replacement();
-        let stats = |(number, slot): (usize, &CachePadded<Slot>)| {
+        let stats = |(number, slot): (usize, &Slot)| {
             let off_processor = slot.delay.get().and_then(ThreadDelay::read);
             let stats = WorkerStats { off_processor, ..slot.stats() };
             // External threads have no clocks of the pool.
             if external.contains(&number) { stats.or_zero() } else { stats }
         };
-        let workers = self.taken().iter().enumerate().map(stats).collect();
+        let workers = self.taken().enumerate().map(stats).collect();
         let (idle_policy, bound_workers) = (self.config.idle_policy.name(), self.bound_workers());
         PoolStats { idle_policy, bound_workers, workers, queued: self.queued().sum() }
     }
 
     /// The number of tasks in each deque, as thieves see them.
     pub(crate) fn queued(&self) -> impl Iterator<Item = usize> {
-        self.taken().iter().map(|slot| slot.deque_len())
+        self.taken().map(|slot| slot.deque_len())
     }
 
     /// The time that the first `number` workers, without borrowed threads, have waited for a
     /// processor, all together. `None` where the system does not tell. Reads a file for each.
     pub(crate) fn processor_wait_of_first(&self, number: usize) -> Option<Duration> {
-        let slots = self.taken().iter().skip(self.borrowed_threads).take(number);
+        let slots = self.taken().skip(self.borrowed_threads).take(number);
         let waits = slots.filter_map(|slot| slot.delay.get()?.read());
         waits.reduce(|all, one| all + one)
     }
@@ -42,14 +41,14 @@ impl Shared {
     /// tell.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         // A borrowed thread may have ended.
-        let clocks = self.taken().iter().filter_map(|slot| slot.clock.get()?.read());
+        let clocks = self.taken().filter_map(|slot| slot.clock.get()?.read());
         clocks.reduce(|all, one| all + one)
     }
 
     /// Has the kernel account for the processor time that awake workers have used until now.
     /// Returns the number of clocks that could be read.
     pub(crate) fn update_clocks(&self) -> usize {
-        let awake = self.taken().iter().filter(|slot| slot.activity() != Activity::Sleeps);
+        let awake = self.taken().filter(|slot| slot.activity() != Activity::Sleeps);
         awake.filter_map(|slot| slot.clock.get()?.read()).count()
     }
 }
