@@ -60,7 +60,7 @@ impl Shared {
                 self.replacements.close();
                 self.sleep.wake_all();
                 // A borrowed thread that waits has to run what is left.
-                (0..self.slots.len()).for_each(|slot| self.unpark(slot));
+                (0..self.slots_taken()).for_each(|slot| self.unpark(slot));
             }
         }
     }
