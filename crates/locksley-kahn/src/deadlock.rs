@@ -115,6 +115,35 @@ impl Graph {
         Chain::Long
     }
 
+    /// [`Running::waiting`](super::Running::waiting).
+    ///
+    /// Suppose that one of them has continued, and let it be the first to do so. It was given what
+    /// it needs by another one, before that one ended or began the wait that is read here first. So
+    /// what it was given is seen, or that it was taken: then its second state is another one.
+    pub(super) fn waiting(&self, elsewhere: impl Fn(usize) -> Option<u64>) -> Option<Vec<usize>> {
+        let state = |number: usize| {
+            let process = &self.processes[number];
+            let wait = process.wait.read();
+            match wait.target() {
+                // Acquire pairs with the release in `finish_process`.
+                None if process.has_ended.load(Ordering::Acquire) => Some((wait, None)),
+                None => elsewhere(number).map(|mark| (wait, Some(mark))),
+                Some(_) => Some((wait, None)),
+            }
+        };
+        let all = || (0..self.processes.len()).map(state).collect::<Option<Vec<_>>>();
+        let first = all()?;
+        let is_stuck = |(channel, need)| self.core(channel).capacity_if_stuck(need).is_some();
+        let are_stuck = first.iter().filter_map(|(wait, _)| wait.target()).all(is_stuck);
+        if !are_stuck || all()? != first || self.has_failed() {
+            return None;
+        }
+        let waits =
+            |&number: &usize| first[number].1.is_some() || first[number].0.target().is_some();
+        let waiting: Vec<_> = (0..first.len()).filter(waits).collect();
+        (!waiting.is_empty()).then_some(waiting)
+    }
+
     /// The process that a process waits for.
     #[inline]
     fn awaited_by(&self, process: u32) -> Option<u32> {

@@ -254,6 +254,8 @@ impl Graph {
                 }));
             }
         }
+        // Release pairs with the acquire in `waiting`.
+        self.process(number).has_ended.store(true, Ordering::Release);
         self.count_finished();
     }
 

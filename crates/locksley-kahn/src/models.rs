@@ -321,6 +321,35 @@ fn loom_kahn_a_token_that_goes_round_is_no_deadlock() {
     });
 }
 
+/// While a message is under way, not all processes seem to wait.
+#[test]
+fn loom_kahn_processes_wait_when_none_can_continue() {
+    check(3, || {
+        let mut model = Model::new(2, &[(0, 1, 1), (1, 0, 1)]);
+        let (mut to_b, mut from_b) = (model.sender(0), model.receiver(1));
+        let (mut to_a, mut from_a) = (model.sender(1), model.receiver(0));
+        let ends = |process: u32, graph: &Graph| graph.finish_process(process);
+        let a = Arc::clone(&model.graph);
+        let first = model.begin(0, async move {
+            to_b.send(0).await;
+            assert_eq!(from_b.recv().await, Some(1));
+            drop((to_b, from_b));
+            ends(0, &a);
+        });
+        let b = Arc::clone(&model.graph);
+        let second = model.begin(1, async move {
+            assert_eq!(from_a.recv().await, Some(0));
+            to_a.send(1).await;
+            drop((to_a, from_a));
+            ends(1, &b);
+        });
+        assert_eq!(model.graph.waiting(|_| None), None);
+        first.join().unwrap();
+        second.join().unwrap();
+        assert_eq!(model.graph.waiting(|_| None), None, "all have ended");
+    });
+}
+
 /// A network is ended while a process is polled for the first time.
 #[test]
 fn loom_kahn_a_network_ends_while_a_process_begins() {

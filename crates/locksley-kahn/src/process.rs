@@ -12,7 +12,7 @@ use super::graph::Graph;
 use super::wait::{Need, WaitWord};
 use locksley::extend::{self, Signal, Tracer};
 use locksley::{Worker, task};
-use locksley_sys::primitive::{AtomicU32, AtomicU64, Ordering, fence};
+use locksley_sys::primitive::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use locksley_sys::unwind;
 
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
@@ -29,6 +29,7 @@ pub(super) enum WaitMode {
 /// What the network knows of a process.
 pub(super) struct Process {
     pub(super) wait: WaitWord,
+    pub(super) has_ended: AtomicBool,
     /// Set by the first poll, and kept as long as the network: a wake needs no reference of its
     /// own.
     waker: OnceLock<Waker>,
@@ -42,8 +43,14 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn new(name: Box<str>) -> Self {
-        let (deferred, busy) = (AtomicU32::new(0), AtomicU64::new(0));
-        Self { wait: WaitWord::new(), waker: OnceLock::new(), deferred, name, busy }
+        Self {
+            wait: WaitWord::new(),
+            has_ended: AtomicBool::new(false),
+            waker: OnceLock::new(),
+            deferred: AtomicU32::new(0),
+            name,
+            busy: AtomicU64::new(0),
+        }
     }
 
     pub(super) fn busy(&self) -> Duration {

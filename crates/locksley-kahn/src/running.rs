@@ -78,6 +78,38 @@ impl Running {
     pub fn cancel(&self) {
         self.graph.fail(Failure::Error(NetworkError::Cancelled));
     }
+
+    /// The numbers of the processes that have not ended, in the order in which they were added, if
+    /// all of them wait at the same time: none continues unless something else than the network's
+    /// processes, such as the caller, gives it what it waits for. Otherwise `None`, also when all
+    /// have ended.
+    ///
+    /// Use it to find deadlocks of networks that are connected with each other. A process waits for
+    /// a channel, or for what `elsewhere` knows: this returns a number that differs for each wait,
+    /// or `None` if the process need not wait there.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (never, numbers) = network.channel::<u64>("numbers", 1);
+    /// network.process("source", never, async |_never| std::future::pending::<()>().await);
+    /// network.process("sink", numbers, async |mut numbers| numbers.recv().await);
+    /// let running = network.start(&Pool::new(1)?)?;
+    /// // The source waits for something that does not come.
+    /// let waiting = || running.waiting(|process| (process == 0).then_some(0));
+    /// while waiting().is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(waiting(), Some(vec![0, 1]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn waiting(&self, elsewhere: impl Fn(usize) -> Option<u64>) -> Option<Vec<usize>> {
+        self.graph.waiting(elsewhere)
+    }
 }
 
 fn result<T>(

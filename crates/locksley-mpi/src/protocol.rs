@@ -212,8 +212,20 @@ mod tests {
         }
     }
 
+    /// What a rank does before it polls.
+    #[derive(Clone, Copy)]
+    enum Act {
+        Nothing,
+        Receive(usize),
+        Work,
+        /// As a process of a network: works, and sends a packet of one step.
+        Send(usize),
+    }
+
     #[derive(Clone, PartialEq, Eq, Hash)]
     struct State {
+        /// Ranks send packets, in place of steals.
+        is_network: bool,
         ranks: Vec<(Protocol<u8>, Steps)>,
         /// Sender, receiver and message: sorted, since their order is free.
         on_their_way: Vec<(usize, usize, Message<u8, u8>)>,
@@ -222,12 +234,20 @@ mod tests {
     }
 
     impl State {
-        fn start(tasks: &[u8], seed: u64) -> Self {
-            let size = tasks.len();
+        /// A network if there is no seed for steals.
+        fn start(tasks: &[u8], seed: Option<u64>) -> Self {
+            let protocol = |rank| {
+                let mut protocol = Protocol::new(rank, tasks.len(), seed.unwrap_or_default());
+                if seed.is_none() {
+                    protocol.stealing = Stealing::none();
+                }
+                protocol
+            };
             let ranks = tasks.iter().enumerate();
             Self {
+                is_network: seed.is_none(),
                 ranks: ranks
-                    .map(|(rank, &left)| (Protocol::new(rank, size, seed), Steps { left, done: 0 }))
+                    .map(|(rank, &left)| (protocol(rank), Steps { left, done: 0 }))
                     .collect(),
                 on_their_way: Vec::new(),
                 output: None,
@@ -238,18 +258,26 @@ mod tests {
             matches!(self.ranks[rank].0.stage, Stage::Left(_))
         }
 
-        /// One rank acts: by a message, by a step of its tasks, or without either.
-        fn act(&self, rank: usize, message: Option<usize>, step: bool) -> Self {
+        fn act(&self, rank: usize, act: Act) -> Self {
             let mut next = self.clone();
             let mut out = Vec::new();
             let (protocol, local) = &mut next.ranks[rank];
-            if step {
-                local.left -= 1;
-                local.done += 1;
-            }
-            if let Some(message) = message {
-                let (from, _, message) = next.on_their_way.remove(message);
-                protocol.receive(from, message, local, &mut out).unwrap();
+            match act {
+                Act::Nothing => {}
+                Act::Receive(message) => {
+                    let (from, _, message) = next.on_their_way.remove(message);
+                    protocol.receive(from, message, local, &mut out).unwrap();
+                }
+                Act::Work => {
+                    local.left -= 1;
+                    local.done += 1;
+                }
+                Act::Send(to) => {
+                    local.left -= 2;
+                    local.done += 1;
+                    protocol.stealing.sent += 1;
+                    out.push((to, Message::Loot { lifeline: false, tasks: 1 }));
+                }
             }
             protocol.poll(local, &mut out).unwrap();
             if let Some(Some(output)) = Machine::<Steps>::left(protocol) {
@@ -266,17 +294,22 @@ mod tests {
                 let to = self.on_their_way[message].1;
                 // One that has left gets no messages: those of an earlier run are dropped.
                 if !self.has_left(to) {
-                    all.push(self.act(to, Some(message), false));
+                    all.push(self.act(to, Act::Receive(message)));
                 }
             }
             for rank in 0..self.ranks.len() {
                 if self.has_left(rank) {
                     continue;
                 }
-                if self.ranks[rank].1.left > 0 {
-                    all.push(self.act(rank, None, true));
+                let left = self.ranks[rank].1.left;
+                if left > 0 {
+                    all.push(self.act(rank, Act::Work));
                 }
-                all.push(self.act(rank, None, false));
+                if self.is_network && left > 1 {
+                    let others = (0..self.ranks.len()).filter(|&other| other != rank);
+                    all.extend(others.map(|other| self.act(rank, Act::Send(other))));
+                }
+                all.push(self.act(rank, Act::Nothing));
             }
             all.retain(|next| next != self);
             all
@@ -285,7 +318,7 @@ mod tests {
 
     /// Visits all states. In each: tasks are nowhere when the end is found. In each without a
     /// successor: all ranks have left, and the root has the output.
-    fn search(tasks: &[u8], seed: u64) -> usize {
+    fn search(tasks: &[u8], seed: Option<u64>) -> usize {
         let total: u8 = tasks.iter().sum();
         let mut found = HashSet::new();
         let mut stack = vec![State::start(tasks, seed)];
@@ -333,9 +366,13 @@ mod tests {
     fn every_schedule_of_few_ranks_finds_the_end() {
         for seed in 0..2 {
             for tasks in [&[0][..], &[3], &[0, 0], &[2, 0], &[4, 0], &[0, 3], &[3, 2]] {
-                search(tasks, seed);
+                search(tasks, Some(seed));
             }
-            assert!(search(&[2, 0, 0], seed) > 10_000);
+            assert!(search(&[2, 0, 0], Some(seed)) > 10_000);
         }
+        for tasks in [&[3, 0][..], &[3, 3], &[0, 5]] {
+            search(tasks, None);
+        }
+        assert!(search(&[5, 0, 0], None) > 1000);
     }
 }

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use locksley::Pool;
+use locksley::extend::{Event, Tracer};
 use locksley::task::yield_now;
+use locksley::{Pool, Spawn};
 use locksley_kahn::{Receiver, Sender};
 use locksley_mpi::{Error, Network, Ranks, Simulated, Simulation};
 
@@ -274,23 +276,61 @@ fn networks_that_differ_are_an_error() {
     assert!(matches!(&outcomes[0], Err(Error::Remote { rank: 1, .. })), "{outcomes:?}");
 }
 
-#[test]
-fn a_deadlock_is_found_when_all_workers_have_looked_for_work() {
-    let pool = Pool::new(2).unwrap();
-    let (is_busy, began) = (Arc::new(AtomicBool::new(true)), Arc::new(Barrier::new(2)));
-    let (is_busy_there, begins) = (Arc::clone(&is_busy), Arc::clone(&began));
-    pool.spawn(move |_| {
-        begins.wait();
-        // It may be about to run a process.
-        thread::sleep(Duration::from_millis(300));
-        is_busy_there.store(false, Ordering::Relaxed);
-    });
-    began.wait();
+/// A rank alone: its network, on this pool.
+fn alone(pool: &Pool, make: impl Fn(&mut Network)) -> Result<(), Error> {
     let mut ranks = Ranks::connect(Simulation::new(1, 1).ranks().remove(0)).unwrap();
     let mut network = ranks.network();
-    let (outlet, inlet) = network.channel::<u64>("to itself", 1);
-    network.process("waits", (outlet, inlet), async |(_outlet, mut inlet)| inlet.recv().await);
-    let outcome = ranks.run_network(network, &pool);
+    make(&mut network);
+    ranks.run_network(network, pool)
+}
+
+#[test]
+fn a_deadlock_is_found_while_another_task_occupies_the_worker() {
+    let pool = Arc::new(Pool::new(1).unwrap());
+    let (end, ended) = channel::<()>();
+    let ended = Arc::new(Mutex::new(ended));
+    let outcome = alone(&pool, |network| {
+        let (outlet, inlet) = network.channel::<u64>("to itself", 1);
+        let ended = Arc::clone(&ended);
+        network.process("waits", (outlet, inlet), async move |(_outlet, mut inlet)| {
+            // It runs when this process waits.
+            locksley::spawn(move || _ = ended.lock().unwrap().recv());
+            inlet.recv().await
+        });
+    });
+    drop(end);
     assert_eq!(outcome, Err(Error::Deadlock(vec!["waits on rank 0".to_owned()])));
-    assert!(!is_busy.load(Ordering::Relaxed));
+}
+
+/// Suspends a thread that has taken the process "late" and has not yet begun to run it.
+#[derive(Debug, Default)]
+struct Suspends(Arc<AtomicBool>);
+
+impl Tracer for Suspends {
+    fn record(&self, _: Event) {}
+
+    fn begin_span(&self, name: &str) {
+        if name == "late" {
+            self.0.store(true, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(300));
+        }
+    }
+}
+
+#[test]
+fn a_process_that_a_suspended_thread_has_taken_is_no_deadlock() {
+    let (tracer, other) = (Suspends::default(), Pool::new(1).unwrap());
+    let is_taken = Arc::clone(&tracer.0);
+    let pool = Pool::builder().workers(2).tracer(tracer).build().unwrap();
+    let (end, ended) = channel::<()>();
+    // One worker waits, so that a replacement takes the process. The other one is busy until then.
+    pool.spawn_with(Spawn::At(0), move |_| _ = other.install(move |_| ended.recv()));
+    pool.spawn_with(Spawn::At(1), move |_| {
+        while !is_taken.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let outcome = alone(&pool, |network| _ = network.process("late", (), async |()| {}));
+    drop(end);
+    assert_eq!(outcome, Ok(()));
 }

@@ -6,9 +6,8 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Poll, Waker};
+use std::task::{Poll, Wake, Waker};
 use std::thread::Thread;
 
 use crossbeam_queue::SegQueue;
@@ -41,9 +40,12 @@ pub(crate) struct Switchboard {
     pub(crate) outbox: SegQueue<(usize, Packet)>,
     /// The thread that empties the outbox.
     pub(crate) poller: Thread,
-    /// How often a process has begun, and ended, to run on a worker.
-    pub(crate) begun: AtomicU64,
-    pub(crate) ended: AtomicU64,
+}
+
+impl Wake for Switchboard {
+    fn wake(self: Arc<Self>) {
+        self.poller.unpark();
+    }
 }
 
 /// One rank's part of a channel: both, if both processes are here.
@@ -59,6 +61,8 @@ pub(crate) struct Bridge {
 struct Export {
     capacity: u64,
     credits: u64,
+    /// How many were used.
+    sent: u64,
     waker: Option<Waker>,
 }
 
@@ -79,7 +83,7 @@ impl Bridge {
         capacity: u64,
         switchboard: Arc<Switchboard>,
     ) -> Self {
-        let export = Mutex::new(Export { capacity, credits: capacity, waker: None });
+        let export = Mutex::new(Export { capacity, credits: capacity, sent: 0, waker: None });
         Self { channel, other, switchboard, export, import: Mutex::default() }
     }
 
@@ -88,15 +92,14 @@ impl Bridge {
         self: Arc<Self>,
         mut messages: Receiver<T>,
     ) -> Result<(), Failure> {
-        for number in 0.. {
-            self.credit().await;
+        loop {
+            let number = self.credit().await;
             let Some(message) = messages.recv().await else {
                 self.tell(Content::End(number));
-                break;
+                return Ok(());
             };
             self.tell(Content::Message(number, postcard::to_allocvec(&message)?));
         }
-        Ok(())
     }
 
     /// The importing process.
@@ -111,8 +114,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// Takes a credit, when there is one.
-    async fn credit(&self) {
+    /// Takes a credit, when there is one. Returns the number of the message.
+    async fn credit(&self) -> u64 {
         poll_fn(|context| {
             let mut export = lock(&self.export);
             if export.credits == 0 {
@@ -120,9 +123,10 @@ impl Bridge {
                 return Poll::Pending;
             }
             export.credits -= 1;
-            Poll::Ready(())
+            export.sent += 1;
+            Poll::Ready(export.sent - 1)
         })
-        .await;
+        .await
     }
 
     /// The next message, when it has arrived. `None` at the end.
@@ -177,10 +181,18 @@ impl Bridge {
         }
     }
 
-    /// The capacity, if the exporting process waits for a credit.
-    pub(crate) fn starved(&self) -> Option<u64> {
+    /// The capacity, if the exporting process waits for a credit, and how many it has used.
+    pub(crate) fn starved(&self) -> Option<(u64, u64)> {
         let export = lock(&self.export);
-        (export.credits == 0 && export.waker.is_some()).then_some(export.capacity)
+        let waits = export.credits == 0 && export.waker.is_some();
+        waits.then_some((export.capacity, export.sent))
+    }
+
+    /// The number of the next message, if the importing process waits for it.
+    pub(crate) fn hungry(&self) -> Option<u64> {
+        let import = lock(&self.import);
+        let is_there = import.arrived.contains_key(&import.next) || import.end == Some(import.next);
+        (!is_there && import.waker.is_some()).then_some(import.next)
     }
 
     /// Doubles the capacity.
@@ -192,16 +204,5 @@ impl Bridge {
             capacity
         };
         self.receive(Content::Credit(added));
-    }
-}
-
-impl Switchboard {
-    /// How often processes have run, if none of them is running.
-    pub(crate) fn rest(&self) -> Option<u64> {
-        // Acquire: pairs with the release in `Watched::poll`. The ends are read first, so that a
-        // process that begins and ends in between is not taken for one that rests.
-        let ended = self.ended.load(Ordering::Acquire);
-        let begun = self.begun.load(Ordering::Acquire);
-        (begun == ended).then_some(begun)
     }
 }

@@ -4,12 +4,9 @@ pub(crate) mod bridge;
 mod ports;
 mod run;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
-use std::pin::Pin;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::thread;
 
 use bridge::{Bridge, Switchboard};
@@ -17,9 +14,6 @@ use crossbeam_queue::SegQueue;
 pub use ports::{Inlet, Outlet, Ports};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-/// The processes of this rank that have not ended.
-type Unended = Mutex<BTreeMap<usize, String>>;
 
 /// Adds a part of a channel to the local network, as a process.
 type Part = Box<dyn FnOnce(&mut locksley_kahn::Network, Arc<Bridge>) + Send>;
@@ -30,11 +24,7 @@ type Part = Box<dyn FnOnce(&mut locksley_kahn::Network, Arc<Bridge>) + Send>;
 /// Messages are serialized. What each process computes depends neither on the ranks nor on
 /// capacities. A channel holds up to three messages more than its capacity. If the whole network
 /// waits, then the smallest full channel grows; if none is full, that is a deadlock. A process that
-/// waits for something else than a channel, such as a timer, may be taken for one that waits for
-/// ever.
-///
-/// While another task occupies a worker of a rank's pool, no deadlock is found and no channel
-/// grows.
+/// waits for something else than a channel, such as a timer, counts as running.
 ///
 /// # Examples
 /// ```
@@ -75,8 +65,10 @@ pub struct Network {
     switchboard: Arc<Switchboard>,
     channels: Vec<Channel>,
     places: HashMap<String, Place>,
+    /// On all ranks.
     processes: usize,
-    unended: Arc<Unended>,
+    /// The processes of this rank.
+    names: Vec<String>,
 }
 
 /// Where processes of a name run.
@@ -107,13 +99,7 @@ impl<T> Product<T> {
 
 impl Network {
     pub(crate) fn new(rank: usize, size: usize) -> Self {
-        let switchboard = Switchboard {
-            rank,
-            outbox: SegQueue::new(),
-            poller: thread::current(),
-            begun: 0.into(),
-            ended: 0.into(),
-        };
+        let switchboard = Switchboard { rank, outbox: SegQueue::new(), poller: thread::current() };
         Self {
             rank,
             size,
@@ -122,7 +108,7 @@ impl Network {
             channels: Vec::new(),
             places: HashMap::new(),
             processes: 0,
-            unended: Arc::default(),
+            names: Vec::new(),
         }
     }
 
@@ -181,8 +167,8 @@ impl Network {
         F: FnOnce(<P::Local as locksley_kahn::Ports>::Owned) -> R + Send + 'static,
         R: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (name, number) = (name.into(), self.processes);
-        let rank = self.places.get_mut(&name).map_or(number % self.size, |place| {
+        let name = name.into();
+        let rank = self.places.get_mut(&name).map_or(self.processes % self.size, |place| {
             place.is_used = true;
             place.rank
         });
@@ -195,22 +181,14 @@ impl Network {
         if rank != self.rank {
             return Product(None);
         }
-        let (unended, switchboard) = (Arc::clone(&self.unended), Arc::clone(&self.switchboard));
-        lock(&unended).insert(number, name.clone());
-        Product(Some(self.local.process(name, ports.localize(), move |ends| {
-            let future = body(ends);
-            let registered = async move {
-                let result = future.await;
-                lock(&unended).remove(&number);
-                result
-            };
-            Watched { future: Box::pin(registered), switchboard }
-        })))
+        self.names.push(name.clone());
+        Product(Some(self.local.process(name, ports.localize(), body)))
     }
 
-    /// The parts of channels that belong to this rank, as processes of the local network.
-    fn bridges(&mut self) -> HashMap<usize, Arc<Bridge>> {
-        let mut bridges = HashMap::new();
+    /// Adds the parts of channels that belong to this rank, as processes of the local network. With
+    /// each: whether it exports.
+    fn add_parts(&mut self) -> Vec<(Arc<Bridge>, bool)> {
+        let mut parts = Vec::new();
         for (number, channel) in std::mem::take(&mut self.channels).into_iter().enumerate() {
             // An end that was dropped is where the other one is.
             let Some(producer) = channel.producer.or(channel.consumer) else { continue };
@@ -223,13 +201,14 @@ impl Network {
             let bridge = Arc::new(Bridge::new(number, other, channel.capacity, switchboard));
             if self.rank == producer {
                 (channel.export)(&mut self.local, Arc::clone(&bridge));
+                parts.push((Arc::clone(&bridge), true));
             }
             if self.rank == consumer {
                 (channel.import)(&mut self.local, Arc::clone(&bridge));
+                parts.push((bridge, false));
             }
-            bridges.insert(number, bridge);
         }
-        bridges
+        parts
     }
 }
 
@@ -245,31 +224,8 @@ where
     R: Future<Output = PartResult> + Send + 'static,
 {
     Box::new(move |network, bridge| {
-        let switchboard = Arc::clone(&bridge.switchboard);
-        network.try_process(name, end, move |end| Watched {
-            future: Box::pin(body(bridge, end)),
-            switchboard,
-        });
+        network.try_process(name, end, move |end| body(bridge, end));
     })
-}
-
-/// A process that counts how often it has run.
-struct Watched<R> {
-    future: Pin<Box<R>>,
-    switchboard: Arc<Switchboard>,
-}
-
-impl<R: Future> Future for Watched<R> {
-    type Output = R::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R::Output> {
-        // Relaxed: what the process does is published by its end.
-        self.switchboard.begun.fetch_add(1, Ordering::Relaxed);
-        let result = self.future.as_mut().poll(context);
-        // Release: pairs with the acquire in `Switchboard::rest`.
-        self.switchboard.ended.fetch_add(1, Ordering::Release);
-        result
-    }
 }
 
 impl fmt::Debug for Network {
