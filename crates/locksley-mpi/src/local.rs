@@ -36,8 +36,10 @@ struct Shared<B: Bag> {
     unfinished: AtomicUsize,
     /// Pieces that are being processed.
     active: AtomicUsize,
-    /// As many as workers have processed pieces at a time.
+    /// Of this rank: as many as workers have processed pieces at a time. And of others.
     outputs: SegQueue<B::Output>,
+    /// Whether a task of the pool reduces them to one.
+    is_reducing: AtomicBool,
     /// How many tasks took about [`CHUNK`].
     grain: AtomicUsize,
     /// Whether `poller` has looked for a ready piece in vain.
@@ -56,6 +58,7 @@ impl<'p, B: Bag> Pieces<'p, B> {
             unfinished: AtomicUsize::new(0),
             active: AtomicUsize::new(0),
             outputs: SegQueue::new(),
+            is_reducing: AtomicBool::new(false),
             grain: AtomicUsize::new(1),
             is_wanted: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
@@ -102,16 +105,25 @@ impl<B: Bag> Local for Pieces<'_, B> {
 }
 
 impl<B: Bag> Reduce for Pieces<'_, B> {
-    fn output(&mut self) -> B::Output {
-        let mut output = B::Output::default();
-        while let Some(other) = self.shared.outputs.pop() {
-            self.shared.bag.merge(&mut output, other);
-        }
-        output
+    fn add(&mut self, other: B::Output) {
+        self.shared.outputs.push(other);
     }
 
-    fn merge(&self, output: &mut B::Output, other: B::Output) {
-        self.shared.bag.merge(output, other);
+    /// A merge may take long, and this thread has messages to receive: a task of the pool merges.
+    fn output(&mut self) -> Option<B::Output> {
+        let shared = &self.shared;
+        // Acquire: pairs with the release in `reduce`.
+        if shared.is_reducing.load(Ordering::Acquire) {
+            return None;
+        }
+        if shared.outputs.len() < 2 {
+            return Some(shared.outputs.pop().unwrap_or_default());
+        }
+        // Relaxed: the task sees it.
+        shared.is_reducing.store(true, Ordering::Relaxed);
+        let shared = Arc::clone(shared);
+        self.pool.spawn(move |_| _ = shared.catch(|| shared.reduce()));
+        None
     }
 }
 
@@ -134,6 +146,29 @@ impl<B: Bag> Shared<B> {
         if self.is_wanted.load(Ordering::Relaxed) && self.is_wanted.swap(false, Ordering::Relaxed) {
             self.poller.unpark();
         }
+    }
+
+    /// Merges all outputs.
+    fn reduce(&self) {
+        let mut all = self.outputs.pop().unwrap_or_default();
+        while let Some(other) = self.outputs.pop() {
+            self.bag.merge(&mut all, other);
+        }
+        self.outputs.push(all);
+        // Release: pairs with the acquire in `output`.
+        self.is_reducing.store(false, Ordering::Release);
+        self.poller.unpark();
+    }
+
+    /// Calls code of the bag. Returns false if that has panicked.
+    fn catch(&self, code: impl FnOnce()) -> bool {
+        let ended = catch_unwind(AssertUnwindSafe(code));
+        let has_returned = ended.is_ok();
+        if let Err(payload) = ended {
+            self.panics.push(payload);
+            self.poller.unpark();
+        }
+        has_returned
     }
 
     fn process_piece(self: &Arc<Self>, mut tasks: B::Tasks) {
@@ -174,15 +209,11 @@ fn process<B: Bag>(shared: &Arc<Shared<B>>) {
     let Some(tasks) = shared.ready.pop() else { return };
     // Relaxed, here and below: a hint.
     shared.active.fetch_add(1, Ordering::Relaxed);
-    let ended = catch_unwind(AssertUnwindSafe(|| shared.process_piece(tasks)));
+    let has_returned = shared.catch(|| shared.process_piece(tasks));
     shared.active.fetch_sub(1, Ordering::Relaxed);
-    if let Err(payload) = ended {
-        // The piece stays unfinished, so the output is not taken without it.
-        shared.panics.push(payload);
-        return shared.poller.unpark();
-    }
-    // Release: pairs with `is_idle`, which publishes the output.
-    if shared.unfinished.fetch_sub(1, Ordering::Release) == 1 {
+    // After a panic, the piece stays unfinished, so the output is not taken without it. Release:
+    // pairs with `is_idle`, which publishes the output.
+    if has_returned && shared.unfinished.fetch_sub(1, Ordering::Release) == 1 {
         shared.poller.unpark();
     }
 }

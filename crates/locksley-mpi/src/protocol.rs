@@ -58,7 +58,6 @@ enum Stage<R> {
     /// So many children have not sent their outputs.
     Reducing {
         missing: usize,
-        output: R,
     },
     /// The parent has the output.
     Reduced,
@@ -78,9 +77,9 @@ impl<R> Protocol<R> {
     }
 
     /// Nothing is left: the outputs of the subtree are collected.
-    fn reduce<L: Reduce<Output = R>>(&mut self, local: &mut L, out: &mut Outgoing<L::Tasks, R>) {
+    fn reduce<T>(&mut self, out: &mut Outgoing<T, R>) {
         let children = self.tree.children();
-        self.stage = Stage::Reducing { missing: children.len(), output: local.output() };
+        self.stage = Stage::Reducing { missing: children.len() };
         out.extend(children.map(|child| (child, Message::Done)));
     }
 
@@ -112,11 +111,11 @@ impl<L: Reduce> Machine<L> for Protocol<L::Output> {
             }
             Message::Wave => self.termination.on_wave(out),
             Message::Counts { sent, received } => self.termination.on_counts(sent, received),
-            Message::Done => self.reduce(local, out),
+            Message::Done => self.reduce(out),
             Message::Output(other) => {
-                if let Stage::Reducing { missing, output } = &mut self.stage {
+                if let Stage::Reducing { missing } = &mut self.stage {
                     *missing = missing.saturating_sub(1);
-                    local.merge(output, other);
+                    local.add(other);
                 }
             }
             // One comes from the parent, and perhaps one from the rank before.
@@ -136,14 +135,17 @@ impl<L: Reduce> Machine<L> for Protocol<L::Output> {
             self.stealing.poll(local, out);
             let (sent, received) = (self.stealing.sent, self.stealing.received);
             if local.is_idle() && self.termination.poll_idle(sent, received, out) {
-                self.reduce(local, out);
+                self.reduce(out);
             }
         }
-        if let Stage::Reducing { missing: 0, .. } = self.stage {
-            let stage = std::mem::replace(&mut self.stage, Stage::Reduced);
-            let Stage::Reducing { output, .. } = stage else { unreachable!("as was seen") };
+        if let Stage::Reducing { missing: 0 } = self.stage
+            && let Some(output) = local.output()
+        {
             match self.tree.parent() {
-                Some(parent) => out.push((parent, Message::Output(output))),
+                Some(parent) => {
+                    self.stage = Stage::Reduced;
+                    out.push((parent, Message::Output(output)));
+                }
                 None => self.leave(Some(output), out),
             }
         }
@@ -202,13 +204,13 @@ mod tests {
     }
 
     impl Reduce for Steps {
-        fn output(&mut self) -> u8 {
-            assert_eq!(self.left, 0, "the end was found while there were tasks");
-            std::mem::take(&mut self.done)
+        fn add(&mut self, other: u8) {
+            self.done += other;
         }
 
-        fn merge(&self, output: &mut u8, other: u8) {
-            *output += other;
+        fn output(&mut self) -> Option<u8> {
+            assert_eq!(self.left, 0, "the end was found while there were tasks");
+            Some(std::mem::take(&mut self.done))
         }
     }
 

@@ -35,10 +35,12 @@ pub(crate) trait Local {
 
 /// Tasks that have an output.
 pub(crate) trait Reduce: Local {
-    /// The output of all tasks that were processed here; called once, when there are no more.
-    fn output(&mut self) -> Self::Output;
+    /// Adds the output of tasks that were processed elsewhere.
+    fn add(&mut self, other: Self::Output);
 
-    fn merge(&self, output: &mut Self::Output, other: Self::Output);
+    /// Takes the output of all tasks: to be called when there are no more. `None` while it is being
+    /// reduced. Then the protocol is polled again when it is there.
+    fn output(&mut self) -> Option<Self::Output>;
 }
 
 /// One rank as a thief and as a victim.

@@ -60,12 +60,10 @@ const ROOT: Key = (0, 0);
 
 /// A job at its thief.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Held<L, R> {
+struct Held<L> {
     key: Key,
     local: L,
-    /// Of the jobs that were split off.
-    outputs: Option<R>,
-    /// How many of these are missing.
+    /// How many of the jobs that were split off have not sent their outputs.
     missing: usize,
 }
 
@@ -80,17 +78,17 @@ struct Given {
 
 /// The jobs of one rank.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Jobs<L, R, F> {
+pub(crate) struct Jobs<L, F> {
     rank: usize,
     /// Makes an empty set of tasks.
     make: F,
-    held: Vec<Held<L, R>>,
+    held: Vec<Held<L>>,
     given: BTreeMap<u64, Given>,
     last: u64,
     failure: Option<Error>,
 }
 
-impl<L, F> Jobs<L, L::Output, F>
+impl<L, F> Jobs<L, F>
 where
     L: Reduce<Tasks: Serialize + DeserializeOwned>,
     F: Fn() -> L,
@@ -106,12 +104,12 @@ where
         jobs
     }
 
-    fn hold(&mut self, key: Key) -> &mut Held<L, L::Output> {
-        self.held.push(Held { key, local: (self.make)(), outputs: None, missing: 0 });
+    fn hold(&mut self, key: Key) -> &mut Held<L> {
+        self.held.push(Held { key, local: (self.make)(), missing: 0 });
         self.held.last_mut().expect("it was pushed")
     }
 
-    fn find(&mut self, key: Key) -> Option<&mut Held<L, L::Output>> {
+    fn find(&mut self, key: Key) -> Option<&mut Held<L>> {
         self.held.iter_mut().find(|held| held.key == key)
     }
 
@@ -131,13 +129,7 @@ where
         let Some(given) = self.given.remove(&number) else { return };
         let Some(held) = self.find(given.parent) else { return };
         held.missing -= 1;
-        held.outputs = Some(match held.outputs.take() {
-            None => output,
-            Some(mut all) => {
-                held.local.merge(&mut all, output);
-                all
-            }
-        });
+        held.local.add(output);
     }
 
     /// Drops a job, and cancels what was split off from it.
@@ -165,16 +157,16 @@ where
 
     /// The next job that is complete, with its output.
     fn complete(&mut self) -> Option<(Key, L::Output)> {
-        let is_complete = |held: &Held<L, _>| held.missing == 0 && held.local.is_idle();
-        let index = self.held.iter().position(is_complete)?;
-        let Held { key, mut local, outputs, .. } = self.held.swap_remove(index);
-        let mut output = local.output();
-        outputs.into_iter().for_each(|others| local.merge(&mut output, others));
-        Some((key, output))
+        let output = |held: &mut Held<L>| {
+            if held.missing == 0 && held.local.is_idle() { held.local.output() } else { None }
+        };
+        let mut all = self.held.iter_mut().enumerate();
+        let (index, output) = all.find_map(|(index, held)| Some((index, output(held)?)))?;
+        Some((self.held.swap_remove(index).key, output))
     }
 }
 
-impl<L, F> Local for Jobs<L, L::Output, F>
+impl<L, F> Local for Jobs<L, F>
 where
     L: Reduce<Tasks: Serialize + DeserializeOwned>,
     F: Fn() -> L,
@@ -243,7 +235,7 @@ impl<R> Supervision<R> {
     }
 }
 
-impl<L, F> Machine<Jobs<L, L::Output, F>> for Supervision<L::Output>
+impl<L, F> Machine<Jobs<L, F>> for Supervision<L::Output>
 where
     L: Reduce<Tasks: Serialize + DeserializeOwned>,
     F: Fn() -> L,
@@ -252,7 +244,7 @@ where
         &mut self,
         from: usize,
         message: Message<Job, L::Output>,
-        jobs: &mut Jobs<L, L::Output, F>,
+        jobs: &mut Jobs<L, F>,
         out: &mut Outgoing<Job, L::Output>,
     ) -> Result<(), Error> {
         match message {
@@ -276,7 +268,7 @@ where
 
     fn poll(
         &mut self,
-        jobs: &mut Jobs<L, L::Output, F>,
+        jobs: &mut Jobs<L, F>,
         out: &mut Outgoing<Job, L::Output>,
     ) -> Result<(), Error> {
         if self.left.is_some() {
@@ -293,12 +285,7 @@ where
         jobs.failure.take().map_or(Ok(()), Err)
     }
 
-    fn on_death(
-        &mut self,
-        dead: usize,
-        jobs: &mut Jobs<L, L::Output, F>,
-        out: &mut Outgoing<Job, L::Output>,
-    ) {
+    fn on_death(&mut self, dead: usize, jobs: &mut Jobs<L, F>, out: &mut Outgoing<Job, L::Output>) {
         if self.dead.replace(dead).is_none() {
             self.stealing.on_death(dead);
             jobs.on_death(dead, out);

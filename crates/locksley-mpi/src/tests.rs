@@ -55,12 +55,12 @@ impl Local for Inline {
 }
 
 impl Reduce for Inline {
-    fn output(&mut self) -> u64 {
-        std::mem::take(&mut self.leaves)
+    fn add(&mut self, other: u64) {
+        self.leaves += other;
     }
 
-    fn merge(&self, output: &mut u64, other: u64) {
-        *output += other;
+    fn output(&mut self) -> Option<u64> {
+        Some(std::mem::take(&mut self.leaves))
     }
 }
 

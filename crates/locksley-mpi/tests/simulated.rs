@@ -170,10 +170,30 @@ fn panic_on_a_rank(is_resilient: bool) {
 }
 
 #[test]
+fn outputs_are_merged_on_workers() {
+    for is_resilient in [false, true] {
+        let outcomes = on_ranks(&Simulation::new(3, 1), 1, |ranks, pool| {
+            ranks.set_resilient(is_resilient)?;
+            let caller = thread::current().id();
+            let map = |n| {
+                thread::sleep(Duration::from_micros(100));
+                n
+            };
+            let reduce = move |a, b| {
+                assert_ne!(thread::current().id(), caller, "it would hear no other rank");
+                a + b
+            };
+            ranks.par_map_reduce(pool, 0..300, map, reduce)
+        });
+        assert_eq!(outcomes, [Ok(Some(44_850)), Ok(None), Ok(None)]);
+    }
+}
+
+#[test]
 fn a_panic_at_the_reduction_ends_all_ranks() {
     let outcomes = on_ranks(&Simulation::new(3, 1), 1, |ranks, pool| {
         let run = catch_unwind(AssertUnwindSafe(|| {
-            // One number on each rank: results are reduced where the transport is polled.
+            // One number on each rank.
             ranks.par_map_reduce(pool, 0..3, |n| n, |_, _| panic!("no reduction"))
         }));
         assert_eq!(run.is_err(), ranks.rank() == 0);

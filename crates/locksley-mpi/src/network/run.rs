@@ -69,6 +69,8 @@ struct LocalNetwork {
     stray: Option<usize>,
     /// The numbers of the processes that wait, if all do that have not ended.
     waiting: Option<Vec<usize>>,
+    /// What waits on other ranks.
+    others: Waiting,
 }
 
 impl Network {
@@ -89,6 +91,7 @@ impl Network {
             has_ended: false,
             stray: None,
             waiting: None,
+            others: Waiting::default(),
         })
     }
 }
@@ -146,20 +149,20 @@ impl Local for LocalNetwork {
 }
 
 impl Reduce for LocalNetwork {
-    fn output(&mut self) -> Waiting {
+    fn add(&mut self, other: Waiting) {
+        self.others.processes.extend(other.processes);
+        self.others.full.extend(other.full);
+    }
+
+    fn output(&mut self) -> Option<Waiting> {
         let numbers = self.waiting.iter().flatten();
         let names = numbers.filter_map(|&number| self.names.get(number));
         let full =
             |(&channel, bridge): (&usize, &Arc<Bridge>)| Some((bridge.starved()?.0, channel));
-        Waiting {
-            processes: names.map(|name| format!("{name} on rank {}", self.rank)).collect(),
-            full: self.bridges.iter().filter_map(full).collect(),
-        }
-    }
-
-    fn merge(&self, output: &mut Waiting, other: Waiting) {
-        output.processes.extend(other.processes);
-        output.full.extend(other.full);
+        let mut all = std::mem::take(&mut self.others);
+        all.processes.extend(names.map(|name| format!("{name} on rank {}", self.rank)));
+        all.full.extend(self.bridges.iter().filter_map(full));
+        Some(all)
     }
 }
 

@@ -36,13 +36,13 @@ impl Local for Bits {
 }
 
 impl Reduce for Bits {
-    fn output(&mut self) -> u32 {
-        assert_eq!(self.left, 0, "a job is complete while it has tasks");
-        self.done
+    fn add(&mut self, other: u32) {
+        self.done += other;
     }
 
-    fn merge(&self, output: &mut u32, other: u32) {
-        *output += other;
+    fn output(&mut self) -> Option<u32> {
+        assert_eq!(self.left, 0, "a job is complete while it has tasks");
+        Some(self.done)
     }
 }
 
@@ -50,7 +50,7 @@ type Make = fn() -> Bits;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    ranks: Vec<(Supervision<u32>, Jobs<Bits, u32, Make>)>,
+    ranks: Vec<(Supervision<u32>, Jobs<Bits, Make>)>,
     /// Sender, receiver and message: sorted, since their order is free.
     on_their_way: Vec<(usize, usize, Message<Job, u32>)>,
     dead: Option<usize>,
@@ -100,7 +100,7 @@ impl State {
             Act::LearnOfDeath => protocol.on_death(self.dead.unwrap(), jobs, &mut out),
         }
         protocol.poll(jobs, &mut out).unwrap();
-        if let Some(Some(output)) = Machine::<Jobs<Bits, u32, Make>>::left(protocol) {
+        if let Some(Some(output)) = Machine::<Jobs<Bits, Make>>::left(protocol) {
             next.output = Some(output);
         }
         next.on_their_way.extend(out.into_iter().map(|(to, message)| (rank, to, message)));
@@ -167,7 +167,7 @@ fn every_schedule_of_few_ranks_has_the_exact_output() {
     }
 }
 
-impl<F> Process for Jobs<Inline, u64, F> {
+impl<F> Process for Jobs<Inline, F> {
     fn process(&mut self, items: usize) {
         self.held.iter_mut().for_each(|held| held.local.process(items));
     }
