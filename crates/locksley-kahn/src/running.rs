@@ -97,7 +97,8 @@ impl Running {
     /// let (never, numbers) = network.channel::<u64>("numbers", 1);
     /// network.process("source", never, async |_never| std::future::pending::<()>().await);
     /// network.process("sink", numbers, async |mut numbers| numbers.recv().await);
-    /// let running = network.start(&Pool::new(1)?)?;
+    /// let pool = Pool::new(1)?;
+    /// let running = network.start(&pool)?;
     /// // The source waits for something that does not come.
     /// let waiting = || running.waiting(|process| (process == 0).then_some(0));
     /// while waiting().is_none() {
