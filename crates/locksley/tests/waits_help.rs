@@ -592,16 +592,14 @@ fn a_pool_at_the_limit_does_not_stop_whichever_thread_blocks_last() {
     });
 }
 
-/// The task that a thread joins is not in its deque, and another one, which wants a lock that the
-/// thread holds, is.
+/// The task that a thread joins is not in its deque, and another one is.
 #[test]
 fn a_thread_that_joins_a_task_runs_no_other() {
     in_time(|| {
-        static LOCK: Mutex<()> = Mutex::new(());
         let pool = Pool::new(1).unwrap();
         let ready = Arc::new(Semaphore::new(0));
         let (at, joins) = (Arc::clone(&ready), Arc::new(AtomicBool::new(false)));
-        thread::scope(|threads| {
+        let (here, other) = thread::scope(|threads| {
             let begun = Arc::clone(&joins);
             threads.spawn(move || {
                 wait_for(&begun);
@@ -610,12 +608,14 @@ fn a_thread_that_joins_a_task_runs_no_other() {
             pool.install(|w| {
                 let task = locksley::task::spawn(async move { at.acquire().await.map(drop) });
                 assert!(w.run_one(), "the task waits for the semaphore");
-                let held = LOCK.lock().unwrap();
-                locksley::spawn(|| drop(LOCK.lock()));
+                let (sender, receiver) = channel();
+                locksley::spawn(move || sender.send(thread::current().id()).unwrap());
                 joins.store(true, Ordering::Release);
                 task.join().unwrap().unwrap();
-                drop(held);
-            });
+                let other = locksley::blocking(|| receiver.recv().unwrap());
+                (thread::current().id(), other)
+            })
         });
+        assert_ne!(here, other);
     });
 }
