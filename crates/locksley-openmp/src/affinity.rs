@@ -1,6 +1,29 @@
 //! The text that describes a thread and its affinity (OpenMP 5.0, section 6.14).
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use crate::environment::settings;
+
+/// What `omp_set_affinity_format` has set.
+static FORMAT: Mutex<Option<String>> = Mutex::new(None);
+
+/// The format that is set.
+pub(crate) fn format() -> String {
+    let format = FORMAT.lock().unwrap_or_else(PoisonError::into_inner);
+    format.clone().unwrap_or_else(|| settings().affinity_format.clone())
+}
+
+pub(crate) fn set_format(text: String) {
+    *FORMAT.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+}
+
+/// Prints a line on standard error, as libgomp does.
+pub(crate) fn print(line: &str) {
+    // One write keeps the line whole. A failure cannot be reported.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
 
 /// What the fields of a format stand for.
 #[derive(Clone, Copy, Debug)]
@@ -13,8 +36,13 @@ pub(crate) struct Thread {
     pub(crate) ancestor: i32,
 }
 
-/// Fills a format: `%t`, `%5t`, `%.5t`, `%0.5t` or `%{team_num}`.
+/// Fills a format: `%t`, `%5t`, `%.5t`, `%0.5t` or `%{team_num}`. An empty one stands for the format
+/// that is set.
 pub(crate) fn describe(format: &str, thread: &Thread) -> String {
+    if format.is_empty() {
+        let set = self::format();
+        return if set.is_empty() { set } else { describe(&set, thread) };
+    }
     let mut text = String::new();
     let mut rest = format;
     while let Some((before, after)) = rest.split_once('%') {

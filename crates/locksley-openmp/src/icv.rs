@@ -68,8 +68,7 @@ impl Schedule {
             Kind::Static | Kind::Auto => 0,
             Kind::Dynamic | Kind::Guided => 1,
         };
-        let chunk = if kind == Kind::Auto { 0 } else { chunk.max(least) as u64 };
-        Self { kind, is_monotonic, chunk }
+        Self { kind, is_monotonic, chunk: chunk.max(least) as u64 }
     }
 
     /// The number that `omp_get_schedule` reports.

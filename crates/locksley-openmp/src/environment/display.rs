@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use super::read::allocator_name;
+use super::read::{OFFLOADS, allocator_name};
 use super::settings::Settings;
 use crate::icv::{Icvs, Kind};
 
 /// Prints the settings on standard error, in libgomp's form. `is_verbose` adds the variables of
 /// libgomp alone.
-pub(crate) fn display(settings: &Settings, icvs: &Icvs, is_verbose: bool) {
+pub(crate) fn display(settings: &Settings, is_verbose: bool) {
+    let icvs = &settings.icvs;
     let mut text = String::from("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n");
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name} = '{value}'");
@@ -30,7 +31,7 @@ pub(crate) fn display(settings: &Settings, icvs: &Icvs, is_verbose: bool) {
     line("OMP_PLACES", &places.join(","));
     let stack = settings.stack.unwrap_or(0).to_string();
     line("OMP_STACKSIZE", &stack);
-    line("OMP_WAIT_POLICY", if settings.is_passive { "PASSIVE" } else { "ACTIVE" });
+    line("OMP_WAIT_POLICY", if settings.policy == Some(0) { "ACTIVE" } else { "PASSIVE" });
     line("OMP_THREAD_LIMIT", &icvs.thread_limit.to_string());
     line("OMP_MAX_ACTIVE_LEVELS", &icvs.active_levels.to_string());
     line("OMP_NUM_TEAMS", &settings.teams.to_string());
@@ -41,7 +42,7 @@ pub(crate) fn display(settings: &Settings, icvs: &Icvs, is_verbose: bool) {
     line("OMP_DISPLAY_AFFINITY", boolean(settings.displays_affinity));
     line("OMP_AFFINITY_FORMAT", &settings.affinity_format);
     line("OMP_ALLOCATOR", allocator_name(icvs.allocator));
-    line("OMP_TARGET_OFFLOAD", "DEFAULT");
+    line("OMP_TARGET_OFFLOAD", OFFLOADS[settings.offload]);
     if is_verbose {
         line("GOMP_CPU_AFFINITY", "");
         line("GOMP_STACKSIZE", &stack);
@@ -69,9 +70,12 @@ fn schedule(icvs: &Icvs) -> String {
         (false, true) => "NONMONOTONIC:",
         _ => "",
     };
-    let default = u64::from(matches!(schedule.kind, Kind::Dynamic | Kind::Guided));
-    let chunk =
-        if schedule.chunk == default { String::new() } else { format!(",{}", schedule.chunk) };
+    let is_default = match schedule.kind {
+        Kind::Static => schedule.chunk == 0,
+        Kind::Dynamic | Kind::Guided => schedule.chunk == 1,
+        Kind::Auto => true,
+    };
+    let chunk = if is_default { String::new() } else { format!(",{}", schedule.chunk) };
     format!("{modifier}{kind}{chunk}")
 }
 

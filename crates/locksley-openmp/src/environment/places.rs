@@ -6,6 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use locksley_sys::os::Processors;
 use locksley_sys::places::{Kind, Topology};
 
+use super::text::Text;
 use super::warn;
 
 /// The number of threads that use all processors that affinity and quota allow. Where there are
@@ -47,6 +48,12 @@ pub(super) fn of_libgomp() -> Vec<Vec<usize>> {
     (0..count()).map(place).collect()
 }
 
+/// True if the dynamic linker has loaded libgomp, too: the program is linked with it, and this
+/// library is preloaded.
+pub(super) fn is_libgomp_loaded() -> bool {
+    next_symbol(c"GOACC_parallel_keyed").is_some()
+}
+
 /// The definition of a symbol behind this library's.
 fn next_symbol(name: &CStr) -> Option<*mut c_void> {
     unsafe extern "C" {
@@ -58,161 +65,258 @@ fn next_symbol(name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
+/// The numbers of processors that libgomp knows, up to the end of a word of its set.
+fn most() -> usize {
+    Processors::allowed().ids().last().map_or(0, |last| last / 64 + 1) * 64
+}
+
 /// Reads GOMP_CPU_AFFINITY: numbers and ranges `first-last[:stride]`, each processor a place.
-pub(super) fn parse_processors(text: &str) -> Option<Vec<Vec<usize>>> {
-    let allowed = Processors::allowed().ids().to_vec();
-    let places = ranges(text)?.into_iter().filter(|it| allowed.contains(it));
-    Some(places.map(|it| vec![it]).collect()).filter(|it: &Vec<_>| !it.is_empty())
+pub(super) fn of_list(text: &mut Text<'_>) -> Option<Vec<Vec<usize>>> {
+    let most = most();
+    let known = ranges(text)?.into_iter().filter(|&it| it < most);
+    Some(known.map(|it| vec![it]).collect())
 }
 
-fn ranges(text: &str) -> Option<Vec<usize>> {
+fn ranges(text: &mut Text<'_>) -> Option<Vec<usize>> {
+    let number = |text: &mut Text<'_>| {
+        let number = text.any_number().and_then(|it| usize::try_from(it).ok());
+        number.filter(|&it| it < 65536)
+    };
     let mut numbers = Vec::new();
-    for range in text.split([' ', '\t', ',']).filter(|it| !it.is_empty()) {
-        let (first, rest) = leading_number(range)?;
-        let (last, rest) = match rest.strip_prefix('-') {
-            Some(rest) => leading_number(rest).filter(|(last, _)| *last >= first)?,
-            None => (first, rest),
-        };
-        let stride = match rest.strip_prefix(':') {
-            Some(stride) => stride.parse().ok().filter(|&it| it > 0)?,
-            None if rest.is_empty() => 1,
-            None => return None,
-        };
+    loop {
+        let first = number(text)?;
+        let (mut last, mut stride) = (first, 1);
+        if text.mark(b'-') {
+            last = number(text).filter(|&it| it >= first)?;
+            if text.mark(b':') {
+                stride = number(text).filter(|&it| it > 0)?;
+            }
+        }
         numbers.extend((first..=last).step_by(stride));
+        if !text.then(b',') && text.is_over() {
+            return Some(numbers);
+        }
     }
-    Some(numbers)
 }
 
-/// Reads OMP_PLACES. `None` if the value is invalid, or no processor of it is allowed.
-pub(super) fn parse(text: &str) -> Option<Vec<Vec<usize>>> {
-    let allowed = Processors::allowed().ids().to_vec();
-    let text: String = text.chars().filter(|it| !it.is_whitespace()).collect();
-    let places = if text.starts_with(['{', '!']) || text.starts_with(|it: char| it.is_ascii_digit())
-    {
-        explicit(&text)?
+/// What OMP_PLACES says, as far as its syntax goes.
+#[derive(Debug)]
+pub(super) enum Stated {
+    /// The first so many places of a level of the machine.
+    Level(Level, usize),
+    Explicit(Vec<Item>),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Level {
+    Threads,
+    Of(Kind),
+}
+
+/// `[!]place[:count[:stride]]`, where a place is a number or `{[!]number[:count[:stride]],...}`.
+#[derive(Debug, Default)]
+pub(super) struct Item {
+    is_excluded: bool,
+    added: Vec<(usize, Interval)>,
+    removed: Vec<usize>,
+    interval: Interval,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    count: usize,
+    stride: isize,
+}
+
+impl Default for Interval {
+    fn default() -> Self {
+        Self { count: 1, stride: 1 }
+    }
+}
+
+pub(super) fn stated(text: &mut Text<'_>) -> Option<Stated> {
+    const LEVELS: [(&str, Level); 5] = [
+        ("threads", Level::Threads),
+        ("cores", Level::Of(Kind::Core)),
+        ("sockets", Level::Of(Kind::Package)),
+        ("ll_caches", Level::Of(Kind::L3)),
+        ("numa_domains", Level::Of(Kind::Memory)),
+    ];
+    if let Some(level) = text.word(&LEVELS) {
+        if !text.then(b'(') {
+            return Some(Stated::Level(level, usize::MAX));
+        }
+        let count = index(text)?;
+        return text.then(b')').then_some(Stated::Level(level, count));
+    }
+    let mut items = Vec::new();
+    loop {
+        items.push(item(text)?);
+        if !text.then(b',') {
+            return Some(Stated::Explicit(items));
+        }
+    }
+}
+
+/// A number that C's `unsigned long` holds.
+fn index(text: &mut Text<'_>) -> Option<usize> {
+    text.number().and_then(|it| usize::try_from(it).ok())
+}
+
+fn item(text: &mut Text<'_>) -> Option<Item> {
+    let mut item = Item { is_excluded: text.then(b'!'), ..Item::default() };
+    if text.then(b'{') {
+        loop {
+            let is_removed = text.then(b'!');
+            let first = index(text)?;
+            match (is_removed, interval(text)?) {
+                (false, interval) => item.added.push((first, interval.unwrap_or_default())),
+                (true, None) => item.removed.push(first),
+                (true, Some(_)) => return None,
+            }
+            if text.then(b'}') {
+                break;
+            }
+            text.then(b',').then_some(())?;
+        }
     } else {
-        named(&text.to_ascii_lowercase(), &allowed)?
-    };
-    let keep = |place: Vec<usize>| -> Vec<usize> {
-        place.into_iter().filter(|it| allowed.contains(it)).collect()
-    };
+        item.added.push((index(text)?, Interval::default()));
+    }
+    let interval = interval(text)?;
+    if interval.is_some_and(|it| item.is_excluded || it.count >= 65536) {
+        return None;
+    }
+    item.interval = interval.unwrap_or_default();
+    Some(item)
+}
+
+/// `[:count[:stride]]`. `None` if it is invalid.
+fn interval(text: &mut Text<'_>) -> Option<Option<Interval>> {
+    if !text.then(b':') {
+        return Some(None);
+    }
+    let count = index(text).filter(|&it| it > 0)?;
+    let stride = if text.then(b':') { text.number()? as isize } else { 1 };
+    Some(Some(Interval { count, stride }))
+}
+
+/// The places, or libgomp's message.
+pub(super) fn find(stated: Stated) -> Result<Vec<Vec<usize>>, String> {
+    match stated {
+        Stated::Level(_, 0) => Err("Error reading core/socket topology".into()),
+        Stated::Level(level, count) => Ok(of_level(level, count)),
+        Stated::Explicit(items) => of_items(&items, most()).and_then(usable).map_err(|message| {
+            format!("{message}\n\nlibgomp: Invalid value for environment variable OMP_PLACES")
+        }),
+    }
+}
+
+fn of_level(level: Level, count: usize) -> Vec<Vec<usize>> {
+    let mut places = of_processors();
+    if let Level::Of(kind) = level {
+        let machine = Topology::of_this_machine();
+        let mut left = places.concat();
+        places.clear();
+        while let Some(&first) = left.first() {
+            let region = machine.level(kind).and_then(|level| level.region_of(first));
+            let is_in =
+                |it: &usize| region.map_or(*it == first, |region| region.processors.contains(*it));
+            places.push(left.iter().copied().filter(is_in).collect());
+            left.retain(|it| !is_in(it));
+        }
+    }
+    places.truncate(count);
+    places
+}
+
+type Set = BTreeSet<usize>;
+
+fn of_items(items: &[Item], most: usize) -> Result<Vec<Set>, String> {
+    let mut places: Vec<Set> = Vec::new();
+    for item in items {
+        let place = item.place(most)?;
+        if item.is_excluded {
+            let at = places.iter().position(|it| *it == place);
+            let missing = "Trying to remove a non-existing place from list of places";
+            places.remove(at.ok_or(missing)?);
+            continue;
+        }
+        let mut next = place;
+        for _ in 1..item.interval.count {
+            let moved = next.iter().map(|&it| moved(it, item.interval.stride, most));
+            let moved = moved.collect::<Result<_, _>>()?;
+            places.push(std::mem::replace(&mut next, moved));
+        }
+        places.push(next);
+    }
+    if places.is_empty() { Err("All places have been removed".into()) } else { Ok(places) }
+}
+
+impl Item {
+    fn place(&self, most: usize) -> Result<Set, String> {
+        let mut place = Set::new();
+        for &(first, interval) in &self.added {
+            let mut number = first;
+            if number >= most {
+                return Err(format!("Logical CPU number {number} out of range"));
+            }
+            place.insert(number);
+            for _ in 1..interval.count {
+                number = moved(number, interval.stride, usize::MAX)?;
+                if number >= most {
+                    return Err(format!("Logical CPU number {number} out of range"));
+                }
+                place.insert(number);
+            }
+        }
+        for &number in &self.removed {
+            if number >= most {
+                return Err(format!("Logical CPU number {number} out of range"));
+            }
+            if !place.remove(&number) {
+                return Err(format!("Logical CPU {number} to be removed is not in the set"));
+            }
+        }
+        Ok(place)
+    }
+}
+
+fn moved(number: usize, stride: isize, most: usize) -> Result<usize, String> {
+    let moved = number.checked_add_signed(stride).filter(|&it| stride <= 0 || it < most);
+    moved.ok_or_else(|| format!("Logical CPU number {number}+{stride} out of range"))
+}
+
+/// The processors of places that are allowed.
+fn usable(places: Vec<Set>) -> Result<Vec<Vec<usize>>, String> {
+    let allowed = Processors::allowed().ids().to_vec();
     let all = places.len();
-    let places: Vec<_> = places.into_iter().map(keep).filter(|it| !it.is_empty()).collect();
-    if places.len() < all && !places.is_empty() {
+    let keep = |place: Set| place.into_iter().filter(|it| allowed.contains(it)).collect();
+    let places: Vec<Vec<_>> =
+        places.into_iter().map(keep).filter(|it: &Vec<_>| !it.is_empty()).collect();
+    if places.is_empty() {
+        return Err("None of the places contain usable logical CPUs".into());
+    }
+    if places.len() < all {
         let some = "because some places didn't contain any usable logical CPUs";
         warn(&format!("Number of places reduced from {all} to {} {some}", places.len()));
     }
-    (!places.is_empty()).then_some(places)
-}
-
-fn named(text: &str, allowed: &[usize]) -> Option<Vec<Vec<usize>>> {
-    let (name, count) = match text.split_once('(') {
-        None => (text, usize::MAX),
-        Some((name, rest)) => (name, rest.strip_suffix(')')?.parse().ok().filter(|&it| it > 0)?),
-    };
-    let machine = Topology::of_this_machine();
-    let kind = match name {
-        "threads" => return Some(of_processors().into_iter().take(count).collect()),
-        "cores" => Kind::Core,
-        "sockets" => Kind::Package,
-        "numa_domains" => Kind::Memory,
-        "ll_caches" => Kind::L3,
-        _ => return None,
-    };
-    let mut places: Vec<Vec<usize>> = Vec::new();
-    let mut left = allowed.to_vec();
-    while let Some(&first) = left.first() {
-        let region = machine.level(kind).and_then(|level| level.region_of(first));
-        let is_in =
-            |it: &usize| region.map_or(*it == first, |region| region.processors.contains(*it));
-        places.push(left.iter().copied().filter(is_in).collect());
-        left.retain(|it| !is_in(it));
-    }
-    places.truncate(count);
-    Some(places)
-}
-
-/// `[!]place[:count[:stride]],...`, where a place is a number or `{number[:count[:stride]],...}`.
-fn explicit(text: &str) -> Option<Vec<Vec<usize>>> {
-    let mut places: Vec<Vec<usize>> = Vec::new();
-    let mut rest = text;
-    loop {
-        let is_excluded = rest.starts_with('!');
-        rest = rest.trim_start_matches('!');
-        let place;
-        (place, rest) = one_place(rest)?;
-        let (count, stride);
-        (count, stride, rest) = interval(rest)?;
-        if is_excluded {
-            if count != 1 {
-                return None;
-            }
-            places.retain(|it| *it != place);
-        }
-        for step in 0..count * usize::from(!is_excluded) {
-            let shift = isize::try_from(step).ok()?.checked_mul(stride)?;
-            let moved: Option<Vec<_>> =
-                place.iter().map(|&it| it.checked_add_signed(shift)).collect();
-            places.extend(moved);
-        }
-        match rest.strip_prefix(',') {
-            Some(after) => rest = after,
-            None => return rest.is_empty().then_some(places),
-        }
-    }
-}
-
-fn one_place(text: &str) -> Option<(Vec<usize>, &str)> {
-    let Some(inner) = text.strip_prefix('{') else {
-        let (number, rest) = leading_number(text)?;
-        return Some((vec![number], rest));
-    };
-    let (mut processors, mut rest) = (Vec::new(), inner);
-    loop {
-        let is_excluded = rest.starts_with('!');
-        let (first, after) = leading_number(rest.trim_start_matches('!'))?;
-        let (count, stride, after) = interval(after)?;
-        if is_excluded {
-            processors.retain(|it| *it != first);
-        } else {
-            let shift = |step: usize| {
-                first.checked_add_signed(isize::try_from(step).ok()?.checked_mul(stride)?)
-            };
-            processors.extend((0..count).map(shift).collect::<Option<Vec<_>>>()?);
-        }
-        if let Some(after) = after.strip_prefix('}') {
-            return Some((processors, after));
-        }
-        rest = after.strip_prefix(',')?;
-    }
-}
-
-/// `[:count[:stride]]`; without it, 1 and 1.
-fn interval(text: &str) -> Option<(usize, isize, &str)> {
-    let Some(rest) = text.strip_prefix(':') else { return Some((1, 1, text)) };
-    let (count, rest) = leading_number(rest)?;
-    let is_sane = (1..=65536).contains(&count);
-    let Some(after) = rest.strip_prefix(':') else { return is_sane.then_some((count, 1, rest)) };
-    let is_negative = after.starts_with('-');
-    let (stride, rest) = leading_number(after.trim_start_matches(['-', '+']))?;
-    let stride = isize::try_from(stride).ok()?;
-    is_sane.then_some((count, if is_negative { -stride } else { stride }, rest))
-}
-
-fn leading_number(text: &str) -> Option<(usize, &str)> {
-    let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, &text[end..]))
+    Ok(places)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read<T>(value: &str, parse: fn(&mut Text<'_>) -> Option<T>) -> Option<T> {
+        let mut text = Text(value.as_bytes());
+        parse(&mut text).filter(|_| text.is_over())
+    }
+
     #[test]
     fn lists_of_processors_have_ranges_and_strides() {
-        assert_eq!(ranges("0 3,1-2 4-9:2"), Some(vec![0, 3, 1, 2, 4, 6, 8]));
-        for wrong in ["x", "0 1-", "3-1", "0-4:0", "1:2x"] {
-            assert_eq!(ranges(wrong), None, "{wrong}");
+        assert_eq!(read("0 3,1-2 4-9:2 0x1", ranges), Some(vec![0, 3, 1, 2, 4, 6, 8, 1]));
+        for wrong in ["x", "0 1-", "3-1", "0-4:0", "1:2x", "0,", "0,,1", "65536"] {
+            assert_eq!(read(wrong, ranges), None, "{wrong}");
         }
     }
 
@@ -224,15 +328,43 @@ mod tests {
         assert_eq!(processors(&[vec![0], vec![0, 7], vec![7]]), most.min(2));
     }
 
+    /// The places of a value, on a machine with ten processors.
+    fn explicit(value: &str) -> Option<Result<Vec<Vec<usize>>, String>> {
+        let Some(Stated::Explicit(items)) = read(value, stated) else { return None };
+        let list =
+            |places: Vec<Set>| places.into_iter().map(|it| it.into_iter().collect()).collect();
+        Some(of_items(&items, 10).map(list))
+    }
+
     #[test]
     fn explicit_places_have_intervals_and_exclusions() {
-        assert_eq!(explicit("{0,1},{2:2}"), Some(vec![vec![0, 1], vec![2, 3]]));
-        assert_eq!(explicit("{6,7}:4:-2,!{2,3}"), Some(vec![vec![6, 7], vec![4, 5], vec![0, 1]]));
-        assert_eq!(explicit("{0:4:2}"), Some(vec![vec![0, 2, 4, 6]]));
-        assert_eq!(explicit("{0:4,!2}"), Some(vec![vec![0, 1, 3]]));
-        assert_eq!(explicit("1:3"), Some(vec![vec![1], vec![2], vec![3]]));
-        for wrong in ["{0}:0", "{", "{0", "{0},", "{x}", "{0}x"] {
+        let is = |value, places: &[&[usize]]| {
+            let places = places.iter().map(|it| it.to_vec()).collect();
+            assert_eq!(explicit(value), Some(Ok(places)), "{value}");
+        };
+        is("{0,1} , {2:2}", &[&[0, 1], &[2, 3]]);
+        is("{6,7}:4:-2,!{2,3}", &[&[6, 7], &[4, 5], &[0, 1]]);
+        is("{0:4:2}", &[&[0, 2, 4, 6]]);
+        is("{!2,0:4}", &[&[0, 1, 3]]);
+        is("1:3", &[&[1], &[2], &[3]]);
+        is("{0:2:0}:2:0", &[&[0], &[0]]);
+        for wrong in ["{0}:0", "{", "{0", "{0},", "{x}", "{0}x", "!{0}:2", "{!0:2}", "0:65536"] {
             assert_eq!(explicit(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_processor_or_place_is_named() {
+        for (value, message) in [
+            ("{10}", "Logical CPU number 10 out of range"),
+            ("{9:2}", "Logical CPU number 10 out of range"),
+            ("{0:2:-1}", "Logical CPU number 0+-1 out of range"),
+            ("{0}:2:10", "Logical CPU number 0+10 out of range"),
+            ("{0,!1}", "Logical CPU 1 to be removed is not in the set"),
+            ("{0,1},!{0}", "Trying to remove a non-existing place from list of places"),
+            ("{0},!{0}", "All places have been removed"),
+        ] {
+            assert_eq!(explicit(value), Some(Err(message.to_owned())));
         }
     }
 }

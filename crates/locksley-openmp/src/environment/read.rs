@@ -1,13 +1,17 @@
 //! Reading the environment, and a warning for each value that makes no sense.
 
 use std::env;
+use std::os::unix::ffi::OsStrExt;
 
+use super::places::is_libgomp_loaded;
 use super::settings::Settings;
-use super::text::{self, ScheduleFault};
+use super::text::{self, Text};
 use super::{places, warn};
-use crate::icv::{Icvs, Kind, SUPPORTED_LEVELS, Schedule};
+use crate::icv::{Icvs, SUPPORTED_LEVELS, Schedule};
 
 const AFFINITY_FORMAT: &str = "level %L thread %i affinity %A";
+
+pub(super) const OFFLOADS: [&str; 3] = ["DEFAULT", "MANDATORY", "DISABLED"];
 
 const ALLOCATORS: [&str; 8] = [
     "omp_default_mem_alloc",
@@ -21,57 +25,45 @@ const ALLOCATORS: [&str; 8] = [
 ];
 
 /// Reads a variable if it is set. Warns if its value is invalid.
-fn variable<T>(name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+fn variable<T>(name: &str, parse: impl FnOnce(&mut Text<'_>) -> Option<T>) -> Option<T> {
     let value = env::var_os(name)?;
-    let parsed = value.to_str().and_then(parse);
+    let mut text = Text(value.as_bytes());
+    let parsed = parse(&mut text).filter(|_| text.is_over());
     if parsed.is_none() {
-        invalid(name);
+        // As libgomp spells it.
+        let kind = if name == "GOMP_CPU_AFFINITY" { "enviroment" } else { "environment" };
+        warn_once(&format!("Invalid value for {kind} variable {name}"));
     }
     parsed
 }
 
-fn invalid(name: &str) {
-    warn_once(&format!("Invalid value for environment variable {name}"));
-}
-
-/// Warns, unless libgomp itself is loaded, too, and has warned: the program is linked with it, and
-/// this library is preloaded.
+/// Warns, unless libgomp itself is loaded, too, and has warned.
 fn warn_once(message: &str) {
     if !is_libgomp_loaded() {
         warn(message);
     }
 }
 
-/// True if the dynamic linker has loaded libgomp, too.
-pub(super) fn is_libgomp_loaded() -> bool {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    maps.lines().any(|line| line.contains("/libgomp.so"))
+fn schedule() -> Schedule {
+    let value = env::var_os("OMP_SCHEDULE").unwrap_or_else(|| "dynamic".into());
+    let (schedule, fault) = text::schedule(&mut Text(value.as_bytes()));
+    fault.unwrap_or_else(warn_once);
+    schedule
 }
 
-fn schedule() -> Schedule {
-    let default = Schedule::new(Kind::Dynamic, false, 1);
-    let Some(value) = env::var_os("OMP_SCHEDULE") else { return default };
-    match text::schedule(value.to_str().unwrap_or_default()) {
-        Ok(schedule) => schedule,
-        Err(fault) => {
-            warn_once(match fault {
-                ScheduleFault::Kind => "Unknown value for environment variable OMP_SCHEDULE",
-                ScheduleFault::Chunk => {
-                    "Invalid value for chunk size in environment variable OMP_SCHEDULE"
-                }
-            });
-            default
-        }
-    }
+fn boolean(name: &str) -> Option<bool> {
+    variable(name, text::boolean)
 }
 
 /// A number that fits an `int`, and is at least `least`.
 fn int(name: &str, least: u64) -> Option<i32> {
-    variable(name, |it| text::number(it, least).and_then(|it| i32::try_from(it).ok()))
+    variable(name, |it| it.number_from(least).and_then(|it| i32::try_from(it).ok()))
 }
 
+/// The number of one of these words.
 fn word(name: &str, words: &[&str]) -> Option<usize> {
-    variable(name, |it| words.iter().position(|word| word.eq_ignore_ascii_case(it.trim())))
+    let numbered: Vec<_> = words.iter().zip(0..).map(|(&word, number)| (word, number)).collect();
+    variable(name, |it| it.word(&numbered))
 }
 
 /// The places to which threads are bound: none if OMP_PROC_BIND is false, or no variable names any.
@@ -79,65 +71,100 @@ fn places(binds: Option<&[i32]>) -> Vec<Vec<usize>> {
     if is_libgomp_loaded() {
         return places::of_libgomp();
     }
-    let stated = variable("OMP_PLACES", places::parse)
-        .or_else(|| variable("GOMP_CPU_AFFINITY", places::parse_processors));
-    match binds {
-        Some([0, ..]) => Vec::new(),
-        Some(_) => stated.unwrap_or_else(places::of_processors),
-        None => stated.unwrap_or_default(),
+    let is_ignored = matches!(binds, Some([0, ..]));
+    let stated = variable("OMP_PLACES", places::stated).filter(|_| !is_ignored);
+    let find = |it| places::find(it).map_err(|message| warn(&message)).unwrap_or_default();
+    let places = stated.map(find).unwrap_or_default();
+    let listed = variable("GOMP_CPU_AFFINITY", places::of_list).filter(|_| !is_ignored);
+    match (places, listed) {
+        (places, _) if !places.is_empty() || is_ignored => places,
+        (_, Some(listed)) if !listed.is_empty() => listed,
+        _ => binds.map(|_| places::of_processors()).unwrap_or_default(),
     }
 }
 
+/// `max-active-levels-var`. `is_nested_by_default`: a list has values for inner levels.
+fn active_levels(is_nested_by_default: bool) -> u32 {
+    let stated = variable("OMP_MAX_ACTIVE_LEVELS", |it| it.number_from(0));
+    let nested = || boolean("OMP_NESTED").unwrap_or(is_nested_by_default);
+    let levels = stated.unwrap_or_else(|| if nested() { u64::MAX } else { 1 });
+    levels.min(SUPPORTED_LEVELS.into()) as u32
+}
+
+/// The stack of a thread, if it is large enough for one.
+fn stack() -> Option<usize> {
+    const LEAST: usize = 16 << 10;
+    let size = |name| variable(name, text::size);
+    let stated = size("OMP_STACKSIZE").or_else(|| size("GOMP_STACKSIZE"))?;
+    if stated < LEAST {
+        warn_once("Stack size less than minimum of 16k");
+    }
+    Some(stated)
+}
+
+/// In libgomp's order, which is that of its warnings.
 pub(super) fn settings() -> Settings {
+    let schedule = schedule();
+    let is_dynamic = boolean("OMP_DYNAMIC");
+    let is_cancellable = boolean("OMP_CANCELLATION").unwrap_or(false);
+    let displays_affinity = boolean("OMP_DISPLAY_AFFINITY").unwrap_or(false);
+    let device = int("OMP_DEFAULT_DEVICE", 0).unwrap_or(0);
+    let offload = word("OMP_TARGET_OFFLOAD", &OFFLOADS).unwrap_or(0);
+    let max_task_priority = int("OMP_MAX_TASK_PRIORITY", 0).unwrap_or(0);
+    let allocator = word("OMP_ALLOCATOR", &ALLOCATORS).map_or(1, |it| it + 1);
+    let thread_limit = variable("OMP_THREAD_LIMIT", |it| it.number_from(1));
+    int("GOMP_DEBUG", 0);
     let threads = variable("OMP_NUM_THREADS", text::numbers).unwrap_or_default();
+    let teams = int("OMP_NUM_TEAMS", 1).unwrap_or(0);
+    let teams_thread_limit = int("OMP_TEAMS_THREAD_LIMIT", 1).unwrap_or(0);
     let binds = variable("OMP_PROC_BIND", text::binds);
-    let is_nested = variable("OMP_NESTED", text::boolean);
-    let places = places(binds.as_deref());
     let has_lists = threads.len() > 1 || binds.as_ref().is_some_and(|it| it.len() > 1);
-    let active_levels = int("OMP_MAX_ACTIVE_LEVELS", 0);
-    let active_levels = active_levels
-        .map_or(if is_nested.unwrap_or(has_lists) { SUPPORTED_LEVELS } else { 1 }, |levels| {
-            levels.cast_unsigned().min(SUPPORTED_LEVELS)
-        });
-    let thread_limit = variable("OMP_THREAD_LIMIT", |it| text::number(it, 1))
-        .and_then(|it| u32::try_from(it).ok());
-    let is_dynamic = variable("OMP_DYNAMIC", text::boolean);
-    // Read for their warnings.
-    let _ = variable("OMP_TARGET_OFFLOAD", |it| {
-        ["default", "mandatory", "disabled"].contains(&it.to_ascii_lowercase().trim()).then_some(())
-    });
-    let _ = variable("GOMP_SPINCOUNT", |it| {
-        let is_endless = ["infinite", "infinity"].contains(&it.to_ascii_lowercase().trim());
-        (is_endless || text::number(it.trim_end_matches(['k', 'M', 'G', 'T']), 0).is_some())
-            .then_some(())
-    });
+    let active_levels = active_levels(has_lists);
+    let places = places(binds.as_deref());
+    let policy = word("OMP_WAIT_POLICY", &["active", "passive"]);
+    variable("GOMP_SPINCOUNT", text::spins);
     let icvs = Icvs {
         threads: threads.first().copied().unwrap_or_else(|| places::processors(&places)),
         is_dynamic: is_dynamic.unwrap_or(true),
         is_insisted: false,
-        schedule: schedule(),
+        schedule,
         active_levels,
-        thread_limit: thread_limit.unwrap_or(u32::MAX),
+        thread_limit: thread_limit
+            .and_then(|it| i32::try_from(it).ok())
+            .map_or(u32::MAX, i32::cast_unsigned),
         bind: binds.as_ref().map_or(i32::from(!places.is_empty()), |it| it[0]),
-        device: int("OMP_DEFAULT_DEVICE", 0).unwrap_or(0),
-        allocator: word("OMP_ALLOCATOR", &ALLOCATORS).map_or(1, |it| it + 1),
+        device,
+        allocator,
     };
     Settings {
         icvs,
         threads,
         binds: binds.unwrap_or_default(),
         places,
-        stack: variable("OMP_STACKSIZE", text::size)
-            .or_else(|| variable("GOMP_STACKSIZE", text::size)),
-        is_passive: word("OMP_WAIT_POLICY", &["active", "passive"]) == Some(1),
+        stack: stack(),
+        policy,
         is_dynamic_stated: is_dynamic == Some(true),
-        is_cancellable: variable("OMP_CANCELLATION", text::boolean).unwrap_or(false),
-        max_task_priority: int("OMP_MAX_TASK_PRIORITY", 0).unwrap_or(0),
-        teams: int("OMP_NUM_TEAMS", 1).unwrap_or(0),
-        teams_thread_limit: int("OMP_TEAMS_THREAD_LIMIT", 1).unwrap_or(0),
-        displays_affinity: variable("OMP_DISPLAY_AFFINITY", text::boolean).unwrap_or(false),
+        is_cancellable,
+        max_task_priority,
+        teams,
+        teams_thread_limit,
+        displays_affinity,
         affinity_format: env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| AFFINITY_FORMAT.into()),
+        offload,
     }
+}
+
+/// How OMP_DISPLAY_ENV asks for the settings: not at all, or whether in full.
+pub(super) fn display() -> Option<bool> {
+    const WORDS: [(&str, Option<bool>); 3] =
+        [("true", Some(false)), ("false", None), ("verbose", Some(true))];
+    let mut asked = None;
+    // A fault behind the word does not take it back.
+    variable("OMP_DISPLAY_ENV", |it| {
+        asked = it.word(&WORDS);
+        asked
+    });
+    asked.flatten().filter(|_| !is_libgomp_loaded())
 }
 
 /// The name of an allocator.

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{display, read, text};
+use super::{display, read};
 use crate::icv::Icvs;
 
 /// What the environment says, or the defaults.
@@ -18,8 +18,8 @@ pub(crate) struct Settings {
     pub(crate) places: Vec<Vec<usize>>,
     /// The stack of a thread, in bytes; `None` for the system's default.
     pub(crate) stack: Option<usize>,
-    /// True if OMP_WAIT_POLICY is PASSIVE: no wait spins.
-    pub(crate) is_passive: bool,
+    /// What OMP_WAIT_POLICY says: 0 for ACTIVE, 1 for PASSIVE.
+    pub(super) policy: Option<usize>,
     /// True if OMP_DYNAMIC is TRUE: a program that sets a size does not insist on it.
     pub(crate) is_dynamic_stated: bool,
     pub(crate) is_cancellable: bool,
@@ -28,6 +28,20 @@ pub(crate) struct Settings {
     pub(crate) teams_thread_limit: i32,
     pub(crate) displays_affinity: bool,
     pub(crate) affinity_format: String,
+    /// What OMP_TARGET_OFFLOAD says: 0 for DEFAULT, 1 for MANDATORY, 2 for DISABLED.
+    pub(super) offload: usize,
+}
+
+impl Settings {
+    /// No wait spins.
+    pub(crate) fn is_passive(&self) -> bool {
+        self.policy == Some(1)
+    }
+
+    /// A target region whose device does not exist ends the program.
+    pub(crate) fn is_offload_mandatory(&self) -> bool {
+        self.offload == 1
+    }
 }
 
 /// The settings of this process.
@@ -40,10 +54,7 @@ pub(crate) fn settings() -> &'static Settings {
 /// too, it has printed them.
 pub(crate) fn announce() {
     let settings = settings();
-    let value = std::env::var("OMP_DISPLAY_ENV").unwrap_or_default();
-    let is_verbose = value.trim().eq_ignore_ascii_case("verbose");
-    let is_wanted = is_verbose || text::boolean(&value).unwrap_or(false);
-    if is_wanted && !read::is_libgomp_loaded() {
-        display(settings, &settings.icvs, is_verbose);
+    if let Some(is_verbose) = read::display() {
+        display(settings, is_verbose);
     }
 }

@@ -1,4 +1,5 @@
-//! The values of environment variables, word by word.
+//! The values of environment variables, word by word. As in libgomp, numbers and spaces are those
+//! of C: a negative number wraps around.
 
 use std::io::Write;
 
@@ -10,91 +11,157 @@ pub(crate) fn warn(message: &str) {
     let _ = std::io::stderr().write_all(format!("\nlibgomp: {message}\n").as_bytes());
 }
 
-pub(super) fn boolean(text: &str) -> Option<bool> {
-    match text.trim() {
-        it if it.eq_ignore_ascii_case("true") => Some(true),
-        it if it.eq_ignore_ascii_case("false") => Some(false),
-        _ => None,
+/// What is left to read of a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'a>(pub(super) &'a [u8]);
+
+impl Text<'_> {
+    pub(super) fn skip_spaces(&mut self) {
+        while let [b' ' | b'\t'..=b'\r', rest @ ..] = self.0 {
+            self.0 = rest;
+        }
+    }
+
+    /// Reads that character, if it is the next one.
+    pub(super) fn mark(&mut self, mark: u8) -> bool {
+        let rest = self.0.strip_prefix(&[mark]);
+        self.0 = rest.unwrap_or(self.0);
+        rest.is_some()
+    }
+
+    /// The same behind spaces.
+    pub(super) fn then(&mut self, mark: u8) -> bool {
+        self.skip_spaces();
+        self.mark(mark)
+    }
+
+    /// Reads one of these words, in either case, and returns its value.
+    pub(super) fn word<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
+        self.skip_spaces();
+        let is_next = |word: &str| {
+            self.0.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        let &(word, value) = words.iter().find(|(word, _)| is_next(word))?;
+        self.0 = &self.0[word.len()..];
+        Some(value)
+    }
+
+    pub(super) fn number(&mut self) -> Option<u64> {
+        self.number_of(10)
+    }
+
+    /// A number that may be hexadecimal or octal.
+    pub(super) fn any_number(&mut self) -> Option<u64> {
+        self.skip_spaces();
+        match self.0 {
+            [b'0', b'x' | b'X', rest @ ..] => {
+                self.0 = rest;
+                self.number_of(16)
+            }
+            [b'0', ..] => self.number_of(8),
+            _ => self.number_of(10),
+        }
+    }
+
+    fn number_of(&mut self, radix: u32) -> Option<u64> {
+        self.skip_spaces();
+        let is_negative = self.mark(b'-');
+        if !is_negative {
+            self.mark(b'+');
+        }
+        let end = self.0.iter().position(|it| !char::from(*it).is_digit(radix));
+        let (digits, rest) = self.0.split_at(end.unwrap_or(self.0.len()));
+        let number = u64::from_str_radix(str::from_utf8(digits).ok()?, radix).ok()?;
+        self.0 = rest;
+        Some(if is_negative { number.wrapping_neg() } else { number })
+    }
+
+    /// A number that is at least `least` and not negative.
+    pub(super) fn number_from(&mut self, least: u64) -> Option<u64> {
+        self.number().filter(|&it| it >= least && i64::try_from(it).is_ok())
+    }
+
+    /// True if only spaces are left.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.skip_spaces();
+        self.0.is_empty()
     }
 }
 
-/// A number that is at least `least`.
-pub(super) fn number(text: &str, least: u64) -> Option<u64> {
-    text.trim().trim_start_matches('+').parse().ok().filter(|&it| it >= least)
+pub(super) fn boolean(text: &mut Text<'_>) -> Option<bool> {
+    text.word(&[("true", true), ("false", false)])
 }
 
 /// Numbers of at least 1, with commas between them.
-pub(super) fn numbers(text: &str) -> Option<Vec<u32>> {
-    let one = |word: &str| number(word, 1).and_then(|it| i32::try_from(it).ok());
-    text.split(',').map(|word| one(word).map(i32::cast_unsigned)).collect()
+pub(super) fn numbers(text: &mut Text<'_>) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    loop {
+        numbers.push(text.number_from(1)?.min(i32::MAX as u64) as u32);
+        if !text.then(b',') {
+            return Some(numbers);
+        }
+    }
 }
 
 /// A size in kibibytes, or in the unit that its last letter says: B, K, M or G. In bytes.
-pub(super) fn size(text: &str) -> Option<usize> {
-    let text = text.trim();
-    let digits = text.trim_end_matches(|it: char| it.is_ascii_alphabetic()).trim_end();
-    let unit = match text[digits.len()..].trim_start().to_ascii_lowercase().as_str() {
-        "b" => 1,
-        "" | "k" => 1 << 10,
-        "m" => 1 << 20,
-        "g" => 1 << 30,
-        _ => return None,
-    };
-    usize::try_from(number(digits, 0)?).ok()?.checked_mul(unit)
+pub(super) fn size(text: &mut Text<'_>) -> Option<usize> {
+    let number = text.number()?;
+    let shift = text.word(&[("b", 0), ("k", 10), ("m", 20), ("g", 30)]).unwrap_or(10);
+    usize::try_from(number.checked_mul(1 << shift)?).ok()
 }
 
-/// What is wrong with a schedule.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum ScheduleFault {
-    Kind,
-    Chunk,
+/// How often a wait polls, which is read for its warning.
+pub(super) fn spins(text: &mut Text<'_>) -> Option<()> {
+    let is_endless = text.word(&[("infinite", ()), ("infinity", ())]).is_some();
+    if !is_endless {
+        text.number()?;
+        text.word(&[("k", ()), ("m", ()), ("g", ()), ("t", ())]);
+    }
+    Some(())
 }
 
-/// `[modifier:]kind[,chunk]`.
-pub(super) fn schedule(text: &str) -> Result<Schedule, ScheduleFault> {
-    let lower = text.to_ascii_lowercase();
-    let (modifier, rest) = match lower.split_once(':') {
-        None => (None, lower.as_str()),
-        Some((modifier, rest)) => match modifier.trim() {
-            "monotonic" => (Some(true), rest),
-            "nonmonotonic" => (Some(false), rest),
-            _ => return Err(ScheduleFault::Kind),
-        },
-    };
-    let (kind, chunk) = match rest.split_once(',') {
-        None => (rest, None),
-        Some((kind, chunk)) => (kind, Some(chunk)),
-    };
-    let kind = match kind.trim() {
-        "static" => Kind::Static,
-        "dynamic" => Kind::Dynamic,
-        "guided" => Kind::Guided,
-        "auto" => Kind::Auto,
-        _ => return Err(ScheduleFault::Kind),
-    };
-    let chunk = match chunk {
-        None => 0,
-        Some(chunk) => {
-            number(chunk, 0).and_then(|it| i32::try_from(it).ok()).ok_or(ScheduleFault::Chunk)?
-        }
+/// `[modifier:]kind[,chunk]`. What comes before a fault counts, as in libgomp.
+pub(super) fn schedule(text: &mut Text<'_>) -> (Schedule, Result<(), &'static str>) {
+    const UNKNOWN: &str = "Unknown value for environment variable OMP_SCHEDULE";
+    const CHUNK: &str = "Invalid value for chunk size in environment variable OMP_SCHEDULE";
+    const KINDS: [(&str, Kind); 4] = [
+        ("static", Kind::Static),
+        ("dynamic", Kind::Dynamic),
+        ("guided", Kind::Guided),
+        ("auto", Kind::Auto),
+    ];
+    let modifier = text.word(&[("monotonic", true), ("nonmonotonic", false)]);
+    let is_unknown = modifier.is_some() && !text.then(b':');
+    let Some(kind) = text.word(&KINDS).filter(|_| !is_unknown) else {
+        return (Schedule::new(Kind::Dynamic, false, 1), Err(UNKNOWN));
     };
     let is_monotonic = modifier.unwrap_or(kind == Kind::Static);
-    Ok(Schedule::new(kind, is_monotonic, i64::from(chunk)))
+    let with = |chunk| Schedule::new(kind, is_monotonic, chunk);
+    if text.is_over() {
+        return (with(i64::from(kind != Kind::Static)), Ok(()));
+    }
+    if !text.mark(b',') {
+        return (with(1), Err(UNKNOWN));
+    }
+    let chunk = text.number().and_then(|it| i32::try_from(it.cast_signed()).ok());
+    match chunk.filter(|_| text.is_over()) {
+        Some(chunk) => (with(chunk.into()), Ok(())),
+        None => (with(1), Err(CHUNK)),
+    }
 }
 
 /// The number by which `omp_get_proc_bind` reports each word; a list of them.
-pub(super) fn binds(text: &str) -> Option<Vec<i32>> {
-    match boolean(text) {
-        Some(is_bound) => Some(vec![i32::from(is_bound)]),
-        None => text
-            .split(',')
-            .map(|word| match word.trim().to_ascii_lowercase().as_str() {
-                "master" | "primary" => Some(2),
-                "close" => Some(3),
-                "spread" => Some(4),
-                _ => None,
-            })
-            .collect(),
+pub(super) fn binds(text: &mut Text<'_>) -> Option<Vec<i32>> {
+    const WORDS: [(&str, i32); 4] = [("master", 2), ("primary", 2), ("close", 3), ("spread", 4)];
+    if let Some(is_bound) = boolean(text) {
+        return Some(vec![is_bound.into()]);
+    }
+    let mut binds = Vec::new();
+    loop {
+        binds.push(text.word(&WORDS)?);
+        if !text.then(b',') {
+            return Some(binds);
+        }
     }
 }
 
@@ -102,32 +169,57 @@ pub(super) fn binds(text: &str) -> Option<Vec<i32>> {
 mod tests {
     use super::*;
 
+    fn read<T>(value: &str, parse: fn(&mut Text<'_>) -> Option<T>) -> Option<T> {
+        let mut text = Text(value.as_bytes());
+        parse(&mut text).filter(|_| text.is_over())
+    }
+
+    #[test]
+    fn numbers_are_those_of_c() {
+        let number = |value| read(value, |it| it.number());
+        assert_eq!([number("\u{b}+4 "), number("-1"), number("010")], [4, u64::MAX, 10].map(Some));
+        assert_eq!(
+            [number("4x"), number(""), number("- 1"), number("18446744073709551616")],
+            [None; 4]
+        );
+        let any = |value| read(value, |it| it.any_number());
+        assert_eq!([any("0x1F"), any("010"), any("0"), any(" 9")], [31, 8, 0, 9].map(Some));
+        assert_eq!([any("08"), any("0x")], [None; 2]);
+    }
+
     #[test]
     fn sizes_have_units() {
-        assert_eq!(size("3"), Some(3 << 10));
-        assert_eq!(size(" 7 M "), Some(7 << 20));
-        assert_eq!(size("5b"), Some(5));
+        let size = |value| read(value, super::size);
+        assert_eq!([size("3"), size(" 7 M "), size("5b")], [3 << 10, 7 << 20, 5].map(Some));
+        assert_eq!([size("-1"), size("10Q"), size(""), size("99999999999999G")], [None; 4]);
         assert_eq!(
-            (size("-1"), size("10Q"), size(""), size("99999999999999G")),
-            (None, None, None, None)
+            ["infinity ", "5 K", "5kk"].map(|it| read(it, spins)),
+            [Some(()), Some(()), None]
         );
     }
 
     #[test]
-    fn schedules_have_modifiers_and_chunks() {
-        let dynamic = |is_monotonic, chunk| Ok(Schedule::new(Kind::Dynamic, is_monotonic, chunk));
-        assert_eq!(schedule("dynamic"), dynamic(false, 1));
-        assert_eq!(schedule(" Monotonic : DYNAMIC , 5"), dynamic(true, 5));
-        assert_eq!(schedule("foo"), Err(ScheduleFault::Kind));
-        assert_eq!(schedule("static,x"), Err(ScheduleFault::Chunk));
-        assert_eq!(schedule("static").map(|it| it.number()), Ok(0x8000_0001));
+    fn schedules_have_modifiers_and_chunks_and_count_up_to_a_fault() {
+        let read = |value: &str| {
+            let (it, fault) = schedule(&mut Text(value.as_bytes()));
+            (it.number(), it.chunk, fault.is_ok())
+        };
+        assert_eq!(read("dynamic"), (2, 1, true));
+        assert_eq!(read(" Monotonic : DYNAMIC , 5"), (0x8000_0002, 5, true));
+        assert_eq!(read("static"), (0x8000_0001, 0, true));
+        assert_eq!(read("nonmonotonic:static,-1"), (1, 0, true));
+        assert_eq!(read("guided,0"), (3, 1, true));
+        assert_eq!([read("foo"), read("monotonic")], [(2, 1, false); 2]);
+        assert_eq!([read("static,x"), read("static 5")], [(0x8000_0001, 1, false); 2]);
     }
 
     #[test]
     fn lists_are_read_whole_or_not_at_all() {
-        assert_eq!(numbers("4, 3,2"), Some(vec![4, 3, 2]));
-        assert_eq!((numbers("4,x"), numbers("0"), numbers("")), (None, None, None));
-        assert_eq!(binds("spread,close"), Some(vec![4, 3]));
-        assert_eq!((binds("TRUE"), binds("x")), (Some(vec![1]), None));
+        let numbers = |value| read(value, super::numbers);
+        assert_eq!(numbers("4 , 3,99999999999"), Some(vec![4, 3, i32::MAX.cast_unsigned()]));
+        assert_eq!([numbers("4,x"), numbers("0"), numbers(""), numbers("-4")], [const { None }; 4]);
+        let binds = |value| read(value, super::binds);
+        assert_eq!([binds("Spread , close"), binds("TRUE")], [Some(vec![4, 3]), Some(vec![1])]);
+        assert_eq!([binds("x"), binds("true,close"), binds("close,false")], [const { None }; 3]);
     }
 }

@@ -2,48 +2,13 @@
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
-use crate::affinity::{Thread, describe};
-use crate::environment::settings;
+use crate::affinity::{describe, format, print, set_format};
 use crate::team::current;
 
-/// What `omp_set_affinity_format` has set.
-static FORMAT: Mutex<Option<String>> = Mutex::new(None);
-
-fn format() -> String {
-    let format = FORMAT.lock().unwrap_or_else(PoisonError::into_inner);
-    format.clone().unwrap_or_else(|| settings().affinity_format.clone())
-}
-
-fn set_format(text: String) {
-    *FORMAT.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
-}
-
-/// The calling thread in a format; an empty one stands for the format that is set.
-fn text(format_or_empty: &str) -> String {
-    let member = current();
-    let team = member.team();
-    let (teams, team_number) = team.league.get();
-    let ancestor = team.level.checked_sub(1).and_then(|it| team.ancestor(member, it));
-    let thread = Thread {
-        team_number,
-        teams,
-        level: team.level,
-        number: member.number,
-        threads: team.size,
-        ancestor: ancestor.map_or(-1, |it| it.number.cast_signed()),
-    };
-    if format_or_empty.is_empty() {
-        describe(&format(), &thread)
-    } else {
-        describe(format_or_empty, &thread)
-    }
-}
-
-/// Prints the description of the calling thread, as OMP_DISPLAY_AFFINITY asks.
-fn print(format: &str) {
-    println!("{}", text(format));
+/// The calling thread in a format.
+fn text(format: &str) -> String {
+    describe(format, &current().description())
 }
 
 fn c_text(start: *const c_char) -> String {
@@ -108,11 +73,11 @@ export! {
     }
 
     omp_display_affinity(format: *const c_char) -> () {
-        print(&c_text(format));
+        print(&text(&c_text(format)));
     }
 
     omp_display_affinity_(format: *const u8, length: usize) -> () {
-        print(&fortran_text(format, length));
+        print(&text(&fortran_text(format, length)));
     }
 
     omp_capture_affinity(to: *mut u8, room: usize, format: *const c_char) -> usize {

@@ -4,6 +4,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::{ptr, slice};
 
 use super::depend;
+use super::diagnostics::fatal;
+use crate::environment::settings;
 use crate::tasks::Function;
 use crate::team::{self, current};
 
@@ -14,6 +16,15 @@ const THREAD_LIMIT: usize = 2 << 8;
 const ID: usize = 0xFF << 8;
 const DEVICE: usize = 0x7F;
 const SEPARATE_VALUE: usize = 1 << 7;
+
+/// A region whose device does not exist ends the program if OMP_TARGET_OFFLOAD is MANDATORY. The
+/// host is device 0, and -1 stands for the default.
+fn check(device: c_int) {
+    let device = if device == -1 { team::with_task(|it| it.icvs()).device } else { device };
+    if settings().is_offload_mandatory() && device != 0 {
+        fatal("OMP_TARGET_OFFLOAD is set to MANDATORY, but device not found");
+    }
+}
 
 /// Executes a region on an initial thread, as the host's device.
 fn run(function: Function, addresses: *mut *mut c_void, thread_limit: u32) {
@@ -101,17 +112,19 @@ fn wait_for(list: *mut *mut c_void) {
 
 export! {
     GOMP_target(
-        _device: c_int, function: Function, _unused: *const c_void, _count: usize,
+        device: c_int, function: Function, _unused: *const c_void, _count: usize,
         addresses: *mut *mut c_void, _sizes: *mut usize, _kinds: *mut u8,
     ) -> () {
+        check(device);
         run(function, addresses, 0);
     }
 
     GOMP_target_ext(
-        _device: c_int, function: Function, count: usize, addresses: *mut *mut c_void,
+        device: c_int, function: Function, count: usize, addresses: *mut *mut c_void,
         sizes: *mut usize, kinds: *mut u16, _flags: c_uint, depend: *mut *mut c_void,
         arguments: *mut *mut c_void,
     ) -> () {
+        check(device);
         wait_for(depend);
         // SAFETY: the compiler's lists.
         let copies = unsafe { copy_private(count, addresses, sizes, kinds) };

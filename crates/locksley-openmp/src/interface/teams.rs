@@ -40,11 +40,18 @@ fn next(member: &Member, teams: c_uint, limit: c_uint, is_first: bool) -> bool {
     true
 }
 
+/// Sets a variable, unless the value is negative.
+fn set(variable: &AtomicI32, value: c_int) {
+    if value >= 0 {
+        variable.store(value, Ordering::Relaxed);
+    }
+}
+
 of_a_number! { () =>
     omp_set_num_teams omp_set_num_teams_ omp_set_num_teams_8_
-        |value: c_int| TEAMS.store(value.max(0), Ordering::Relaxed);
+        |value| set(&TEAMS, value);
     omp_set_teams_thread_limit omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_
-        |value: c_int| THREAD_LIMIT.store(value.max(0), Ordering::Relaxed);
+        |value| set(&THREAD_LIMIT, value);
 }
 
 export! {
@@ -61,11 +68,11 @@ export! {
     ) -> () {
         let member = current();
         let (before, icvs) = (member.team().league.get(), member.with_task(|it| it.icvs()));
-        let set = |value: &AtomicI32| value.load(Ordering::Relaxed).max(0).cast_unsigned();
-        limit_threads(member, if limit == 0 { set(&THREAD_LIMIT) } else { limit });
-        let count = match (teams, set(&TEAMS)) {
+        let read = |value: &AtomicI32| value.load(Ordering::Relaxed).cast_unsigned();
+        limit_threads(member, if limit == 0 { read(&THREAD_LIMIT) } else { limit });
+        let count = match (teams, read(&TEAMS)) {
             (0, 0) => DEFAULT_TEAMS,
-            (0, set) => set,
+            (0, stated) => stated,
             (stated, _) => stated,
         };
         for number in 0..count {

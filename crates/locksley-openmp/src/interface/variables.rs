@@ -41,7 +41,7 @@ of_a_number! { () =>
     omp_set_default_device omp_set_default_device_ omp_set_default_device_8_
         |value: c_int| change(|it| it.device = value.max(0));
     omp_display_env omp_display_env_ omp_display_env_8_
-        |is_verbose: c_int| display(settings(), &icvs(), is_verbose != 0);
+        |is_verbose: c_int| display(settings(), is_verbose != 0);
 }
 
 fn set_nested(value: c_int) {
@@ -62,8 +62,10 @@ fn set_max_active_levels(value: c_int) {
 
 fn set_schedule(kind: u32, chunk: i64) {
     if let Some(kind_only) = Kind::from_number(kind) {
-        let schedule = Schedule::new(kind_only, kind & MONOTONIC != 0, chunk);
-        change(|it| it.schedule = schedule);
+        change(|it| {
+            let chunk = if kind_only == Kind::Auto { it.schedule.chunk as i64 } else { chunk };
+            it.schedule = Schedule::new(kind_only, kind & MONOTONIC != 0, chunk);
+        });
     }
 }
 

@@ -94,7 +94,7 @@ impl Dispenser {
     pub(super) fn begin(&mut self, plan: &Plan) {
         let total = plan.iterations.total();
         self.iterations = plan.iterations;
-        self.chunk = plan.chunk;
+        self.chunk = if plan.kind == Kind::Auto { 0 } else { plan.chunk };
         let chunks = total.div_ceil(self.chunk.max(1));
         // A range of chunks may end with a part of one, so their number times their size may be
         // more than fits.

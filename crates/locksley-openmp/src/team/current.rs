@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) active: Vec<Active>,
     /// The teams of the last regions. Members of the one before the last have left it.
     pub(super) idle: [Option<Arc<Team>>; 2],
+    /// The numbers of the places that the last team printed.
+    pub(super) shown: Vec<u32>,
 }
 
 /// A region that has begun.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Team;
 use super::binding::Place;
+use crate::affinity::{self, Thread, describe};
 use crate::environment::settings;
 use crate::shares::Position;
 use crate::tasks::{Queue, Task};
@@ -70,6 +71,32 @@ impl Member {
             };
             place.bind(places);
             self.place.set(place);
+        }
+        if team.displays_affinity {
+            affinity::print(&describe("", &self.description()));
+        }
+    }
+
+    /// The number of each member's place in a team that this member begins; 0 without places.
+    pub(super) fn places_of_team(&self, policy: i32, size: u32) -> Vec<u32> {
+        let own = self.place.get();
+        let of_member =
+            |it| if own.count == 0 { own } else { Place::of_member(own, policy, it, size) };
+        (0..size).map(|it| of_member(it).number).collect()
+    }
+
+    /// What OMP_DISPLAY_AFFINITY and its like say of the calling thread.
+    pub(crate) fn description(&self) -> Thread {
+        let team = self.team();
+        let (teams, team_number) = team.league.get();
+        let ancestor = team.level.checked_sub(1).and_then(|it| team.ancestor(self, it));
+        Thread {
+            team_number,
+            teams,
+            level: team.level,
+            number: self.number,
+            threads: team.size,
+            ancestor: ancestor.map_or(-1, |it| it.number.cast_signed()),
         }
     }
 

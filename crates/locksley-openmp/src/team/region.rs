@@ -52,7 +52,14 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
         size::release(&member.team().group_size, size - fewer);
         size = fewer;
     }
-    let setting = setting(member, &region, size, make_group(size));
+    let mut setting = setting(member, &region, size, make_group(size));
+    if settings().displays_affinity && size > 1 {
+        let shown = member.places_of_team(setting.bind, size);
+        setting.displays_affinity = setting.level > 1 || state.shown != shown;
+        if setting.level == 1 {
+            state.shown = shown;
+        }
+    }
     let mut team = team(&mut state.idle, size, setting);
     if let Some(preparation) = region.share {
         let team = Arc::get_mut(&mut team).expect("no member has it yet");
@@ -144,6 +151,7 @@ fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>
         league: team.league.clone(),
         icvs: icvs_inside(icvs, level, bind),
         bind,
+        displays_affinity: false,
         group,
         function: Some(region.function),
         data: region.data,

@@ -55,6 +55,8 @@ pub(crate) struct Setting {
     pub(crate) icvs: Icvs,
     /// The policy by which members are bound to places, a number of `omp_proc_bind_t`.
     pub(super) bind: i32,
+    /// Members print where they are.
+    pub(super) displays_affinity: bool,
     /// The group of reductions of the whole region.
     pub(super) group: Option<Arc<Group>>,
     pub(super) function: Option<Function>,
@@ -88,6 +90,7 @@ impl Setting {
             league: Cell::new((1, 0)),
             icvs,
             bind: icvs.bind,
+            displays_affinity: false,
             group: None,
             function: None,
             data: ptr::null_mut(),
@@ -98,7 +101,8 @@ impl Setting {
     fn is_same(&self, other: &Self) -> bool {
         let plain = |it: &Self| {
             let function = it.function.map(|it| it as usize);
-            (it.level, it.active_level, it.league.get(), it.parent, it.bind, function, it.data)
+            let binding = (it.bind, it.displays_affinity);
+            (it.level, it.active_level, it.league.get(), it.parent, binding, function, it.data)
         };
         plain(self) == plain(other)
             && self.icvs == other.icvs

@@ -38,7 +38,7 @@ impl Patience {
     pub(crate) fn pause(&mut self) -> bool {
         self.pauses += 1;
         let is_oversubscribed = machine::is_oversubscribed();
-        let is_passive = settings().is_passive || machine::is_contended();
+        let is_passive = settings().is_passive() || machine::is_contended();
         if !is_passive && !is_oversubscribed && !self.pauses.is_multiple_of(PAUSES) {
             (0..INSTRUCTIONS).for_each(|_| std::hint::spin_loop());
             return true;
