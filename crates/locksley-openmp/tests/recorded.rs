@@ -51,7 +51,7 @@ fn read_while_it_runs(file: &Path) -> Trace {
 }
 
 #[test]
-fn regions_are_written_to_a_file() {
+fn regions_and_stolen_tasks_are_written_to_a_file() {
     let Some((folder, mut program)) = program() else { return };
     let file = folder.path().join("x.trace");
     let mut program = program.env("LOCKSLEY_TRACE", &file).spawn().unwrap();
@@ -65,6 +65,12 @@ fn regions_are_written_to_a_file() {
     let workers = timeline.tracks.iter().filter(|it| it.worker.is_some());
     let regions: Vec<_> = workers.map(|it| it.slices.iter().filter(is_region).count()).collect();
     assert_eq!(regions, [1; 4]);
+    let of = |kind| {
+        let records = trace.threads.iter().flat_map(|it| &it.records);
+        records.filter(|it| it.kind == kind).count()
+    };
+    let tasks = [Kind::Steals, Kind::TaskBegins, Kind::TaskEnds].map(of);
+    assert_eq!(tasks, [1; 3], "the task's creator waits for another thread");
 }
 
 #[test]

@@ -35,14 +35,19 @@ impl Queue {
         self.length.store(tasks.len(), Ordering::Relaxed);
     }
 
+    /// How many tasks there seem to be.
+    pub(crate) fn len(&self) -> usize {
+        self.length.load(Ordering::Relaxed)
+    }
+
     /// True if there seem to be no tasks.
     pub(crate) fn is_empty(&self) -> bool {
-        self.length.load(Ordering::Relaxed) == 0
+        self.len() == 0
     }
 
     /// True if the owner had better execute its next task than add it.
     pub(crate) fn is_full(&self) -> bool {
-        self.length.load(Ordering::Relaxed) >= FULL
+        self.len() >= FULL
     }
 
     /// The newest task that `accepts`, for the queue's owner.

@@ -89,8 +89,11 @@ pub(crate) fn with_task<T>(use_task: impl FnOnce(&Arc<Task>) -> T) -> T {
     current().with_task(use_task)
 }
 
-pub(super) fn set_member(member: *const Member) {
-    MEMBER.set(member);
+pub(super) fn set_member(new: *const Member) {
+    MEMBER.set(new);
+    if let Some(member) = member() {
+        waiting::note_team(member.team().size);
+    }
 }
 
 /// Makes the calling thread an initial thread: a team of its own.

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use super::Team;
 use super::binding::Place;
@@ -24,6 +25,8 @@ pub(crate) struct Member {
     pub(super) barriers: Cell<u64>,
     /// The place that the thread is bound to; all zeros where there are no places.
     pub(crate) place: Cell<Place>,
+    /// The number under which the thread is recorded. Relaxed: thieves record it.
+    pub(super) trace_slot: AtomicUsize,
     team: Cell<*const Team>,
     /// The task that the thread executes.
     task: RefCell<Option<Arc<Task>>>,
@@ -46,6 +49,7 @@ impl Member {
             singles: Cell::new(0),
             barriers: Cell::new(0),
             place: Cell::default(),
+            trace_slot: AtomicUsize::new(0),
             team: Cell::new(ptr::null()),
             task: RefCell::new(None),
             spare: RefCell::new(None),

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use locksley_sys::os::generation;
 
@@ -134,7 +135,7 @@ fn enter(team: &Arc<Team>, number: u32) -> &Member {
     let member = team.member(number);
     member.enter(team);
     current::set_member(member);
-    trace::begin_region();
+    member.trace_slot.store(trace::begin_region(), Ordering::Relaxed);
     member
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Member, Team, current};
 use crate::tasks::{Access, Body, Copier, Event, Function, Options, Task};
+use crate::trace;
 use crate::waiting::{Event as Waiters, Poll};
 
 /// A task as the program states it.
@@ -158,15 +159,23 @@ impl Team {
     }
 
     /// Executes the member's newest task or another member's oldest, if it `accepts` it.
-    fn execute_one(&self, member: &Member, accepts: impl Fn(&Task) -> bool) -> bool {
-        let own = member.queue.pop(&accepts);
-        let steal = || self.others(member).find_map(|it| it.queue.steal(&accepts));
-        let Some(task) = own.or_else(steal) else { return false };
+    fn execute_one<'a>(&'a self, member: &'a Member, accepts: impl Fn(&Task) -> bool) -> bool {
+        let own = member.queue.pop(&accepts).map(|task| (task, None));
+        let from = |it: &'a Member| Some((it.queue.steal(&accepts)?, Some(it)));
+        let found = own.or_else(|| self.others(member).find_map(from));
+        let Some((task, victim)) = found else { return false };
         if self.members().any(|it| !it.queue.is_empty()) {
             // One woken member wakes the next.
             announce(self);
         }
-        execute(self, member, task);
+        let execute = || execute(self, member, task);
+        match victim {
+            None => execute(),
+            Some(victim) => {
+                let slot = victim.trace_slot.load(Ordering::Relaxed);
+                trace::steal(slot, victim.queue.len(), execute);
+            }
+        }
         true
     }
 
@@ -177,7 +186,7 @@ impl Team {
     }
 
     /// The other members, those with larger numbers first.
-    fn others(&self, member: &Member) -> impl Iterator<Item = &Member> {
+    fn others<'a>(&'a self, member: &Member) -> impl Iterator<Item = &'a Member> {
         let number = member.number as usize;
         self.members().skip(number + 1).chain(self.members().take(number))
     }

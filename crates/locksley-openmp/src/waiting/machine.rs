@@ -1,5 +1,6 @@
 //! What this process is granted of the machine: processors, quota, and what other programs leave.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -85,9 +86,20 @@ pub(super) fn is_contended() -> bool {
     OTHERS.load(Ordering::Relaxed) > QUIET
 }
 
-/// True if more threads of this library are awake than there are processors.
+thread_local! {
+    /// The threads of the calling thread's latest team.
+    static TEAM: Cell<u32> = const { Cell::new(1) };
+}
+
+/// The calling thread has entered a team of that many threads.
+pub(crate) fn note_team(size: u32) {
+    TEAM.set(size);
+}
+
+/// True if there are more threads of this library than processors: awake, or in the calling
+/// thread's team, of which some would sleep and be woken again and again.
 pub(super) fn is_oversubscribed() -> bool {
-    awake() > known()
+    awake().max(TEAM.try_with(Cell::get).unwrap_or(1)) > known()
 }
 
 /// A thread that the library has not met may sleep at a lock, so that the count may be too small.

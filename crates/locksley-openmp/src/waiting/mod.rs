@@ -13,5 +13,7 @@ mod patience;
 pub(crate) use event::{Event, Poll};
 pub(crate) use lock::Lock;
 #[cfg(not(loom))]
-pub(crate) use machine::{allowed, forget_threads, grant, note_asleep, note_awake, sample};
+pub(crate) use machine::{
+    allowed, forget_threads, grant, note_asleep, note_awake, note_team, sample,
+};
 pub(crate) use patience::Patience;

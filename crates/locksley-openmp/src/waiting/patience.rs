@@ -8,10 +8,18 @@ use super::machine;
 #[cfg(not(loom))]
 use crate::environment::settings;
 
-/// For how long a thread spins or yields while no other program wants its processor: about twice
-/// what it takes to wake a thread on a halted virtual processor.
+/// For how long a thread spins: about twice what it takes to wake a thread on a halted virtual
+/// processor.
 #[cfg(not(loom))]
-const AWAKE: Duration = Duration::from_micros(100);
+const SPIN: Duration = Duration::from_micros(100);
+/// The same beside other programs. Members that run at the same time meet within a fraction of it;
+/// to sleep and be woken takes twice as long.
+#[cfg(not(loom))]
+const SPIN_BESIDE_OTHERS: Duration = Duration::from_micros(20);
+/// For how long a thread yields to the others of a large team. Once a few of them sleep, those that
+/// wake them are late themselves.
+#[cfg(not(loom))]
+const YIELD: Duration = Duration::from_millis(1);
 /// How many instructions to pause are a pause. A thread that polls more often takes the cache line
 /// from the one that is about to change it again (a barrier took half as long again).
 #[cfg(not(loom))]
@@ -25,36 +33,41 @@ const PAUSES: u32 = 16;
 #[derive(Debug)]
 pub(crate) struct Patience {
     pauses: u32,
-    until: Option<Instant>,
+    /// When the clock was first read.
+    began: Option<Instant>,
 }
 
 #[cfg(not(loom))]
 impl Patience {
     pub(crate) fn new() -> Self {
-        Self { pauses: 0, until: None }
+        Self { pauses: 0, began: None }
     }
 
     /// Waits for a moment. False if the thread is to sleep now.
     pub(crate) fn pause(&mut self) -> bool {
+        if settings().is_passive() {
+            return false;
+        }
         self.pauses += 1;
-        let is_oversubscribed = machine::is_oversubscribed();
-        let is_passive = settings().is_passive() || machine::is_contended();
-        if !is_passive && !is_oversubscribed && !self.pauses.is_multiple_of(PAUSES) {
+        let (is_large, is_contended) = (machine::is_oversubscribed(), machine::is_contended());
+        if !is_large && !self.pauses.is_multiple_of(PAUSES) {
             (0..INSTRUCTIONS).for_each(|_| std::hint::spin_loop());
             return true;
         }
         machine::sample();
-        if is_passive {
-            // The kernel soon gives a processor to a thread that wakes up. One that yields to
-            // another program waits until that has used up its time slice.
-            return false;
-        }
-        if is_oversubscribed {
+        let length = match (is_large, is_contended) {
+            // Another program would keep a processor that it is given for its whole time slice.
+            (true, true) => return false,
+            (true, false) => YIELD,
+            (false, true) => SPIN_BESIDE_OTHERS,
+            (false, false) => SPIN,
+        };
+        if is_large {
             // A preempted thread of the team gets the processor.
             std::thread::yield_now();
         }
         let now = Instant::now();
-        now < *self.until.get_or_insert(now + AWAKE)
+        now.duration_since(*self.began.get_or_insert(now)) < length
     }
 }
 
