@@ -92,6 +92,8 @@ impl Links {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     by_address: Option<HashMap<usize, Users>>,
+    /// With this many addresses, those whose users have ended are removed.
+    most: usize,
     /// The last one that writes all memory.
     writer_of_all: Option<Arc<Task>>,
 }
@@ -114,10 +116,11 @@ impl Table {
                 users.writer.iter().chain(&users.readers).for_each(|it| precede(it, task, links));
             }
             if !is_last {
-                *self = Self { by_address: None, writer_of_all: Some(Arc::clone(task)) };
+                *self = Self { writer_of_all: Some(Arc::clone(task)), ..Self::default() };
             }
             return links.meet();
         }
+        self.remove_unused();
         for access in accesses {
             let users = self.by_address.get_or_insert_default().entry(access.address).or_default();
             if let Some(writer) = &users.writer {
@@ -134,18 +137,25 @@ impl Table {
                 users.writer = Some(Arc::clone(task));
             } else {
                 // Readers that have ended are not collected for ever.
-                users.readers.retain(|it| it.links.as_ref().is_some_and(|it| !it.has_ended()));
+                users.readers.retain(has_not_ended);
                 users.readers.push(Arc::clone(task));
             }
         }
         links.meet()
     }
+
+    /// Keeps at most about twice as many addresses as have users.
+    fn remove_unused(&mut self) {
+        let Some(by_address) = self.by_address.as_mut().filter(|it| it.len() > self.most) else {
+            return;
+        };
+        by_address.retain(|_, users| users.writer.iter().chain(&users.readers).any(has_not_ended));
+        self.most = (2 * by_address.len()).max(64);
+    }
 }
 
-impl Links {
-    fn has_ended(&self) -> bool {
-        lock(&self.successors).is_none()
-    }
+fn has_not_ended(task: &Arc<Task>) -> bool {
+    task.links.as_ref().is_some_and(|it| lock(&it.successors).is_some())
 }
 
 /// Has `later` wait for `earlier`, unless that has ended or is the same.
@@ -219,6 +229,22 @@ mod tests {
     #[test]
     fn a_task_that_names_an_address_twice_does_not_wait_for_itself() {
         assert!(child(&parent(), &[(8, false), (8, true), (8, true)]).1);
+    }
+
+    #[test]
+    fn addresses_whose_users_have_ended_are_forgotten() {
+        let parent = parent();
+        let (held, _) = child(&parent, &[(8, true)]);
+        for address in 100..10_000 {
+            child(&parent, &[(address, address % 2 == 0)]).0.end();
+        }
+        let mut table = Table::default();
+        parent.swap_table(&mut table);
+        let addresses = table.by_address.as_ref().unwrap();
+        assert!(addresses.len() < 100 && addresses.contains_key(&8));
+        parent.swap_table(&mut table);
+        assert!(!child(&parent, &[(8, false)]).1);
+        held.end();
     }
 
     #[test]

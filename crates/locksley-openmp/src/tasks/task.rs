@@ -194,6 +194,11 @@ impl Task {
         parent.own.table.borrow_mut().link(self, accesses, is_last)
     }
 
+    #[cfg(test)]
+    pub(super) fn swap_table(&self, table: &mut Table) {
+        std::mem::swap(table, &mut self.own.table.borrow_mut());
+    }
+
     /// True if no earlier task has to end before this one begins.
     pub(crate) fn is_ready(&self) -> bool {
         self.links.as_ref().is_none_or(Links::are_met)

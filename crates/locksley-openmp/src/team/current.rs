@@ -106,7 +106,7 @@ fn root() -> &'static Member {
     let mut is_first = false;
     FIRST.call_once(|| is_first = true);
     if !is_first {
-        waiting::note_awake();
+        waiting::note_awake(1);
     }
     let thread = Thread { root: Some(team), state: RefCell::default(), is_registered: true.into() };
     let thread = adopt(thread);

@@ -49,8 +49,9 @@ impl Worker {
             assigned: Event::new(),
         });
         let own = Arc::clone(&worker);
-        thread::Builder::new().stack_size(stack_size()).spawn(move || own.serve())?;
-        Ok(worker)
+        waiting::note_awake(1);
+        let thread = thread::Builder::new().stack_size(stack_size()).spawn(move || own.serve());
+        thread.map(|_| worker).inspect_err(|_| waiting::note_asleep())
     }
 
     /// Has the worker execute a region.
@@ -77,7 +78,6 @@ impl Worker {
     }
 
     fn serve(&self) {
-        waiting::note_awake();
         while let Some(Assignment::Region(team, number)) = self.take() {
             region::execute(&team, number);
         }

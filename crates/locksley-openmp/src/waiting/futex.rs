@@ -7,22 +7,26 @@ use locksley_sys::primitive::AtomicU32;
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
     super::machine::note_asleep();
     crate::trace::sleep(|| {
-        // What it returns does not matter: the caller looks at the word again.
-        let _ = rustix::thread::futex::wait(
+        let woken = rustix::thread::futex::wait(
             std_word(word),
             rustix::thread::futex::Flags::PRIVATE,
             expected,
             None,
         );
+        // If not by a wake, which counts this thread. The caller looks at the word again.
+        if woken.is_err() {
+            super::machine::note_awake(1);
+        }
     });
-    super::machine::note_awake();
 }
 
-/// Wakes at most `count` of the threads that sleep on the word.
+/// Wakes at most `count` of the threads that sleep on the word. They count as awake from now on: if
+/// they wait for a processor, it is not another program that wants one.
 #[cfg(not(loom))]
 pub(super) fn wake(word: &AtomicU32, count: u32) {
-    let _ =
+    let woken =
         rustix::thread::futex::wake(std_word(word), rustix::thread::futex::Flags::PRIVATE, count);
+    super::machine::note_awake(woken.unwrap_or(0) as u32);
 }
 
 /// The word as the standard library's, which the stall harness wraps.

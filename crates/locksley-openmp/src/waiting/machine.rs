@@ -127,9 +127,9 @@ pub(crate) fn note_asleep() {
     AWAKE.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Records that the calling thread is awake, or has begun.
-pub(crate) fn note_awake() {
-    AWAKE.fetch_add(1, Ordering::Relaxed);
+/// Records that so many more threads are awake, or begin.
+pub(crate) fn note_awake(count: u32) {
+    AWAKE.fetch_add(count, Ordering::Relaxed);
 }
 
 /// Records that the calling thread is the only one: in a forked child.
