@@ -137,6 +137,21 @@ fn tasks() {
     assert_same("tasks.c", &[]);
 }
 
+#[test]
+fn edges() {
+    assert_same("edges.c", &[("OMP_NUM_THREADS", "2"), ("OMP_SCHEDULE", "static,1")]);
+    assert_same("edges.c", &[("OMP_NUM_THREADS", "2"), ("OMP_CANCELLATION", "true")]);
+}
+
+#[test]
+fn refused_threads_end_the_program_with_a_line() {
+    let Some(program) = Program::with_library("cc", "refused.c") else { return };
+    let output = run(&mut program.command(), &[("OMP_STACKSIZE", "200000G")]);
+    let line = "\nlibgomp: Thread creation failed: Resource temporarily unavailable\n";
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((said.as_str(), output.status.code()), (line, Some(1)));
+}
+
 /// The member of a team of one sleeps until another thread fulfills an event.
 #[test]
 fn an_event_is_fulfilled_by_another_thread() {

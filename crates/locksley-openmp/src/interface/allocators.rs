@@ -12,7 +12,7 @@ fn resolve(handle: usize) -> usize {
     if handle == 0 { with_task(|it| it.icvs()).allocator } else { handle }
 }
 
-fn allocate(handle: usize, size: usize, align: usize, is_zeroed: bool) -> *mut c_void {
+pub(super) fn allocate(handle: usize, size: usize, align: usize, is_zeroed: bool) -> *mut c_void {
     match allocator::allocate(resolve(handle), size, align, is_zeroed) {
         Ok(memory) => memory.cast(),
         Err(Failure::Null) => ptr::null_mut(),

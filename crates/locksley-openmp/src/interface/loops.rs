@@ -75,9 +75,6 @@ pub(super) fn begin(member: &Member, stated: Stated, iterations: Iterations) {
 }
 
 pub(super) fn next(member: &Member, values: Values) -> bool {
-    if member.team().is_share_cancelled(member) {
-        return false;
-    }
     let position = &member.position;
     give(position.current().next(member.number, &position.cursor), values)
 }

@@ -21,9 +21,6 @@ fn prepare(count: c_uint) -> Preparation {
 /// The number of the next section, from 1; 0 if there is none.
 fn next() -> c_uint {
     let member = current();
-    if member.team().is_share_cancelled(member) {
-        return 0;
-    }
     let position = &member.position;
     let section = position.current().next(member.number, &position.cursor);
     section.map_or(0, |(from, _)| from as c_uint + 1)

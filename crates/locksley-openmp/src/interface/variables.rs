@@ -125,7 +125,15 @@ export! {
         set_schedule(kind, i64::from(narrow(unsafe { *chunk })));
     }
 
-    omp_get_schedule omp_get_schedule_(kind: *mut u32, chunk: *mut i32) -> () {
+    omp_get_schedule_(kind: *mut u32, chunk: *mut i32) -> () {
+        let schedule = icvs().schedule;
+        // SAFETY: the program's variable.
+        unsafe { *kind = schedule.kind as u32 };
+        // SAFETY: as above.
+        unsafe { *chunk = schedule.chunk as i32 };
+    }
+
+    omp_get_schedule(kind: *mut u32, chunk: *mut i32) -> () {
         let schedule = icvs().schedule;
         // SAFETY: the program's variable.
         unsafe { *kind = schedule.number() };
@@ -135,8 +143,8 @@ export! {
 
     omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) -> () {
         let schedule = icvs().schedule;
-        // SAFETY: the program's variable.
-        unsafe { *kind = schedule.number() };
+        // SAFETY: the program's variable. Fortran does not know the modifier.
+        unsafe { *kind = schedule.kind as u32 };
         // SAFETY: as above.
         unsafe { *chunk = schedule.chunk.cast_signed() };
     }

@@ -39,8 +39,6 @@ enum Source {
     Static,
     /// Chunks from the thread's own range, or stolen.
     DynamicRanges,
-    /// Half of the own range at a time.
-    GuidedRanges,
     /// The next chunk of all: the order is the same for every thread.
     DynamicCounter,
     GuidedCounter,
@@ -103,16 +101,13 @@ impl Dispenser {
             Kind::Static | Kind::Auto => Source::Static,
             Kind::Dynamic if plan.is_monotonic || !has_room => Source::DynamicCounter,
             Kind::Dynamic => Source::DynamicRanges,
-            Kind::Guided if plan.is_monotonic || total >= MOST => Source::GuidedCounter,
-            Kind::Guided => Source::GuidedRanges,
+            // Its chunks are few, and become smaller with what is left of all.
+            Kind::Guided => Source::GuidedCounter,
         };
         self.is_last_taken.store(total == 0, Ordering::Relaxed);
         match self.source {
             Source::Static => (),
             Source::DynamicRanges => self.ranges.divide(chunks.saturating_sub(1) as u32),
-            Source::GuidedRanges => {
-                self.ranges.divide(total.saturating_sub(self.chunk.max(1)) as u32);
-            }
             Source::DynamicCounter | Source::GuidedCounter => {
                 self.counter.store(0, Ordering::Relaxed);
             }
@@ -136,12 +131,6 @@ impl Dispenser {
                 let taken = self.ranges.take(index, |_| 1);
                 let values = |(from, to)| (u64::from(from) * chunk, u64::from(to) * chunk);
                 taken.map(values).or_else(|| self.take_last((total - 1) / chunk * chunk))
-            }
-            Source::GuidedRanges => {
-                let least = u32::try_from(chunk).unwrap_or(u32::MAX);
-                let taken = self.ranges.take(index, |left| (left / 2).max(least));
-                let values = |(from, to)| (u64::from(from), u64::from(to));
-                taken.map(values).or_else(|| self.take_last(total.saturating_sub(chunk)))
             }
             Source::DynamicCounter => self.advance(|_| chunk),
             Source::GuidedCounter => self.advance(|left| left.div_ceil(self.threads).max(chunk)),

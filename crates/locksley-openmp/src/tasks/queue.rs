@@ -17,8 +17,6 @@ pub(crate) struct Queue {
 
 /// How many tasks of another member's queue a thief looks at.
 const LOOKED_AT: usize = 8;
-/// How many tasks are enough for thieves.
-const FULL: usize = 64;
 
 impl Queue {
     pub(crate) fn push(&self, task: Arc<Task>) {
@@ -43,11 +41,6 @@ impl Queue {
     /// True if there seem to be no tasks.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// True if the owner had better execute its next task than add it.
-    pub(crate) fn is_full(&self) -> bool {
-        self.len() >= FULL
     }
 
     /// The newest task that `accepts`, for the queue's owner.

@@ -145,10 +145,14 @@ pub(super) fn thread() -> &'static Thread {
 
 /// The calling thread ends: its workers go to the reserve.
 fn release() {
-    let thread = THREAD.replace(ptr::null()).cast_mut();
-    if thread.is_null() {
+    let thread = THREAD.get().cast_mut();
+    // SAFETY: as in `thread`.
+    let is_in_region = |it: *mut Thread| !unsafe { &*it }.state.borrow().active.is_empty();
+    // The program exits within a region, whose workers still use what is here.
+    if thread.is_null() || is_in_region(thread) {
         return;
     }
+    THREAD.set(ptr::null());
     set_member(ptr::null());
     // SAFETY: made by `Box::leak`, and no longer reachable.
     let thread = unsafe { Box::from_raw(thread) };

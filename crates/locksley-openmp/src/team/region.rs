@@ -46,6 +46,8 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
     acquire(workers, count);
     if workers.len() < count {
         if !is_dynamic {
+            // The end of the thread looks at it.
+            drop(state);
             warn("Thread creation failed: Resource temporarily unavailable");
             std::process::exit(1);
         }

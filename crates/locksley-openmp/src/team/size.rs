@@ -23,6 +23,10 @@ pub(super) fn reserve(member: &Member, clause: u32) -> (u32, bool) {
     let busy = BUSY.load(Ordering::Relaxed);
     let is_dynamic = clause == 0 && icvs.is_dynamic && !icvs.is_insisted;
     let wanted = match clause {
+        // The program has asked for nested regions.
+        0 if is_dynamic && member.team().active_level > 0 => {
+            grant(icvs.threads, busy).max(icvs.threads.min(2))
+        }
         0 if is_dynamic => grant(icvs.threads, busy),
         0 => icvs.threads,
         clause => clause,

@@ -28,6 +28,9 @@ pub(crate) struct NewTask<'a> {
     pub(crate) adjust: Option<&'a dyn Fn(*mut c_void)>,
 }
 
+/// With so many tasks for each thread, a creator executes its next one itself.
+const ENOUGH: usize = 64;
+
 /// Creates a task.
 pub(crate) fn create(member: &Member, new: NewTask<'_>) {
     let team = member.team();
@@ -41,11 +44,10 @@ pub(crate) fn create(member: &Member, new: NewTask<'_>) {
         return;
     }
     let is_simple = new.accesses.is_empty() && new.event.is_none();
-    // A team of one executes a task at once, unless that has to wait for something.
-    let is_deferred = new.may_be_deferred
-        && !is_in_final
-        && !(is_simple && (team.size == 1 || member.queue.is_full()))
-        && !(team.level == 0 && new.event.is_none());
+    let has_enough = member.queue.len() >= ENOUGH * team.size as usize;
+    let is_outside = team.level == 0 && new.event.is_none();
+    let is_immediate = is_in_final || is_outside || is_simple && has_enough;
+    let is_deferred = new.may_be_deferred && !is_immediate;
     let is_final = is_in_final || new.is_final;
     if !is_deferred && is_simple && new.copier.is_none() && new.adjust.is_none() {
         // The data need no copy, because their owner waits.

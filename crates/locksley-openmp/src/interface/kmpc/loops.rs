@@ -81,9 +81,6 @@ struct Part {
 /// The next iterations of the calling member.
 fn next(member: &Member) -> Option<(Part, u64)> {
     let position = &member.position;
-    if member.team().is_share_cancelled(member) {
-        return None;
-    }
     let (share, cursor) = (position.current(), &position.cursor);
     let (first, end) = if cursor.is_ordered() {
         share.next_ordered(member.number, cursor)?

@@ -11,6 +11,7 @@ mod tasks;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
+use super::allocators;
 use super::cancellation::cancel;
 use super::diagnostics::fatal;
 use super::sections::hand_to_all;
@@ -30,6 +31,20 @@ fn cancelled(kind: i32) -> c_int {
 export! {
     __kmpc_begin(_place: Place, _flags: i32) -> () {}
     __kmpc_end(_place: Place) -> () {}
+
+    __kmpc_alloc(_thread: Thread, size: usize, handle: usize) -> *mut c_void {
+        allocators::allocate(handle, size, 1, false)
+    }
+
+    __kmpc_aligned_alloc(
+        _thread: Thread, align: usize, size: usize, handle: usize,
+    ) -> *mut c_void {
+        allocators::allocate(handle, size, align, false)
+    }
+
+    __kmpc_free(_thread: Thread, memory: *mut c_void, _handle: usize) -> () {
+        allocators::free(memory);
+    }
 
     __kmpc_flush(_place: Place) -> () {
         fence(Ordering::SeqCst);
@@ -148,10 +163,10 @@ macro_rules! missing {
 }
 
 missing! {
-    __kmpc_alloc __kmpc_dist_dispatch_init_4 __kmpc_dist_dispatch_init_4u
+    __kmpc_dist_dispatch_init_4 __kmpc_dist_dispatch_init_4u
     __kmpc_dist_dispatch_init_8 __kmpc_dist_dispatch_init_8u __kmpc_dist_for_static_init_4
     __kmpc_dist_for_static_init_4u __kmpc_dist_for_static_init_8 __kmpc_dist_for_static_init_8u
-    __kmpc_doacross_init __kmpc_fork_call_if __kmpc_fork_teams __kmpc_free
+    __kmpc_doacross_init __kmpc_fork_call_if __kmpc_fork_teams
     __kmpc_omp_reg_task_with_affinity __kmpc_push_num_teams __kmpc_push_num_teams_51
     __kmpc_push_num_threads_strict __kmpc_task_reduction_init
     __kmpc_task_reduction_modifier_init __kmpc_taskloop_5 __kmpc_taskred_init

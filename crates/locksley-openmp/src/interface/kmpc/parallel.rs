@@ -87,7 +87,8 @@ export! {
     }
 
     __kmpc_push_proc_bind(_place: Place, _thread: Thread, bind: u32) -> () {
-        CLAUSES.set((CLAUSES.get().0, bind));
+        // Clang's number of `primary`.
+        CLAUSES.set((CLAUSES.get().0, if bind == 5 { 2 } else { bind }));
     }
 
     __kmpc_serialized_parallel(_place: Place, _thread: Thread) -> () {
