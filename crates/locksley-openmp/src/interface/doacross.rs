@@ -25,9 +25,8 @@ unsafe fn start(
     let counts = unsafe { slice::from_raw_parts(counts, levels as usize) };
     let member = current();
     let plan = stated.plan(member, Iterations::counted(counts[0]));
-    let doacross = Some(Doacross::new(counts));
     // SAFETY: as the caller promises.
-    unsafe { reductions::begin_share(member, Some(plan), doacross, extras) };
+    unsafe { reductions::begin_share(member, Some(plan), Some(counts), extras) };
     values.0.is_null() || next(member, values)
 }
 

@@ -26,20 +26,24 @@ pub(super) fn register_for_region(descriptor: *mut usize, size: u32) -> Arc<Grou
     Arc::new(group)
 }
 
-/// Begins a construct that the team shares.
+/// Begins a construct that the team shares. `doacross` are the numbers of iterations of loops that
+/// wait for each other's.
 ///
 /// # Safety
 /// The pointers are the compiler's, or null.
 pub(super) unsafe fn begin_share(
     member: &Member,
     plan: Option<Plan>,
-    doacross: Option<Doacross>,
+    doacross: Option<&[u64]>,
     (descriptor, memory): Extras,
 ) {
     let (team, position) = (member.team(), &member.position);
     // SAFETY: not null, so it is the compiler's size.
     let size = if memory.is_null() { 0 } else { (unsafe { *memory }) as usize };
-    let prepare = |reductions| Preparation { plan, doacross, memory: size, reductions };
+    let prepare = |reductions| {
+        let doacross = doacross.map(Doacross::new);
+        Preparation { plan, doacross, memory: size, reductions }
+    };
     if descriptor.is_null() {
         team.shares.advance(position, || prepare(None));
     } else {
