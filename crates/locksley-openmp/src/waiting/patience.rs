@@ -1,6 +1,8 @@
 //! How long a thread waits before it sleeps.
 
 #[cfg(not(loom))]
+use std::cell::Cell;
+#[cfg(not(loom))]
 use std::time::{Duration, Instant};
 
 #[cfg(not(loom))]
@@ -12,7 +14,7 @@ use crate::environment::settings;
 /// processor.
 #[cfg(not(loom))]
 const SPIN: Duration = Duration::from_micros(100);
-/// The same beside other programs. Members that run at the same time meet within a fraction of it;
+/// The most beside other programs. Members that run at the same time meet within a fraction of it;
 /// to sleep and be woken takes twice as long.
 #[cfg(not(loom))]
 const SPIN_BESIDE_OTHERS: Duration = Duration::from_micros(20);
@@ -28,6 +30,13 @@ const INSTRUCTIONS: u32 = 6;
 #[cfg(not(loom))]
 const PAUSES: u32 = 16;
 
+#[cfg(not(loom))]
+thread_local! {
+    /// For how long the thread's next wait beside others spins. Members that share a processor never
+    /// meet while one of them spins: each wait that sleeps halves it, and each other one doubles it.
+    static BESIDE_OTHERS: Cell<Duration> = const { Cell::new(SPIN_BESIDE_OTHERS) };
+}
+
 /// The pauses of one wait.
 #[cfg(not(loom))]
 #[derive(Debug)]
@@ -35,12 +44,14 @@ pub(crate) struct Patience {
     pauses: u32,
     /// When the clock was first read.
     began: Option<Instant>,
+    /// The thread has spun beside others, and is to sleep.
+    is_vain: bool,
 }
 
 #[cfg(not(loom))]
 impl Patience {
     pub(crate) fn new() -> Self {
-        Self { pauses: 0, began: None }
+        Self { pauses: 0, began: None, is_vain: false }
     }
 
     /// Waits for a moment. False if the thread is to sleep now.
@@ -59,15 +70,40 @@ impl Patience {
             // Another program would keep a processor that it is given for its whole time slice.
             (true, true) => return false,
             (true, false) => YIELD,
-            (false, true) => SPIN_BESIDE_OTHERS,
+            (false, true) => return self.spin_beside_others(),
             (false, false) => SPIN,
         };
         if is_large {
             // A preempted thread of the team gets the processor.
             std::thread::yield_now();
         }
+        self.elapsed() < length
+    }
+
+    fn elapsed(&mut self) -> Duration {
         let now = Instant::now();
-        now.duration_since(*self.began.get_or_insert(now)) < length
+        now.duration_since(*self.began.get_or_insert(now))
+    }
+
+    fn spin_beside_others(&mut self) -> bool {
+        let length = BESIDE_OTHERS.try_with(Cell::get).unwrap_or_default();
+        let is_to_spin = self.elapsed() < length;
+        if !is_to_spin {
+            let _ = BESIDE_OTHERS.try_with(|it| it.set(length / 2));
+            self.is_vain = true;
+        }
+        is_to_spin
+    }
+}
+
+#[cfg(not(loom))]
+impl Drop for Patience {
+    fn drop(&mut self) {
+        if self.pauses > 0 && !self.is_vain && machine::is_contended() {
+            let double =
+                |it: Duration| (2 * it).clamp(Duration::from_micros(1), SPIN_BESIDE_OTHERS);
+            let _ = BESIDE_OTHERS.try_with(|it| it.set(double(it.get())));
+        }
     }
 }
 

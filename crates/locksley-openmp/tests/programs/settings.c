@@ -26,6 +26,8 @@ int main(void) {
     omp_get_schedule(&kind, &chunk);
     printf("%d %d %d,%d\n", omp_get_max_teams(), omp_get_teams_thread_limit(), (int)kind, chunk);
     int value = 0;
+#pragma omp target map(tofrom : value) if (value)
+    value = 0;
 #pragma omp target map(tofrom : value) device(3)
     value = 1;
     printf("%d\n", value);
