@@ -207,8 +207,8 @@ fn children_of_a_fork_may_begin_regions() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "fork: 0 wrong\n");
 }
 
-/// A program on libgomp, and on this library. `None` unless libgomp is the one whose words this
-/// library uses: later ones say some things in another way.
+/// A program on libgomp, and on this library. `None` unless libgomp is of version 12, with the
+/// words that this library uses: later ones say some things in another way.
 fn with_either(name: &str) -> Option<[Program; 2]> {
     let version = Command::new("cc").arg("-dumpversion").output().ok()?.stdout;
     if !version.starts_with(b"12") {

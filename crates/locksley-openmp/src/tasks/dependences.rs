@@ -92,7 +92,7 @@ impl Links {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     by_address: Option<HashMap<usize, Users>>,
-    /// With this many addresses, those whose users have ended are removed.
+    /// With this many addresses, those without living users are removed.
     most: usize,
     /// The last one that writes all memory.
     writer_of_all: Option<Arc<Task>>,

@@ -148,7 +148,7 @@ fn release() {
     let thread = THREAD.get().cast_mut();
     // SAFETY: as in `thread`.
     let is_in_region = |it: *mut Thread| !unsafe { &*it }.state.borrow().active.is_empty();
-    // The program exits within a region, whose workers still use what is here.
+    // The program exits within a region: its workers still use what is here.
     if thread.is_null() || is_in_region(thread) {
         return;
     }
