@@ -36,7 +36,7 @@ pub(crate) struct Thread {
     pub(crate) ancestor: i32,
 }
 
-/// Fills a format: `%t`, `%5t`, `%.5t`, `%0.5t` or `%{team_num}`. An empty one stands for the format
+/// Fills a format: `%t`, `%5t`, `%.5t`, `%0.5t` or `%{team_num}`. An empty one stands for the one
 /// that is set.
 pub(crate) fn describe(format: &str, thread: &Thread) -> String {
     if format.is_empty() {

@@ -91,12 +91,12 @@ export! {
         }
     }
 
-    GOMP_task_reduction_remap(count: usize, with_original: usize, pointers: *mut *mut c_void) -> () {
+    GOMP_task_reduction_remap(count: usize, with_original: usize, list: *mut *mut c_void) -> () {
         let member = current();
         let Some(group) = member.with_task(|it| it.group()) else { return };
         for number in 0..count {
             // SAFETY: the compiler's list has that many pointers.
-            let pointer = unsafe { pointers.add(number) };
+            let pointer = unsafe { list.add(number) };
             // SAFETY: as above.
             let address = unsafe { *pointer } as usize;
             let found = group.reductions().find(address, member.number as usize);
@@ -110,7 +110,7 @@ export! {
             unsafe { *pointer = copy as *mut c_void };
             if number < with_original {
                 // SAFETY: the list has so many more for the variables.
-                let place = unsafe { pointers.add(count + number) };
+                let place = unsafe { list.add(count + number) };
                 // SAFETY: as above.
                 unsafe { *place = original as *mut c_void };
             }

@@ -17,8 +17,8 @@ const ID: usize = 0xFF << 8;
 const DEVICE: usize = 0x7F;
 const SEPARATE_VALUE: usize = 1 << 7;
 
-/// A region for a device that does not exist ends the program if OMP_TARGET_OFFLOAD is MANDATORY. The
-/// host is device 0, -1 stands for the default, and -2 for the host by an `if` clause.
+/// A region for a device that does not exist ends the program if OMP_TARGET_OFFLOAD is MANDATORY.
+/// The host is device 0, -1 stands for the default, and -2 for the host by an `if` clause.
 fn check(device: c_int) {
     let device = if device == -1 { team::with_task(|it| it.icvs()).device } else { device };
     if settings().is_offload_mandatory() && device > 0 {

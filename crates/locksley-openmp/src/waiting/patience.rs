@@ -32,8 +32,9 @@ const PAUSES: u32 = 16;
 
 #[cfg(not(loom))]
 thread_local! {
-    /// For how long the thread's next wait beside others spins. Members that share a processor never
-    /// meet while one of them spins: each wait that sleeps halves it, and each other one doubles it.
+    /// For how long the thread's next wait beside others spins. Members that share a processor
+    /// never meet while one of them spins: each wait that sleeps halves it, and each other one
+    /// doubles it.
     static BESIDE_OTHERS: Cell<Duration> = const { Cell::new(SPIN_BESIDE_OTHERS) };
 }
 

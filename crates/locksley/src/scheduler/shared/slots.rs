@@ -61,9 +61,9 @@ impl Shared {
         self.slots_taken.load(Ordering::Acquire)
     }
 
-    /// Records that a worker is about to take `slot`. It does not push before this. The worker makes
-    /// a fence after it has pushed, and a thread that looks for what it pushed makes one before
-    /// (`../../sleep/README.md`).
+    /// Records that a worker is about to take `slot`. It does not push before this. The worker
+    /// makes a fence after it has pushed, and a thread that looks for what it pushed makes one
+    /// before (`../../sleep/README.md`).
     pub(crate) fn mark_slot_taken(&self, slot: usize) {
         self.slots_taken.fetch_max(slot + 1, Ordering::Release);
         self.slots_in_use.raise(slot + 1);
