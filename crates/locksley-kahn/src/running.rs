@@ -81,8 +81,8 @@ impl Running {
 
     /// The numbers of the processes that have not ended, in the order in which they were added, if
     /// all of them wait at the same time: none continues unless something else than the network's
-    /// processes, such as the caller, gives it what it waits for. Otherwise `None`, also when all
-    /// have ended.
+    /// processes, such as the caller, gives it what it waits for, or a channel grows because it is
+    /// full in a cycle. Otherwise `None`, also when all have ended.
     ///
     /// Use it to find deadlocks of networks that are connected with each other. A process waits for
     /// a channel, or for what `elsewhere` knows: this returns a number that differs for each wait,

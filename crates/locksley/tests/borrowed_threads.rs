@@ -169,13 +169,17 @@ fn a_borrowed_thread_can_go_on_after_the_pool_is_closed() {
         });
         assert_eq!(squares[9], 81);
         // A task of the outer scope is not the inner one's, and a future may go behind other tasks.
-        locksley::scope(|outer| {
-            locksley::scope(|inner| {
-                inner.spawn(|_| ());
-                outer.spawn(|_| ());
+        let nest = || {
+            locksley::scope(|outer| {
+                locksley::scope(|inner| {
+                    inner.spawn(|_| ());
+                    outer.spawn(|_| ());
+                });
+                outer.spawn_future(locksley::task::yield_now());
             });
-            outer.spawn_future(locksley::task::yield_now());
-        });
+        };
+        nest();
+        locksley::blocking(nest);
         // No thread would run a spawned task, so it is dropped.
         let kept = Arc::new(());
         let here = Arc::clone(&kept);

@@ -155,6 +155,9 @@ impl Reduce for LocalNetwork {
     }
 
     fn output(&mut self) -> Option<Waiting> {
+        if !self.is_idle() {
+            return None; // a process has woken for a moment, by a timer for example
+        }
         let numbers = self.waiting.iter().flatten();
         let names = numbers.filter_map(|&number| self.names.get(number));
         let full =

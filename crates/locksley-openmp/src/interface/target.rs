@@ -135,33 +135,41 @@ export! {
     }
 
     GOMP_target_data(
-        _device: c_int, _unused: *const c_void, _count: usize, _addresses: *mut *mut c_void,
+        device: c_int, _unused: *const c_void, _count: usize, _addresses: *mut *mut c_void,
         _sizes: *mut usize, _kinds: *mut u8,
-    ) -> () {}
+    ) -> () {
+        check(device);
+    }
 
     GOMP_target_data_ext(
-        _device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
+        device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
         _kinds: *mut u16,
-    ) -> () {}
+    ) -> () {
+        check(device);
+    }
 
     GOMP_target_end_data() -> () {}
 
     GOMP_target_update(
-        _device: c_int, _unused: *const c_void, _count: usize, _addresses: *mut *mut c_void,
+        device: c_int, _unused: *const c_void, _count: usize, _addresses: *mut *mut c_void,
         _sizes: *mut usize, _kinds: *mut u8,
-    ) -> () {}
+    ) -> () {
+        check(device);
+    }
 
     GOMP_target_update_ext(
-        _device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
+        device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
         _kinds: *mut u16, _flags: c_uint, depend: *mut *mut c_void,
     ) -> () {
+        check(device);
         wait_for(depend);
     }
 
     GOMP_target_enter_exit_data(
-        _device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
+        device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
         _kinds: *mut u16, _flags: c_uint, depend: *mut *mut c_void,
     ) -> () {
+        check(device);
         wait_for(depend);
     }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
 use super::reductions::register_in_group;
-use super::tasks::{begin_group, end_group};
+use super::tasks::{PRIORITY, begin_group, end_group};
 use crate::shares::Iterations;
 use crate::tasks::{Copier, Function};
 use crate::team::{self, Member, NewTask, current};
@@ -46,6 +46,7 @@ struct Loop {
     align: usize,
     flags: c_uint,
     stated: u64,
+    priority: c_int,
     iterations: Iterations,
 }
 
@@ -93,6 +94,7 @@ fn create(member: &Member, it: &Loop, total: u64) {
                 align: it.align,
                 may_be_deferred: it.flags & IF != 0,
                 is_final: it.flags & FINAL != 0,
+                priority: it.priority,
                 accesses: &[],
                 event: None,
                 adjust: Some(&adjust),
@@ -105,22 +107,26 @@ fn create(member: &Member, it: &Loop, total: u64) {
 export! {
     GOMP_taskloop(
         function: Function, data: *mut c_void, copier: Option<Copier>, size: c_long,
-        align: c_long, flags: c_uint, stated: c_ulong, _priority: c_int, start: c_long,
+        align: c_long, flags: c_uint, stated: c_ulong, priority: c_int, start: c_long,
         end: c_long, step: c_long,
     ) -> () {
         let (size, align) = (size.max(0) as usize, align.max(1) as usize);
         let iterations = Iterations::signed(start, end, step);
-        run(current(), &Loop { function, data, copier, size, align, flags, stated, iterations });
+        let priority = if flags & PRIORITY == 0 { 0 } else { priority };
+        let it = Loop { function, data, copier, size, align, flags, stated, priority, iterations };
+        run(current(), &it);
     }
 
     GOMP_taskloop_ull(
         function: Function, data: *mut c_void, copier: Option<Copier>, size: c_long,
-        align: c_long, flags: c_uint, stated: c_ulong, _priority: c_int, start: u64, end: u64,
+        align: c_long, flags: c_uint, stated: c_ulong, priority: c_int, start: u64, end: u64,
         step: u64,
     ) -> () {
         let (size, align) = (size.max(0) as usize, align.max(1) as usize);
         let iterations = Iterations::unsigned(flags & UP != 0, start, end, step);
-        run(current(), &Loop { function, data, copier, size, align, flags, stated, iterations });
+        let priority = if flags & PRIORITY == 0 { 0 } else { priority };
+        let it = Loop { function, data, copier, size, align, flags, stated, priority, iterations };
+        run(current(), &it);
     }
 }
 

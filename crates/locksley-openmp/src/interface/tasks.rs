@@ -9,6 +9,7 @@ use crate::team::{self, Member, NewTask, current, wait_until};
 
 const FINAL: c_uint = 1 << 1;
 const DEPEND: c_uint = 1 << 3;
+pub(super) const PRIORITY: c_uint = 1 << 4;
 const DETACH: c_uint = 1 << 13;
 
 /// Begins a group of the calling member's task.
@@ -31,7 +32,7 @@ export! {
     GOMP_task(
         function: Function, data: *mut c_void, copier: Option<Copier>, size: c_long,
         align: c_long, may_be_deferred: bool, flags: c_uint, list: *mut *mut c_void,
-        _priority: c_int, detach: *mut usize,
+        priority: c_int, detach: *mut usize,
     ) -> () {
         let accesses = if flags & DEPEND == 0 {
             Vec::new()
@@ -59,6 +60,7 @@ export! {
             align: align.max(1) as usize,
             may_be_deferred,
             is_final: flags & FINAL != 0,
+            priority: if flags & PRIORITY == 0 { 0 } else { priority },
             accesses: &accesses,
             event,
             adjust: None,

@@ -1,11 +1,13 @@
 //! The ready tasks of a team's member: it takes the newest, other members the oldest.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
 use super::Task;
 use super::task::lock;
+use crate::environment::settings;
 
 /// Tasks that are ready.
 #[derive(Debug, Default)]
@@ -49,7 +51,12 @@ impl Queue {
             return None;
         }
         let mut tasks = lock(&self.tasks);
-        let at = tasks.iter().rposition(|it| accepts(it))?;
+        let at = if settings().max_task_priority == 0 {
+            tasks.iter().rposition(|it| accepts(it))?
+        } else {
+            let accepted = tasks.iter().enumerate().filter(|(_, it)| accepts(it));
+            accepted.max_by_key(|(_, it)| it.options().priority)?.0
+        };
         let task = tasks.remove(at);
         self.length.store(tasks.len(), Ordering::Relaxed);
         task
@@ -76,7 +83,9 @@ impl Queue {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let at = tasks.iter().take(LOOKED_AT).position(|it| accepts(it))?;
+        // Of equal ones, the first.
+        let accepted = tasks.iter().take(LOOKED_AT).enumerate().filter(|(_, it)| accepts(it));
+        let at = accepted.min_by_key(|(_, it)| Reverse(it.options().priority))?.0;
         let task = tasks.remove(at);
         self.length.store(tasks.len(), Ordering::Relaxed);
         task
@@ -86,7 +95,6 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::settings;
     use crate::tasks::Options;
 
     #[test]

@@ -53,6 +53,8 @@ pub(crate) struct Options {
     pub(crate) is_final: bool,
     /// The creator continues before the task has ended, and waits for it later.
     pub(crate) is_deferred: bool,
+    /// Ready tasks with a larger one come first. 0 unless OMP_MAX_TASK_PRIORITY allows more.
+    pub(crate) priority: i32,
 }
 
 impl Task {
@@ -68,7 +70,7 @@ impl Task {
         is_final: bool,
         spare: Option<Arc<Self>>,
     ) -> Arc<Self> {
-        let options = Options { is_final, is_deferred: false };
+        let options = Options { is_final, ..Options::default() };
         let group = parent.group();
         if let Some(mut task) = spare
             && let Some(it) = Arc::get_mut(&mut task)

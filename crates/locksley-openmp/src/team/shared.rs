@@ -174,7 +174,8 @@ impl Team {
 
     fn wait_at(&self, barrier: &Barrier, member: &Member, is_cancelled: impl Fn() -> bool) {
         member.barriers.set(member.barriers.get() + 1);
-        if self.size == 1 && !self.has_outstanding() {
+        // Acquire: pairs with the release in `remove_task`, of another thread that fulfils an event.
+        if self.size == 1 && self.outstanding.load(Ordering::Acquire) == 0 {
             return;
         }
         let Some(number) = barrier.arrive(&self.outstanding) else {

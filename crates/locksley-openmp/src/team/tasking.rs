@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Member, Team, current};
+use crate::environment::settings;
 use crate::tasks::{Access, Body, Copier, Event, Function, Options, Task};
 use crate::trace;
 use crate::waiting::{Event as Waiters, Poll};
@@ -21,6 +22,7 @@ pub(crate) struct NewTask<'a> {
     /// False if an `if` clause says so: the creator waits for the task.
     pub(crate) may_be_deferred: bool,
     pub(crate) is_final: bool,
+    pub(crate) priority: i32,
     pub(crate) accesses: &'a [Access],
     /// That of a detached task.
     pub(crate) event: Option<Arc<Event>>,
@@ -54,7 +56,8 @@ pub(crate) fn create(member: &Member, new: NewTask<'_>) {
         // SAFETY: the compiler's function and its data.
         return member.within_child(is_final, || unsafe { (new.function)(new.data) });
     }
-    let (parent, options) = (member.task(), Options { is_final, is_deferred });
+    let priority = new.priority.clamp(0, settings().max_task_priority);
+    let (parent, options) = (member.task(), Options { is_final, is_deferred, priority });
     // SAFETY: the compiler's data, of this size or for this copier.
     let body = unsafe {
         Body::copy((new.function, new.discard), new.data, new.copier, new.size, new.align)
@@ -160,7 +163,8 @@ impl Team {
         self.execute_one(member, |_| true)
     }
 
-    /// Executes the member's newest task or another member's oldest, if it `accepts` it.
+    /// Executes the member's newest task or another member's oldest, if it `accepts` it. Among
+    /// those of a queue, one with the largest priority.
     fn execute_one<'a>(&'a self, member: &'a Member, accepts: impl Fn(&Task) -> bool) -> bool {
         let own = member.queue.pop(&accepts).map(|task| (task, None));
         let from = |it: &'a Member| Some((it.queue.steal(&accepts)?, Some(it)));

@@ -113,12 +113,13 @@ impl Event {
 
     /// True if there was a sleeper.
     fn wake(&self, count: u32) -> bool {
-        if self.sleepers.load(Ordering::Relaxed) == 0 {
+        let sleepers = self.sleepers.load(Ordering::Relaxed);
+        if sleepers == 0 {
             return false;
         }
         // Release: pairs with the acquire in `sleep_unless`.
         self.epoch.fetch_add(1, Ordering::Release);
-        futex::wake(&self.epoch, count);
+        futex::wake(&self.epoch, count.min(sleepers));
         true
     }
 }

@@ -20,13 +20,15 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
     });
 }
 
-/// Wakes at most `count` of the threads that sleep on the word. They count as awake from now on: if
-/// they wait for a processor, it is not another program that wants one.
+/// Wakes at most `count` of the threads that sleep on the word, which seem to be as many. They count
+/// as awake from now on: if they wait for a processor, it is not another program that wants one.
 #[cfg(not(loom))]
 pub(super) fn wake(word: &AtomicU32, count: u32) {
+    // Before: a woken thread may run first, and look whether others want its processor.
+    super::machine::note_awake(count);
     let woken =
         rustix::thread::futex::wake(std_word(word), rustix::thread::futex::Flags::PRIVATE, count);
-    super::machine::note_awake(woken.unwrap_or(0) as u32);
+    super::machine::note_awake((woken.unwrap_or(0) as u32).wrapping_sub(count));
 }
 
 /// The word as the standard library's, which the stall harness wraps.

@@ -14,12 +14,12 @@ use crate::environment::settings;
 /// processor.
 #[cfg(not(loom))]
 const SPIN: Duration = Duration::from_micros(100);
-/// The most beside other programs. Members that run at the same time meet within a fraction of it;
-/// to sleep and be woken takes twice as long.
+/// The longest spin while other programs want processors. Members that run at the same time meet
+/// within a fraction of it; to sleep and be woken takes twice as long.
 #[cfg(not(loom))]
 const SPIN_BESIDE_OTHERS: Duration = Duration::from_micros(20);
-/// For how long a thread yields to the others of a large team. Once a few of them sleep, those that
-/// wake them are late themselves.
+/// For how long a thread yields to the others of a large team. A member that sleeps wakes late, and
+/// delays those that wait for it.
 #[cfg(not(loom))]
 const YIELD: Duration = Duration::from_millis(1);
 /// How many instructions to pause are a pause. A thread that polls more often takes the cache line
@@ -45,18 +45,24 @@ pub(crate) struct Patience {
     pauses: u32,
     /// When the clock was first read.
     began: Option<Instant>,
-    /// The thread has spun beside others, and is to sleep.
-    is_vain: bool,
+    /// The thread is to sleep.
+    ends_in_sleep: bool,
 }
 
 #[cfg(not(loom))]
 impl Patience {
     pub(crate) fn new() -> Self {
-        Self { pauses: 0, began: None, is_vain: false }
+        Self { pauses: 0, began: None, ends_in_sleep: false }
     }
 
     /// Waits for a moment. False if the thread is to sleep now.
     pub(crate) fn pause(&mut self) -> bool {
+        let goes_on = self.goes_on();
+        self.ends_in_sleep = !goes_on;
+        goes_on
+    }
+
+    fn goes_on(&mut self) -> bool {
         if settings().is_passive() {
             return false;
         }
@@ -91,7 +97,6 @@ impl Patience {
         let is_to_spin = self.elapsed() < length;
         if !is_to_spin {
             let _ = BESIDE_OTHERS.try_with(|it| it.set(length / 2));
-            self.is_vain = true;
         }
         is_to_spin
     }
@@ -100,7 +105,7 @@ impl Patience {
 #[cfg(not(loom))]
 impl Drop for Patience {
     fn drop(&mut self) {
-        if self.pauses > 0 && !self.is_vain && machine::is_contended() {
+        if self.pauses > 0 && !self.ends_in_sleep && machine::is_contended() {
             let double =
                 |it: Duration| (2 * it).clamp(Duration::from_micros(1), SPIN_BESIDE_OTHERS);
             let _ = BESIDE_OTHERS.try_with(|it| it.set(double(it.get())));

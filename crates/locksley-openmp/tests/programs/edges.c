@@ -1,4 +1,4 @@
-// What libgomp promises where others might not.
+// Cases in which this library once differed from libgomp.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,18 @@ static void defer(void) {
         __atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
     }
     puts("deferred");
+}
+
+// Ready tasks begin in the order of their priorities, if OMP_MAX_TASK_PRIORITY allows any.
+static void prioritize(void) {
+    if (omp_get_max_task_priority() < 4) return;
+#pragma omp parallel num_threads(1)
+#pragma omp single
+    for (int i = 0; i < 5; i++) {
+        int priority = i * 2 % 5;
+#pragma omp task priority(priority)
+        printf("priority %d\n", priority);
+    }
 }
 
 // Chunks are no smaller than the schedule says, but for the last one.
@@ -68,7 +80,9 @@ static void at_exit(void) {
 }
 
 int main(void) {
+    alarm(60);
     defer();
+    prioritize();
     guide();
     cancel();
     omp_set_nested(1);

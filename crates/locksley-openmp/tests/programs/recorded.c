@@ -5,6 +5,7 @@
 
 int main(void) {
   int size = 0, is_done = 0;
+  alarm(60);
 #pragma omp parallel num_threads(4) reduction(+ : size)
   {
     size += 1;

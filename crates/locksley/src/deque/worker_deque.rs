@@ -90,8 +90,8 @@ impl<T> OwnDeque<T> {
         if self.other().is_some() { 0 } else { self.built_in.bottom() }
     }
 
-    /// True if an item may have the index `start`, which was a [`bottom`](Self::bottom), or a
-    /// greater one. No item has the index `i64::MAX`.
+    /// True if an item may have the index `start`, or a greater one. `start` was a
+    /// [`bottom`](Self::bottom), or is `i64::MAX`, the index of no item.
     pub(crate) fn may_have(&self, start: i64) -> bool {
         start < if self.other().is_some() { i64::MAX } else { self.built_in.bottom() }
     }

@@ -21,25 +21,24 @@ struct Global {
 }
 
 thread_local! {
-    /// True while the build of the global pool waits for this thread.
-    static IS_AWAITED: Cell<bool> = const { Cell::new(false) };
+    /// The process in which this thread runs code that the build of the global pool waits for.
+    static BUILDS_IN: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
 /// True if the build of the global pool waits for what the calling thread does.
-pub(super) fn is_waiting() -> bool {
-    IS_AWAITED.get()
+pub(super) fn is_in_build() -> bool {
+    BUILDS_IN.get() == Some(os::generation())
 }
 
-/// Runs code for which the build of the global pool waits, if `is_waiting`. Then the code cannot
-/// use that pool.
-pub(super) fn await_code<R>(is_waiting: bool, code: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
+/// Runs code that cannot use the global pool: its build waits for the code.
+pub(super) fn run_in_build<R>(code: impl FnOnce() -> R) -> R {
+    struct Restore(Option<u32>);
     impl Drop for Restore {
         fn drop(&mut self) {
-            IS_AWAITED.set(self.0);
+            BUILDS_IN.set(self.0);
         }
     }
-    let _before = Restore(IS_AWAITED.replace(is_waiting || IS_AWAITED.get()));
+    let _before = Restore(BUILDS_IN.replace(Some(os::generation())));
     code()
 }
 
@@ -97,12 +96,12 @@ fn without_threads(error: BuildError) -> Result<Pool, BuildError> {
 /// Builds the global pool, unless it exists.
 pub(super) fn set(pool: impl FnOnce() -> Result<Pool, BuildError>) -> Result<(), BuildError> {
     let global = global();
-    assert!(!is_waiting(), "a hook cannot use the global pool while it is being built");
+    assert!(!is_in_build(), "a hook cannot use the global pool while it is being built");
     let _building = global.building.lock().unwrap_or_else(PoisonError::into_inner);
     if global.pool.get().is_some() {
         return Err(BuildError::GlobalPoolExists);
     }
-    let pool = Box::leak(Box::new(await_code(true, pool)?));
+    let pool = Box::leak(Box::new(run_in_build(pool)?));
     global.pool.get_or_init(|| pool);
     Ok(())
 }

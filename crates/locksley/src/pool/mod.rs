@@ -344,7 +344,8 @@ impl Drop for Pool {
             Some(foreign) if !primitive::thread::panicking() => {
                 join_as_worker(foreign, threads, &self.shared);
             }
-            // While the thread unwinds, no task runs on top of the frame.
+            // While the thread unwinds, no task runs on top of the frame, not even at the limit of
+            // replacements.
             foreign => {
                 let _replaced = foreign.map(Worker::replace);
                 join_all(threads, &self.shared);

@@ -144,7 +144,7 @@ fn start_threads(
     let (ready, results) = channel();
     for (index, deque) in deques {
         let ready = (!in_background).then(|| ready.clone());
-        let (shared, is_for_global) = (Arc::clone(&pool.shared), global::is_waiting());
+        let (shared, is_for_global) = (Arc::clone(&pool.shared), global::is_in_build());
         let starting = Starting { index, deque, shared, ready, is_for_global };
         let thread = spawn(WorkerThread(Some(starting)));
         pool.threads.extend(thread.map_err(|source| BuildError::Thread { worker: index, source })?);

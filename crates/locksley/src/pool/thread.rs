@@ -112,13 +112,16 @@ impl Starting {
             call_hook(hooks.on_start.as_ref(), index);
             worker
         };
-        let worker = match unwind::catch(|| global::await_code(is_for_global, start)) {
-            Ok(worker) => worker,
-            Err(payload) => {
-                let _ = ready.send(Err(hook_error(index, payload)));
-                return;
-            }
-        };
+        let worker =
+            match unwind::catch(
+                || if is_for_global { global::run_in_build(start) } else { start() },
+            ) {
+                Ok(worker) => worker,
+                Err(payload) => {
+                    let _ = ready.send(Err(hook_error(index, payload)));
+                    return;
+                }
+            };
         shared.slot(index).attach_thread(shared.config.assists);
         let _ = ready.send(Ok(()));
         drop(ready);

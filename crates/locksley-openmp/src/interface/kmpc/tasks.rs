@@ -27,7 +27,8 @@ pub(super) struct Visible {
     _part: i32,
     /// Destroys what the task has captured, if `DESTRUCTORS` says so.
     destroy: Option<Routine>,
-    _priority: usize,
+    priority: i32,
+    _padding: i32,
 }
 
 #[repr(C)]
@@ -53,6 +54,7 @@ const _: () = assert!(offset_of!(Head, visible).is_multiple_of(ALIGN));
 
 const FINAL: i32 = 2;
 const DESTRUCTORS: i32 = 8;
+const PRIORITY: i32 = 32;
 
 /// `kmp_depend_info`
 #[repr(C)]
@@ -80,7 +82,7 @@ fn allocate(flags: i32, size: usize, shared: usize, routine: Routine) -> *mut Vi
     let task = memory.wrapping_add(before).cast::<Visible>();
     let at = task.wrapping_byte_add(size).cast();
     let shared = if shared == 0 { ptr::null_mut() } else { at };
-    let visible = Visible { shared, routine, _part: 0, destroy: None, _priority: 0 };
+    let visible = Visible { shared, routine, _part: 0, destroy: None, priority: 0, _padding: 0 };
     let new = Head {
         layout,
         size,
@@ -177,6 +179,7 @@ fn create(member: &Member, task: *mut Visible, accesses: &[Access], may_be_defer
             align: align_of::<*mut Visible>(),
             may_be_deferred,
             is_final: flags & FINAL != 0,
+            priority: if flags & PRIORITY == 0 { 0 } else { head.visible.priority },
             accesses,
             event,
             adjust: None,

@@ -1,6 +1,7 @@
 //! The assignment of one replacement: which worker it replaces, and how it waits for one. The
 //! README beside this file has the states and the argument.
 
+use crate::primitive::{Ordering, fence};
 use crate::scheduler::latch::Flag;
 use crate::sleep::Parker;
 
@@ -90,8 +91,8 @@ impl Assignment {
     /// Releases and unparks the replacement after the pool has been closed. The caller then wakes
     /// it, if it sleeps in the pool. Its thread finds the pool closed, and ends.
     pub(crate) fn close(&self) {
-        // No thread is to be woken. One that starts later is started by a thread that has seen the
-        // pool closed.
+        // No thread is to be woken. One that starts later sees the pool closed before it parks, by
+        // the fence of `Replacements::close`.
         if self.word.load() == VACANT {
             return;
         }
@@ -117,6 +118,9 @@ impl Assignment {
                     // An earlier notification is not lost: the reads below see its cause. A later
                     // one ends the wait.
                     self.parker.reset();
+                    // Pairs with the fence in `Replacements::close`: either that finds this state,
+                    // or the pool is seen closed.
+                    fence(Ordering::SeqCst);
                     if is_closed() {
                         return false;
                     }

@@ -12,7 +12,7 @@ use super::config::{Affinity, ThreadHooks, Threads};
 use super::shared::Shared;
 use crate::deque::OwnDeque;
 use crate::primitive::thread::JoinHandle;
-use crate::primitive::{AtomicUsize, CachePadded, Ordering};
+use crate::primitive::{AtomicUsize, CachePadded, Ordering, fence};
 use crate::scheduler::job::Job;
 
 use assignment::{Assigned, Assignment};
@@ -71,6 +71,8 @@ impl Replacements {
     /// Releases all replacements after the pool has been closed. The caller then wakes those that
     /// sleep in the pool. Their threads end.
     pub(crate) fn close(&self) {
+        // Pairs with the fence in `Assignment::wait`.
+        fence(Ordering::SeqCst);
         self.all.iter().for_each(|replacement| replacement.assignment.close());
     }
 

@@ -14,8 +14,7 @@ pub(crate) struct Replaced<'w> {
     replacement: Option<(usize, usize)>,
     /// True if the worker was replaced already. Then this value has no effect.
     is_nested: bool,
-    /// True if all threads of the pool now wait, block or have ended, and no replacement works for
-    /// this one.
+    /// True if all threads of the pool now wait or block, and no replacement works for this one.
     pub(crate) is_last_thread: bool,
     /// True if the time of the worker was charged to code that is not the pool's.
     was_elsewhere: bool,
@@ -37,8 +36,6 @@ impl Worker {
             let index = self.index();
             replacement = self.shared.assign_replacement(index).map(|slot| (slot, index));
             is_last_thread = self.shared.replacements.subtract_active(self.active_threads());
-            // The threads of a closed pool, other than a borrowed one, end.
-            is_last_thread |= self.shared.closed.is_set();
         }
         Replaced { worker: self, replacement, is_nested, is_last_thread, was_elsewhere }
     }

@@ -8,14 +8,15 @@
 //! | park | block; a replacement works under its index | until the event, or a pinned task |
 //!
 //! Pinned tasks run because descendants may wait for them. At the limit of replacements a worker
-//! parks, too, unless it is the *last thread*: all other threads of its pool wait, block or have
-//! ended. The last thread runs any ready task on top of its frames, since the event may depend on
-//! any task. So does a thread that has waited at the limit for a second: the task that it waits for
-//! may be ready in the deque of a thread that blocks.
+//! parks, too, unless it is the *last thread*: all other threads of its pool wait or block. The
+//! last thread runs any ready task on top of its frames, since the event may depend on any task. So
+//! does a thread that has waited at the limit for a second, since the task that it waits for may be
+//! ready in the deque of a thread that blocks; and a borrowed thread after its pool has closed,
+//! since the other threads end.
 //!
 //! So what runs on a thread nests strictly, and thread-local scopes of users stay valid. Apart from
-//! pinned tasks, and except on the last thread, only descendants run on top of a waiting frame. No
-//! other task can then want a lock on this thread that the waiting task holds.
+//! pinned tasks and these cases, only descendants run on top of a waiting frame. No other task can
+//! then want a lock on this thread that the waiting task holds.
 //!
 //! A ready task and an idle processor do not stay apart, because a replacement works meanwhile.
 
@@ -146,6 +147,7 @@ impl Worker {
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
         let (mut backoff, mut is_traced) = (Backoff::new(), false);
+        let mut at_limit_since = None;
         while !event.is_set() {
             let mut found = find(backoff.is_yielding);
             // Not earlier: most waits find what they wait for in their own deques.
@@ -158,8 +160,9 @@ impl Worker {
             if awaits == Awaits::Tasks {
                 found = found.or_else(|| self.take_pinned());
             }
-            if found.is_none() && !self.try_park(event, awaits) {
+            if found.is_none() && !self.try_park(event, awaits, &mut at_limit_since) {
                 found = self.find_any();
+                at_limit_since = None;
                 if found.is_none() {
                     backoff.sleep();
                     continue;
@@ -181,8 +184,9 @@ impl Worker {
     }
 
     /// Parks until the event, or a pinned task that the wait runs. Returns false if the event may
-    /// depend on a task that this thread has to run.
-    fn try_park(&self, event: &Flag, awaits: Awaits) -> bool {
+    /// depend on a task that this thread has to run. `at_limit_since` is when the wait came to the
+    /// limit of replacements.
+    fn try_park(&self, event: &Flag, awaits: Awaits, at_limit_since: &mut Option<Instant>) -> bool {
         // A replacement has the slot until this value is dropped.
         let replaced = self.replace();
         let parker = &self.slot().parker;
@@ -190,14 +194,18 @@ impl Worker {
             parker.park(|| event.is_set(), None);
             return true;
         }
-        if replaced.is_last_thread {
+        let is_left_alone = || self.is_borrowed && self.shared.closed.is_set();
+        if replaced.is_last_thread || is_left_alone() {
             return false;
         }
-        let closed = &self.shared.closed;
-        let is_over = || event.is_set() || self.has_pinned() || closed.is_set();
-        let (began, patience) = (Instant::now(), replaced.is_at_limit().then_some(LAST_RESORT));
-        parker.park(is_over, patience);
-        patience.is_none_or(|patience| is_over() || began.elapsed() < patience)
+        let is_over = || event.is_set() || self.has_pinned() || is_left_alone();
+        if !replaced.is_at_limit() {
+            parker.park(is_over, None);
+            return true;
+        }
+        let since = *at_limit_since.get_or_insert_with(Instant::now);
+        parker.park(is_over, Some(LAST_RESORT.saturating_sub(since.elapsed())));
+        is_over() || since.elapsed() < LAST_RESORT
     }
 
     /// Steals from the thief of `job` a fork that it pushed while it runs `job` (Wagner and Calder,
@@ -244,7 +252,7 @@ impl Worker {
 /// What the event of a wait depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Awaits {
-    /// Tasks. The wait also runs pinned tasks, and the last thread runs any task.
+    /// Tasks. The wait also runs pinned tasks, and any task if this thread has to.
     Tasks,
     /// Anything, perhaps no task, and it may come late. The wait parks if it finds nothing.
     Anything,
