@@ -174,7 +174,7 @@ impl Team {
 
     fn wait_at(&self, barrier: &Barrier, member: &Member, is_cancelled: impl Fn() -> bool) {
         member.barriers.set(member.barriers.get() + 1);
-        // Acquire: pairs with the release in `remove_task`, of another thread that fulfils an event.
+        // Acquire pairs with the release in `remove_task`, by a thread that fulfils an event.
         if self.size == 1 && self.outstanding.load(Ordering::Acquire) == 0 {
             return;
         }

@@ -20,8 +20,9 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
     });
 }
 
-/// Wakes at most `count` of the threads that sleep on the word, which seem to be as many. They count
-/// as awake from now on: if they wait for a processor, it is not another program that wants one.
+/// Wakes at most `count` of the threads that sleep on the word, which seem to be as many. They
+/// count as awake from now on: if they wait for a processor, it is not another program that wants
+/// one.
 #[cfg(not(loom))]
 pub(super) fn wake(word: &AtomicU32, count: u32) {
     // Before: a woken thread may run first, and look whether others want its processor.

@@ -7,9 +7,10 @@
 //! | `NOTIFIED` | the thread is being woken | a waker |
 //!
 //! The waker publishes the event, makes a fence, and does nothing if it finds `AWAKE`. The waiter
-//! sets `PARKED`, makes a fence, and looks for the event. So one of them sees the other. A wake-up before the
-//! thread blocks is not lost, since it changes the word on which the thread would block. A waker
-//! that finds `NOTIFIED` calls the kernel, too: the other waker may be suspended before its call.
+//! sets `PARKED`, makes a fence, and looks for the event. So one of them sees the other. A wake-up
+//! before the thread blocks is not lost, since it changes the word on which the thread would block.
+//! A waker that finds `NOTIFIED` calls the kernel, too: the other waker may be suspended before its
+//! call.
 
 use std::time::Duration;
 
