@@ -1,10 +1,8 @@
 //! The builder of pools.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::fmt;
 use std::io;
-use std::rc::Rc;
 
 use locksley::{Pool, PoolBuilder, WorkerThread};
 
@@ -157,22 +155,11 @@ where
     }
 
     /// The pool to build, and what gives its workers their threads.
-    fn into_parts(mut self) -> (PoolBuilder, impl FnMut(WorkerThread) -> io::Result<()>) {
+    fn into_parts(self) -> (PoolBuilder, impl FnMut(WorkerThread) -> io::Result<()>) {
         let mut pool = Pool::builder().start_in_background();
         if S::IS_DEFAULT {
             // Threads of a handler may have what others do not, so that nothing can replace them.
             pool = pool.replacements(REPLACEMENTS);
-            if let Some(name) = self.thread_name.take() {
-                // The pool asks for all names first, for replacements, too.
-                let (name, made) = (RefCell::new(name), Rc::new(RefCell::new(Vec::new())));
-                let names = Rc::clone(&made);
-                pool = pool.thread_name(move |index| {
-                    let name = (name.borrow_mut())(index);
-                    made.borrow_mut().push(name.clone());
-                    name
-                });
-                self.thread_name = Some(Box::new(move |index| names.borrow()[index].clone()));
-            }
         }
         if let Some(bytes) = self.stack_size {
             pool = pool.stack_size(bytes); // of replacements

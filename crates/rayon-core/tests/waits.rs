@@ -182,21 +182,3 @@ fn a_half_that_a_replacement_runs_has_migrated() {
         assert!(pool(1).install(join).1);
     });
 }
-
-#[test]
-fn replacements_have_the_name_of_the_thread_that_waits() {
-    assert_ends(|| {
-        let only = rayon_core::ThreadPoolBuilder::new().num_threads(1);
-        let mut called = 0;
-        let only = only.thread_name(move |index| {
-            called += 1;
-            format!("painter {index}, call {called}")
-        });
-        let (only, other, name) = (only.build().unwrap(), pool(1), OnceLock::new());
-        only.scope(|scope| {
-            scope.spawn(|_| name.set(thread::current().name().map(str::to_owned)).unwrap());
-            other.install(|| _ = name.wait());
-        });
-        assert_eq!(name.into_inner().unwrap().unwrap(), "painter 0, call 1'");
-    });
-}
