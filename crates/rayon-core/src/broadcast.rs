@@ -12,9 +12,12 @@ static ORDER: Mutex<()> = Mutex::new(());
 /// Sends a broadcast before or after any other, so that all threads get them in the same order: as
 /// with rayon, a program may wait at a barrier in two of them at once. Locksley's own broadcasts
 /// have no lock, and no such order.
-pub(crate) fn in_order<R>(send: impl FnOnce() -> R) -> R {
+pub(crate) fn in_order<F>(task: F, send: impl FnOnce(Arc<F>)) {
+    let task = Arc::new(task);
+    let sent = Arc::clone(&task);
+    // Released before `task` is dropped: where its captures broadcast in turn, the lock is free.
     let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
-    send()
+    send(sent);
 }
 
 /// Has each thread of the calling worker's pool, or else of the global one, run `op`, and returns
@@ -61,13 +64,13 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let (task, _outlives_the_lock) =
-        shared(move |worker: &Worker| op(BroadcastContext::new(worker)));
     let threads = crate::current_num_threads();
-    in_order(|| {
+    in_order(op, |op| {
         for index in 0..threads {
-            let task = task.clone();
-            let here = move |current: Option<&Worker>| task(current.expect("tasks run on workers"));
+            let op = Arc::clone(&op);
+            let here = move |current: Option<&Worker>| {
+                op(BroadcastContext::new(current.expect("tasks run on workers")));
+            };
             locksley::spawn_with(Spawn::At(index), || Worker::with_current(here));
         }
     });
@@ -77,19 +80,7 @@ pub(crate) fn spawn_broadcast_in<F>(pool: &Pool, task: F)
 where
     F: Fn(&Worker) + Send + Sync + 'static,
 {
-    let (task, _outlives_the_lock) = shared(task);
-    in_order(|| pool.spawn_broadcast(task));
-}
-
-/// The task, and something that keeps its captures from being dropped: where they broadcast in
-/// turn, that must not be under the lock.
-fn shared<F>(task: F) -> (impl Fn(&Worker) + Clone + Send + Sync + 'static, Arc<F>)
-where
-    F: Fn(&Worker) + Send + Sync + 'static,
-{
-    let kept = Arc::new(task);
-    let task = Arc::clone(&kept);
-    (move |worker: &Worker| task(worker), kept)
+    in_order(task, |task| pool.spawn_broadcast(move |worker| task(worker)));
 }
 
 /// [`broadcast`] in a given pool.
@@ -119,7 +110,7 @@ impl<R: Send> Results<R> {
             let result = op(BroadcastContext::new(worker));
             *self.0[worker.index()].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         };
-        in_order(|| scope.spawn_broadcast(task));
+        in_order(task, |task| scope.spawn_broadcast(move |worker, scope| task(worker, scope)));
     }
 
     fn into_vec(self) -> Vec<R> {

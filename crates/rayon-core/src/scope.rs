@@ -2,8 +2,6 @@
 //!
 //! Locksley has one kind, in which a task is spawned in either order; rayon has a type for each.
 
-use std::sync::Arc;
-
 use locksley::Spawn;
 
 use crate::broadcast::{self, BroadcastContext};
@@ -47,12 +45,11 @@ macro_rules! scope_type {
             where
                 BODY: Fn(&Self, BroadcastContext<'_>) + Send + Sync + 'scope,
             {
-                let outlives_the_lock = Arc::new(body);
-                let body = Arc::clone(&outlives_the_lock);
-                let task = move |worker: &locksley::Worker, scope: &locksley::Scope<'scope>| {
-                    body(Self::of(scope), BroadcastContext::new(worker));
-                };
-                broadcast::in_order(|| self.0.spawn_broadcast(task));
+                broadcast::in_order(body, |body| {
+                    self.0.spawn_broadcast(move |worker, scope| {
+                        body(Self::of(scope), BroadcastContext::new(worker));
+                    });
+                });
             }
         }
     };
