@@ -98,6 +98,21 @@ mod tests {
     use crate::tasks::Options;
 
     #[test]
+    fn a_thief_takes_the_oldest_with_the_largest_priority() {
+        let parent = Task::implicit(settings().icvs, None);
+        let child = |&priority: &i32| {
+            let options = Options { priority, ..Options::default() };
+            Task::child(&parent, options, None, false, None)
+        };
+        let (queue, tasks) = (Queue::default(), [0, 2, 1, 2].each_ref().map(child));
+        tasks.iter().for_each(|it| queue.push(Arc::clone(it)));
+        for expected in [1, 3, 2, 0] {
+            let stolen = queue.steal(|_| true).unwrap();
+            assert!(Arc::ptr_eq(&stolen, &tasks[expected]));
+        }
+    }
+
+    #[test]
     fn accepted_tasks_are_found_behind_others() {
         let parents = [(); 2].map(|()| Task::implicit(settings().icvs, None));
         let child = |at: usize| Task::child(&parents[at], Options::default(), None, false, None);
