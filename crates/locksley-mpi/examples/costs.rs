@@ -5,7 +5,9 @@
 //! mpirun -n 2 --oversubscribe target/release/examples/costs
 //! ```
 
+use std::hint::spin_loop;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,24 +24,43 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The time for a small message to rank 1 and back, while both poll.
-fn ping_pong(mpi: &mut Mpi) -> Result<(), Error> {
+/// The time for a small message to rank 1 and back, while both poll: alone, or beside a thread of
+/// rank 0 that works, as in a steal.
+fn ping_pong(mpi: &mut Mpi, is_beside: bool) -> Result<(), Error> {
+    let is_over = AtomicBool::new(!is_beside || mpi.rank() == 1);
+    let start = Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                spin_loop();
+            }
+        });
+        let exchanged = (0..ROUNDS).try_for_each(|_| exchange(mpi, is_beside));
+        is_over.store(true, Ordering::Relaxed);
+        exchanged
+    })?;
+    if mpi.rank() == 0 {
+        let metric = if is_beside { "ping-pong-beside" } else { "ping-pong" };
+        let us = start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS);
+        println!("{{\"metric\":\"{metric}\",\"us\":{us:.2}}}");
+    }
+    Ok(())
+}
+
+fn exchange(mpi: &mut Mpi, yields: bool) -> Result<(), Error> {
     if mpi.rank() > 1 || mpi.size() < 2 {
         return Ok(());
     }
-    let start = Instant::now();
-    for _ in 0..ROUNDS {
-        if mpi.rank() == 0 {
-            mpi.send(1, vec![0; 16])?;
-        }
-        while mpi.try_receive()?.is_none() {}
-        if mpi.rank() == 1 {
-            mpi.send(0, vec![0; 16])?;
+    if mpi.rank() == 0 {
+        mpi.send(1, vec![0; 16])?;
+    }
+    while mpi.try_receive()?.is_none() {
+        if yields {
+            thread::yield_now();
         }
     }
-    if mpi.rank() == 0 {
-        let us = start.elapsed().as_secs_f64() * 1e6 / f64::from(ROUNDS);
-        println!("{{\"metric\":\"ping-pong\",\"us\":{us:.2}}}");
+    if mpi.rank() == 1 {
+        mpi.send(0, vec![0; 16])?;
     }
     Ok(())
 }
@@ -72,10 +93,12 @@ impl Bag for Singles {
     fn process(&self, tasks: &mut u32, items: usize, waits: &mut Vec<Duration>) -> bool {
         let mut last = self.last.lock().expect("no task panics");
         waits.extend(last.map(|last| last.elapsed()).filter(|_| *tasks == 1));
+        // Rank 0's tasks are shorter, so that it has split one off when the thief asks.
+        let length = if *tasks == 1 { self.length } else { self.length / 5 };
         for _ in 0..items.min(*tasks as usize) {
             *tasks -= 1;
             let start = Instant::now();
-            while start.elapsed() < self.length {}
+            while start.elapsed() < length {}
         }
         *last = (*tasks == 0).then(Instant::now);
         *tasks > 0
@@ -94,7 +117,7 @@ impl Bag for Singles {
 }
 
 /// The time from the end of a thief's task to the next one, which it steals from rank 0. That one
-/// is busy with tasks of the same length, and splits one off when it has ended another one.
+/// is busy with shorter tasks.
 fn steal(ranks: &mut Ranks<Mpi>, pool: &Pool, length: Duration) -> Result<(), Error> {
     let tasks = (ranks.rank() == 0).then_some(1_000_000 / length.as_micros() as u32);
     let bag = Singles { length, last: Mutex::new(None) };
@@ -127,7 +150,8 @@ fn idle(ranks: &mut Ranks<Mpi>, pool: &Pool) -> Result<(), Error> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut mpi = Mpi::new()?;
-    ping_pong(&mut mpi)?;
+    ping_pong(&mut mpi, false)?;
+    ping_pong(&mut mpi, true)?;
     let mut ranks = Ranks::connect(mpi)?;
     let pool = Pool::new(1)?;
     empty_run(&mut ranks, &pool)?;

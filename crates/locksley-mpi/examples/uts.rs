@@ -136,6 +136,8 @@ fn search<T: Transport>(ranks: &mut Ranks<T>, options: Options<'_>) -> Result<()
     let (pool, name) = (&pool(options.workers), options.name);
     ranks.set_resilient(options.is_resilient)?;
     let tree = TREES.iter().find(|(it, _)| *it == name).expect("checked before").1;
+    // All ranks have started when an empty run is over.
+    ranks.par_map_reduce(pool, 0..0, |_| (), |(), ()| ())?;
     let start = Instant::now();
     let tasks = (ranks.rank() == 0).then(|| vec![tree.root()]);
     if let Some(below) = ranks.run(pool, tree, tasks)? {

@@ -16,6 +16,7 @@ use crossbeam_queue::SegQueue;
 use locksley::Pool;
 
 use crate::bag::Bag;
+use crate::nap::Due;
 use crate::steal::{Local, Reduce};
 
 /// How long a worker processes tasks before it looks whether to split them, about.
@@ -48,10 +49,11 @@ struct Shared<B: Bag> {
     panics: SegQueue<Box<dyn Any + Send>>,
     /// The thread that polls the transport.
     poller: Thread,
+    due: Arc<Due>,
 }
 
 impl<'p, B: Bag> Pieces<'p, B> {
-    pub(crate) fn new(pool: &'p Pool, bag: Arc<B>) -> Self {
+    pub(crate) fn new(pool: &'p Pool, bag: Arc<B>, due: Arc<Due>) -> Self {
         let shared = Arc::new(Shared {
             bag,
             ready: SegQueue::new(),
@@ -64,6 +66,7 @@ impl<'p, B: Bag> Pieces<'p, B> {
             is_over: AtomicBool::new(false),
             panics: SegQueue::new(),
             poller: thread::current(),
+            due,
         });
         Self { pool, shared }
     }
@@ -183,6 +186,9 @@ impl<B: Bag> Shared<B> {
             let now = Instant::now();
             let time = now - before;
             before = now;
+            if self.due.is_late(now) {
+                thread::yield_now();
+            }
             if time < CHUNK / 2 {
                 grain = (grain * 2).min(LARGEST_CHUNK);
             } else if time > CHUNK * 2 {

@@ -19,7 +19,7 @@ use crate::bag::Bag;
 use crate::error::Error;
 use crate::heartbeat::Heartbeat;
 use crate::local::Pieces;
-use crate::nap::Nap;
+use crate::nap::{Due, Nap};
 use crate::protocol::Machine;
 use crate::range::{MapReduce, block};
 use crate::steal::Local;
@@ -158,23 +158,28 @@ impl<T: Transport> Ranks<T> {
         bag: B,
         tasks: Option<B::Tasks>,
     ) -> Result<Option<B::Output>, Error> {
-        let bag = Arc::new(bag);
-        let pieces = || Pieces::new(pool, Arc::clone(&bag));
+        let (bag, due) = (Arc::new(bag), Arc::new(Due::new()));
+        let pieces = || Pieces::new(pool, Arc::clone(&bag), Arc::clone(&due));
         if self.is_resilient {
             let protocol = self.begin_resilient()?;
             if tasks.is_some() && self.rank() != 0 {
                 return Err(self.fail(Error::Unsupervised));
             }
-            return self.play(protocol, Jobs::new(self.rank(), tasks, pieces));
+            return self.play(protocol, Jobs::new(self.rank(), tasks, pieces), &due);
         }
         let mut local = pieces();
         tasks.into_iter().for_each(|tasks| local.give(tasks));
         let protocol = self.begin()?;
-        self.play(protocol, local)
+        self.play(protocol, local, &due)
     }
 
     /// Takes turns until this rank leaves.
-    fn play<M, L>(&mut self, mut protocol: M, mut local: L) -> Result<Option<L::Output>, Error>
+    fn play<M, L>(
+        &mut self,
+        mut protocol: M,
+        mut local: L,
+        due: &Due,
+    ) -> Result<Option<L::Output>, Error>
     where
         M: Machine<L>,
         L: Local<Tasks: Serialize + DeserializeOwned, Output: Serialize + DeserializeOwned>,
@@ -196,7 +201,7 @@ impl<T: Transport> Ranks<T> {
             if is_active {
                 nap = Nap::new();
             } else {
-                nap.rest(!local.is_idle());
+                due.rest(&mut nap, !local.is_idle());
             }
         }
     }

@@ -112,9 +112,9 @@ impl Transport for Mpi {
     fn try_receive(&mut self) -> Result<Option<(usize, Vec<u8>)>, Error> {
         self.retire_sends();
         if self.incoming.is_none() {
-            let Some((message, status)) = self.world.any_process().immediate_matched_probe() else {
-                return Ok(None);
-            };
+            // Open MPI looks for messages before it fetches what has arrived.
+            let probe = || self.world.any_process().immediate_matched_probe();
+            let Some((message, status)) = probe().or_else(probe) else { return Ok(None) };
             let bytes = status.count(u8::equivalent_datatype()) as usize;
             let receiving = Transfer::new(vec![0; bytes], |data| {
                 message.immediate_matched_receive_into(StaticScope, data)
