@@ -7,7 +7,7 @@ use crate::error::Error;
 /// The time between two signs of life.
 const PERIOD: Duration = Duration::from_millis(500);
 /// After this time without a message, a rank has died.
-const PATIENCE: Duration = Duration::from_millis(3500);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What one rank knows about the rank before it.
 #[derive(Debug)]
