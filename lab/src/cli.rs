@@ -16,50 +16,9 @@ use crate::random::DEFAULT_SEED;
 use crate::rounds::Round;
 use crate::{cycler, output};
 
-/// The commands by what they are for; clap would list them in one column.
-const HELP: &str = "\
-{about}
-
-{usage-heading} {usage}
-
-Look:
-  machine       the processors that this process may use, and the kernel's help
-  apps          the applications, their sizes and their runtimes
-  top           a running program (LOCKSLEY_TRACE=live): what each worker does now
-  trace         a recording (LOCKSLEY_TRACE=FILE): what each worker did, as text or as a page
-
-Run:
-  run           one application once, with its answer checked
-  rounds        small parallel rounds for some seconds: the unit of co-runs
-  cycler        take processors away from other programs, a random number at a time
-  openmp        a program of another compiler, on libgomp's interface (locksley-openmp)
-  soak          all features for a long time, beside an adversary, with each result checked
-
-Measure:
-  bench         what frequent operations cost, beside the fastest peer: losses first
-  cliff         more workers than processors, and beside busy threads: begin here
-  corun         what programs side by side leave each other
-  turnkey       pools that choose their number of workers, under quotas too
-  neighbour     how late an interactive process wakes beside each runtime
-  rayon         programs written for rayon, on its own core and on Locksley's
-  forkjoin      what a fork costs
-  channels      what messages, processes and waiting tasks cost (or: wait)
-  intervals     what graphs of intervals cost
-  openmp-bench  what OpenMP's constructs cost on libgomp, libomp and locksley-openmp
-
-Reproduce (figures of the papers):
-  model         Hood: work, span and the fitted constants, alone and beside cycler
-  scatter       Nornir: scatter and gather
-  locality      LASSI: tasks at places
-  papers        each mechanism, figure and table: code, command, record, verdict
-  report        the page of an experiment again, from its record
-
-Options:
-{options}";
-
 /// Locksley's laboratory: work stealing on machines that are shared.
 #[derive(Debug, Parser)]
-#[command(name = "locksley", version, max_term_width = 100, help_template = HELP)]
+#[command(name = "locksley", version, max_term_width = 100)]
 pub struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -72,6 +31,11 @@ pub enum Command {
     Machine(Machine),
     /// List the applications, their sizes and their runtimes
     Apps,
+    /// Show what the workers of a running program do, if LOCKSLEY_TRACE=live
+    #[cfg(target_os = "linux")]
+    Top(Top),
+    /// Look at a recording that a program made since LOCKSLEY_TRACE named its file
+    Trace(Trace),
     /// Run one application once, check its answer and say how long it took
     Run(Run),
     /// Repeat small parallel rounds for some seconds and print their rate: the co-run unit
@@ -79,30 +43,25 @@ pub enum Command {
     /// Take processors away from other programs, a random number of them at a time: cycler(p, w, W)
     /// of the Hood papers
     Cycler(Cycler),
-    /// One of the experiments.
-    #[command(flatten)]
-    Measure(Measure),
-    /// Compute one application again and again behind a start gate: a program of `corun`
-    #[command(hide = true)]
-    Repeat(Computation),
+    /// Run an OpenMP program that gcc has compiled, with locksley-openmp's library preloaded
+    Openmp(Openmp),
     /// Run all features with 16 workers for each processor while an adversary stops, squeezes,
     /// throttles and freezes the process, and check each result
     Soak(Soak),
-    /// Measure a cell of an experiment once, in this process
-    #[command(hide = true)]
-    Once(Once),
-    /// Run an OpenMP program that gcc has compiled, with locksley-openmp's library preloaded
-    Openmp(Openmp),
+    /// One of the experiments.
+    #[command(flatten)]
+    Measure(Measure),
     /// List each mechanism, figure and table of the papers: where it is, the command that does it
     /// again, what was measured here beside the paper's numbers, and a verdict
     Papers(Papers),
     /// Make the page of an experiment again from its record
     Report(Report),
-    /// Show what the workers of a running program do
-    #[cfg(target_os = "linux")]
-    Top(Top),
-    /// Look at a recording that a program made since LOCKSLEY_TRACE named its file
-    Trace(Trace),
+    /// Compute one application again and again behind a start gate: a program of `corun`
+    #[command(hide = true)]
+    Repeat(Computation),
+    /// Measure a cell of an experiment once, in this process
+    #[command(hide = true)]
+    Once(Once),
     /// Nothing was asked for that needs doing: help or the version has been printed
     #[command(skip)]
     Nothing,
@@ -331,17 +290,5 @@ mod tests {
     #[test]
     fn the_commands_are_well_formed() {
         command_line().debug_assert();
-    }
-
-    #[test]
-    fn the_help_lists_each_command_once() {
-        let listed = |line: &str| Some(line.strip_prefix("  ")?.split(' ').next()?.to_owned());
-        let mut listed: Vec<String> = HELP.lines().filter_map(listed).collect();
-        let command = CommandLine::command();
-        let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
-        let mut shown: Vec<String> = shown.map(|it| it.get_name().to_owned()).collect();
-        listed.sort();
-        shown.sort();
-        assert_eq!(listed, shown);
     }
 }

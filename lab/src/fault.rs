@@ -10,6 +10,8 @@ pub enum Fault {
     Input(String),
     /// The work was started and failed, or its answer is wrong. Exit code 1.
     Run(String),
+    /// A measurement cannot be taken. A run of an experiment notes why, and goes on. Exit code 1.
+    Missing(String),
     /// Another program cannot be executed. Exit code 127, as a shell's.
     Program(String),
 }
@@ -32,7 +34,7 @@ impl Fault {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Fault::Input(_) => ExitCode::from(2),
-            Fault::Run(_) => ExitCode::from(1),
+            Fault::Run(_) | Fault::Missing(_) => ExitCode::from(1),
             Fault::Program(_) => ExitCode::from(127),
         }
     }

@@ -40,16 +40,16 @@ pub fn are_one(a: &Path, b: &Path) -> bool {
 }
 
 /// Writes a file in such a way that a reader finds the old content or the new one, never a part.
-pub fn replace(path: &Path, text: &str) -> Outcome<()> {
+pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> Outcome<()> {
     let fault =
         |error: std::io::Error| Fault::run(format!("cannot write {}: {error}", path.display()));
     if path.exists() && !path.is_file() {
-        return fs::write(path, text).map_err(fault);
+        return fs::write(path, content).map_err(fault);
     }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let new = path.with_file_name(name);
-    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| {
+    fs::write(&new, content).and_then(|()| fs::rename(&new, path)).map_err(|error| {
         let _ = fs::remove_file(&new);
         fault(error)
     })

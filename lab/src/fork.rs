@@ -131,46 +131,11 @@ pub(crate) fn reduce<F: Fork, W: Divisible, R: Send>(
     both(one, other)
 }
 
-/// A part of something, with the number of its first element.
-pub(crate) struct Numbered<W> {
-    pub(crate) first: usize,
-    pub(crate) of: W,
-}
-
-impl<W: Divisible> Divisible for Numbered<W> {
-    fn length(&self) -> usize {
-        self.of.length()
-    }
-
-    fn divide(self, at: usize) -> (Self, Self) {
-        let (of, rest) = self.of.divide(at);
-        (Numbered { first: self.first, of }, Numbered { first: self.first + at, of: rest })
-    }
-}
-
 /// Rows of so many elements, halved down to a leaf of so many rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows {
     pub(crate) of: usize,
     pub(crate) leaf: usize,
-}
-
-/// A slice that is divided between two rows.
-struct InRows<'a, T> {
-    columns: usize,
-    elements: &'a mut [T],
-}
-
-impl<T: Send> Divisible for InRows<'_, T> {
-    fn length(&self) -> usize {
-        self.elements.len() / self.columns
-    }
-
-    fn divide(self, at: usize) -> (Self, Self) {
-        let columns = self.columns;
-        let (elements, rest) = self.elements.split_at_mut(at * columns);
-        (InRows { columns, elements }, InRows { columns, elements: rest })
-    }
 }
 
 impl Rows {
@@ -181,8 +146,25 @@ impl Rows {
         rows: &mut [T],
         does: impl Fn(usize, &mut [T]) + Copy + Send,
     ) {
-        let all = Numbered { first: 0, of: InRows { columns: self.of, elements: rows } };
-        let leaf = move |part: Numbered<InRows<'_, T>>| does(part.first, part.of.elements);
-        reduce(fork, all, self.leaf, leaf, |(), ()| ());
+        self.halve_from(fork, 0, rows, does);
+    }
+
+    fn halve_from<F: Fork, T: Send>(
+        self,
+        fork: &F,
+        first: usize,
+        rows: &mut [T],
+        does: impl Fn(usize, &mut [T]) + Copy + Send,
+    ) {
+        let number = rows.len() / self.of;
+        if !F::IS_PARALLEL || number <= self.leaf {
+            return does(first, rows);
+        }
+        let middle = number / 2;
+        let (one, other) = rows.split_at_mut(middle * self.of);
+        fork.join(
+            move |fork| self.halve_from(fork, first, one, does),
+            move |fork| self.halve_from(fork, first + middle, other, does),
+        );
     }
 }

@@ -30,6 +30,14 @@ impl Team {
         cut(rank)..cut(rank + 1)
     }
 
+    /// The parts of some rows that belong to each thread. A row has so many elements.
+    pub fn divide<'r, T>(&self, mut rows: &'r mut [T], columns: usize) -> Vec<&'r mut [T]> {
+        let total = rows.len() / columns;
+        let length = |rank| self.share(total, rank).len() * columns;
+        let part = |rank| rows.split_off_mut(..length(rank)).unwrap_or_default();
+        (0..self.workers).map(part).collect()
+    }
+
     /// Runs `body(rank, shares[rank], barrier)` on a thread for each share, and returns the time
     /// from when the first of them began until the last one ended. The barrier is for all of them,
     /// as often as they like.

@@ -3,12 +3,8 @@
 //! as the machine has processors, each in a busy loop), but of a fixed amount of work: no memory,
 //! no phases, nothing to steal.
 
-use std::time::Duration;
-
-use super::{App, Instance, Problem, size};
-use crate::fork::Rows;
+use crate::apps::prelude::*;
 use crate::leaf;
-use crate::team::Team;
 
 /// The most steps of all tasks together: about an hour of them.
 const MOST_STEPS: u128 = 1 << 42;
@@ -60,10 +56,7 @@ impl Instance for Looping {
     });
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
-        let (steps, total) = (self.steps, self.ends.len());
-        let mut rest = &mut self.ends[..];
-        let share = |rank| rest.split_off_mut(..team.share(total, rank).len()).unwrap_or_default();
-        let shares = (0..team.workers()).map(share).collect();
+        let (steps, shares) = (self.steps, team.divide(&mut self.ends, 1));
         Some(team.run(shares, |_, ends, _| run(steps, ends)))
     }
 

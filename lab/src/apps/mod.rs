@@ -57,6 +57,17 @@ use itertools::Itertools;
 use crate::fault::{Fault, Outcome};
 use crate::team::Team;
 
+/// What applications are written with.
+mod prelude {
+    pub(super) use std::sync::Arc;
+    pub(super) use std::time::Duration;
+
+    pub(super) use super::{App, Instance, Problem, size};
+    pub(super) use crate::fork::{Fork, Rows, Serial, reduce};
+    pub(super) use crate::random::Random;
+    pub(super) use crate::team::Team;
+}
+
 /// Every application, Hood's first. A new one is a folder and a line here; no experiment runs it
 /// until its own list names it.
 pub static ALL: &[&App] = &[
@@ -115,8 +126,10 @@ impl App {
 
 /// An application with a size.
 pub struct Problem {
-    parameters: String,
-    bytes: u128,
+    /// The parameters, as they would be given on the command line.
+    pub parameters: String,
+    /// The memory that an instance needs, in bytes.
+    pub bytes: u128,
     prepare: Box<dyn Fn(u64) -> Box<dyn Instance> + Send + Sync>,
 }
 
@@ -129,16 +142,6 @@ impl Problem {
     ) -> Problem {
         let prepare = Box::new(move |seed| Box::new(prepare(seed)) as Box<dyn Instance>);
         Problem { parameters: String::new(), bytes, prepare }
-    }
-
-    /// The parameters, as they would be given on the command line.
-    pub fn parameters(&self) -> String {
-        self.parameters.clone()
-    }
-
-    /// The memory that an instance needs, in bytes.
-    pub fn bytes(&self) -> u128 {
-        self.bytes
     }
 
     /// An instance with its input filled in.
@@ -200,11 +203,11 @@ pub fn problem(app: &App, size: &str) -> Outcome<Problem> {
     })?;
     problem.parameters = parameters.to_owned();
     let available = crate::machine::available_memory();
-    if problem.bytes() > available {
+    if problem.bytes > available {
         return Err(Fault::input(format!(
             "{} of size '{size}' needs {} of memory, and {} are available",
             app.name,
-            size::in_bytes(problem.bytes()),
+            size::in_bytes(problem.bytes),
             size::in_bytes(available)
         )));
     }

@@ -1,11 +1,9 @@
-//! Pictures that are computed ray by ray: the eye, and an instance with a picture for its answer.
-
-use std::sync::Arc;
+//! Pictures that are computed ray by ray: the light that a ray brings, the eye, and an instance with
+//! a picture for its answer.
 
 use super::check::same_bits;
 use super::vector::Vector;
-use super::{Instance, Problem, size};
-use crate::fork::Rows;
+use crate::apps::prelude::*;
 
 /// Red, green and blue; one is as bright as a screen can be.
 pub(super) type Pixel = [f64; 3];
@@ -24,11 +22,111 @@ pub(super) struct Ray {
     pub(super) direction: Vector,
 }
 
-/// What is seen of a scene.
-pub(super) trait View: Send + Sync {
+/// What a surface makes of the light.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surface {
+    pub(super) colour: Vector,
+    /// The share that is scattered in all directions.
+    pub(super) diffuse: f64,
+    /// How strong a highlight is.
+    pub(super) highlight: f64,
+    /// Phong's exponent: how sharp a highlight is.
+    pub(super) shine: i32,
+    /// The share that is mirrored.
+    pub(super) mirror: f64,
+}
+
+/// What gives light, to all sides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lamp {
+    pub(super) place: Vector,
+    pub(super) brightness: f64,
+}
+
+/// Where a ray ends.
+pub(super) struct End<'s> {
+    pub(super) point: Vector,
+    pub(super) normal: Vector,
+    pub(super) surface: &'s Surface,
+}
+
+/// What there is to be seen.
+pub(super) trait Scene: Clone + Send + Sync + 'static {
+    /// Where the eye is, and what it looks at.
+    const EYE: [Vector; 2];
+    /// How much of the height the eye sees, in degrees.
+    const ANGLE: f64;
+    const LAMPS: &'static [Lamp];
+    /// Light that comes from everywhere.
+    const AMBIENT: f64 = 0.0;
+    /// Where rays pass through a pixel of side one, from its middle: its colour is their mean.
+    const PLACES: &'static [[f64; 2]] = &[[0.0; 2]];
+    /// What `ray` meets first.
+    fn end(&self, ray: Ray) -> Option<End<'_>>;
+    /// Whether something is in the way of `ray` up to that distance.
+    fn is_shadowed(&self, ray: Ray, distance: f64) -> bool;
+    /// What is seen in a direction in which nothing is.
+    fn background(direction: Vector) -> Vector;
+}
+
+/// How often light is mirrored before it is too faint to be followed.
+const MOST_MIRRORS: usize = 5;
+
+/// The light that comes to the origin of `ray`, by Phong's model: from where it ends, a ray goes to
+/// each lamp, and one to what is mirrored there.
+pub(super) fn trace<S: Scene>(scene: &S, ray: Ray, mirrors: usize) -> Vector {
+    let Some(End { point, normal, surface }) = scene.end(ray) else {
+        return S::background(ray.direction);
+    };
+    let mirrored = ray.direction.mirrored(normal);
+    let mut light = surface.colour * S::AMBIENT;
+    for lamp in S::LAMPS {
+        let to_lamp = lamp.place - point;
+        let distance = to_lamp.length();
+        let direction = to_lamp * distance.recip();
+        let facing = direction.dot(normal);
+        if facing <= 0.0 || scene.is_shadowed(Ray { origin: point, direction }, distance) {
+            continue;
+        }
+        light = light + surface.colour * (surface.diffuse * facing * lamp.brightness);
+        let along = mirrored.dot(direction).max(0.0);
+        let strength = surface.highlight * along.powi(surface.shine) * lamp.brightness;
+        light = light + Vector([strength; 3]);
+    }
+    if surface.mirror > 0.0 && mirrors > 0 {
+        let seen = trace(scene, Ray { origin: point, direction: mirrored }, mirrors - 1);
+        light = light + surface.colour.scaled(seen) * surface.mirror;
+    }
+    light
+}
+
+/// A scene, and the eye.
+pub(super) struct Seen<S> {
+    pub(super) scene: S,
+    pub(super) camera: Camera,
+}
+
+impl<S: Scene> Seen<S> {
+    /// The scene in a picture of these sides.
+    pub(super) fn new(scene: S, sides: [usize; 2]) -> Seen<S> {
+        Seen { scene, camera: Camera::new(S::EYE, S::ANGLE, sides) }
+    }
+
+    pub(super) fn pixel(&self, number: usize) -> Pixel {
+        let rays = S::PLACES.iter().map(|place| self.camera.ray(number, *place));
+        let lights = rays.map(|ray| trace(&self.scene, ray, MOST_MIRRORS));
+        let light = lights.fold(Vector::ZERO, |sum, light| sum + light);
+        (light * (1.0 / S::PLACES.len() as f64)).0
+    }
+
     /// Computes the pixels from number `first` on, row by row. Not inlined, so that all versions
     /// execute the same code.
-    fn render(&self, first: usize, pixels: &mut [Pixel]);
+    #[inline(never)]
+    fn render(&self, first: usize, pixels: &mut [Pixel]) {
+        for (number, pixel) in (first..).zip(pixels) {
+            *pixel = self.pixel(number);
+        }
+    }
 }
 
 /// A picture plane before the eye.
@@ -72,15 +170,15 @@ impl Camera {
 }
 
 /// A picture of these sides as a problem, which needs so many bytes besides.
-pub(super) fn problem<V: View + 'static>(
+pub(super) fn problem<S: Scene>(
     [width, height]: [usize; 2],
     bytes: u128,
-    view: impl Fn(u64) -> V + Send + Sync + 'static,
+    scene: impl Fn(u64) -> S + Send + Sync + 'static,
 ) -> Problem {
     // The picture and the serial one to compare with.
     let bytes = bytes + size::product(&[2, width, height, size_of::<Pixel>()]);
     Problem::new(bytes, move |seed| {
-        let view = view(seed);
+        let view = Seen::new(scene(seed), [width, height]);
         let pixels = vec![[0.0; 3]; width * height];
         let mut expected = pixels.clone();
         view.render(0, &mut expected);
@@ -89,14 +187,14 @@ pub(super) fn problem<V: View + 'static>(
 }
 
 #[derive(Clone)]
-struct Rendering {
+struct Rendering<S> {
     width: usize,
-    view: Arc<dyn View>,
+    view: Arc<Seen<S>>,
     pixels: Vec<Pixel>,
     expected: Vec<Pixel>,
 }
 
-impl Instance for Rendering {
+impl<S: Scene> Instance for Rendering<S> {
     fn reset(&mut self) {
         self.pixels.fill([0.0; 3]);
     }

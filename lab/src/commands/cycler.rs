@@ -15,9 +15,7 @@ pub(super) fn execute(arguments: &cli::Cycler) -> Outcome<()> {
         stop_when_told(&stop)?;
     }
     let watch = Watch::start(None);
-    let mut done = arguments.cycler.run(&stop).map_err(|reason| {
-        Fault::run(format!("the cycler's workers cannot be started: {reason}"))
-    })?;
+    let mut done = arguments.cycler.run(&stop)?;
     if !arguments.gate {
         done.stamps.clear();
     }

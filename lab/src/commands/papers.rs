@@ -18,7 +18,7 @@ pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
         let data = serde_json::to_string_pretty(&papers);
         let data = data.map_err(|error| Fault::run(error.to_string()))?;
         files::check_writable(json)?;
-        files::replace(json, &data)?;
+        files::replace(json, data)?;
     }
     let record = Record::new("papers", Plan::default());
     experiment::publish(&record, &papers::report(&papers), &page)?;
@@ -29,7 +29,7 @@ pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
         Ok(here) if !is_below => format!("{}/", here.display()),
         _ => "../".repeat(out.components().count()),
     };
-    files::replace(&page, &papers::link(&papers, text, &root))
+    files::replace(&page, papers::link(&papers, text, &root))
 }
 
 /// Does an item again, with these options.

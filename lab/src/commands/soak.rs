@@ -22,7 +22,7 @@ pub(super) fn execute(arguments: &cli::Soak) -> Outcome<()> {
     let report = arguments.run(time)?;
     if let Some(path) = &arguments.json {
         let text = serde_json::to_string_pretty(&report);
-        files::replace(path, &text.map_err(Fault::run)?)?;
+        files::replace(path, text.map_err(Fault::run)?)?;
     }
     output::say(&report.text())
 }

@@ -1,9 +1,5 @@
 //! `locksley trace FILE`: a recording as text, as a page, or for Perfetto.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::Path;
-
 use locksley_trace::{Timeline, Trace, perfetto};
 
 use crate::cli;
@@ -23,30 +19,16 @@ pub(super) fn execute(arguments: &cli::Trace) -> Outcome<()> {
     }
     let timeline = Timeline::new(&recorded);
     if let Some(path) = perfetto {
-        write(path, |to| perfetto::write(&timeline, &recorded.program, recorded.process, to))?;
+        let mut content = Vec::new();
+        perfetto::write(&timeline, &recorded.program, recorded.process, &mut content)
+            .map_err(Fault::run)?;
+        files::replace(path, content).map_err(Fault::input)?;
     }
     if let Some(path) = html {
-        write(path, |to| to.write_all(trace::page(&recorded, &timeline).as_bytes()))?;
+        files::replace(path, trace::page(&recorded, &timeline)).map_err(Fault::input)?;
     }
     if *summary || (perfetto.is_none() && html.is_none()) {
         say(&trace::summary(&recorded, &timeline))?;
     }
     Ok(())
-}
-
-/// Writes a file. If that fails, there is none.
-fn write(
-    path: &Path,
-    content: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
-) -> Outcome<()> {
-    let written = File::create(path).map(BufWriter::new).and_then(|mut to| {
-        content(&mut to)?;
-        to.flush()
-    });
-    written.map_err(|error| {
-        if path.is_file() {
-            let _ = fs::remove_file(path);
-        }
-        Fault::input(format!("cannot write {}: {error}", path.display()))
-    })
 }

@@ -21,15 +21,12 @@ pub fn wait_for_start() -> Outcome<()> {
 /// started this one is gone then.
 pub fn stop_when_told(stop: &Arc<AtomicBool>) -> Outcome<()> {
     let stop = Arc::clone(stop);
-    listen(move || {
+    let listener = move || {
         let _ = std::io::stdin().read_line(&mut String::new());
         // The flag says nothing but what it says.
         stop.store(true, Ordering::Relaxed);
-    })
-}
-
-/// Has a thread of its own listen to stdin; the process need not wait for it.
-pub(super) fn listen(listener: impl FnOnce() + Send + 'static) -> Outcome<()> {
+    };
+    // The process need not wait for it.
     let started = thread::Builder::new().name("listener".to_owned()).spawn(listener);
     started.map(drop).map_err(|error| Fault::run(format!("stdin cannot be listened to: {error}")))
 }

@@ -1,11 +1,11 @@
 //! One application, prepared once and computed again and again until a line says stop.
 
-use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::gate::listen;
-use super::{Stretch, Watch, wait_for_start};
+use super::{Stretch, Watch, stop_when_told, wait_for_start};
 use crate::apps::Instance;
 use crate::clock;
 use crate::fault::{Fault, Outcome};
@@ -47,39 +47,23 @@ pub fn repeat(instance: &mut dyn Instance, crew: &Crew) -> Outcome<()> {
     crew.compute(instance);
     check(instance)?;
     wait_for_start()?;
-    let told = hear()?;
+    let told = Arc::new(AtomicBool::new(false));
+    stop_when_told(&told)?;
     let watch = Watch::start(Some(crew));
     loop {
         instance.reset();
         let begun = clock::now();
         crew.time(instance);
-        print(Line::Computation(Repetition { begun, ended: clock::now() }))?;
-        if told.try_recv() != Err(TryRecvError::Empty) {
+        say_line(&Line::Computation(Repetition { begun, ended: clock::now() }))?;
+        if told.load(Ordering::Relaxed) {
             break;
         }
     }
-    print(Line::End(watch.stop()))?;
-    while told.recv().is_ok() {}
+    say_line(&Line::End(watch.stop()))?;
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).map_err(Fault::run)?;
     check(instance)
-}
-
-/// Hears each line on stdin; is disconnected when it ends.
-fn hear() -> Outcome<Receiver<()>> {
-    let (sender, told) = mpsc::channel();
-    listen(move || {
-        while matches!(std::io::stdin().read_line(&mut String::new()), Ok(1..)) {
-            if sender.send(()).is_err() {
-                return;
-            }
-        }
-    })?;
-    Ok(told)
 }
 
 fn check(instance: &dyn Instance) -> Outcome<()> {
     instance.check().map_err(|wrong| Fault::run(format!("the answer is wrong: {wrong}")))
-}
-
-fn print(line: Line) -> Outcome<()> {
-    say_line(&line)
 }

@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::experiment::{seconds, workers};
+use crate::fault::{Fault, Outcome};
 use crate::machine::default_workers;
 use crate::random::{DEFAULT_SEED, Random};
 
@@ -122,7 +123,7 @@ impl Done {
 
 /// The papers' calibration: one worker and one release that would never end, for some time. On an
 /// idle machine, the rate of that is what one processor does.
-pub fn calibrated(time: Duration, stop: &AtomicBool) -> Result<Done, String> {
+pub fn calibrated(time: Duration, stop: &AtomicBool) -> Outcome<Done> {
     let cycler = Cycler {
         workers: 1,
         most: u64::MAX,
@@ -143,9 +144,15 @@ struct Shared<'a> {
 }
 
 impl Cycler {
-    /// Runs until it ends; `stop` tells it to. The error says why the workers could not be started.
-    pub fn run(&self, stop: &AtomicBool) -> Result<Done, String> {
+    /// Runs until it ends; `stop` tells it to.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::Missing`] if the workers cannot be started.
+    pub fn run(&self, stop: &AtomicBool) -> Outcome<Done> {
         let start = Instant::now();
+        let cannot =
+            |error| Fault::Missing(format!("the cycler's workers cannot be started: {error}"));
         let shared = Shared {
             cycler: self,
             counter: AtomicU64::new(0),
@@ -162,7 +169,7 @@ impl Cycler {
                 let (worker, parked) = (thread::Builder::new(), parked.clone());
                 let worker = worker.name(format!("cycler-{number}"));
                 let work = move || shared.work(number, &released, &parked);
-                workers.push(worker.spawn_scoped(scope, work).map_err(|it| it.to_string())?);
+                workers.push(worker.spawn_scoped(scope, work).map_err(cannot)?);
                 releases.push(release);
             }
             let mut random = Random::new(self.seed);

@@ -4,14 +4,14 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Measured, Plan, Readings};
+use super::{Cell, Plan, Readings};
 use crate::fault::{Fault, Outcome};
 use crate::files;
 
@@ -31,23 +31,28 @@ pub enum Answer {
     Right(Readings),
 }
 
-/// What a child that ended well has printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Printed {
-    /// On stdout.
-    pub out: String,
-    /// On stderr.
-    pub err: String,
+impl Answer {
+    /// The numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::Run`] if the answer is wrong.
+    pub fn readings(self) -> Outcome<Readings> {
+        match self {
+            Answer::Wrong { wrong } => Err(Fault::run(format!("the answer is wrong: {wrong}"))),
+            Answer::Right(readings) => Ok(readings),
+        }
+    }
 }
 
 /// Measures a cell of `experiment` in a new process of this program.
 ///
 /// # Errors
 ///
-/// The outer error says that the answer was wrong, the inner one that there is none.
-pub fn once(experiment: &str, plan: &Plan, cell: &Cell) -> Measured {
+/// [`Fault::Run`] if the answer is wrong, [`Fault::Missing`] if there is none.
+pub fn once(experiment: &str, plan: &Plan, cell: &Cell) -> Outcome<Readings> {
     let mut command = command(experiment, cell, plan.seed)?;
-    measured(finds(&mut command, Duration::from_secs_f64(plan.limit_seconds)))
+    finds::<Answer>(&mut command, plan.limit())?.readings()
 }
 
 /// The command that measures a cell once.
@@ -62,17 +67,11 @@ pub fn command(experiment: &str, cell: &Cell, seed: u64) -> Outcome<Command> {
     Ok(command)
 }
 
-/// What a process found, or why there is nothing.
-///
-/// # Errors
-///
-/// [`Fault::Run`] if its answer is wrong.
-pub fn measured(found: Result<Answer, String>) -> Measured {
-    match found {
-        Ok(Answer::Wrong { wrong }) => Err(Fault::run(format!("the answer is wrong: {wrong}"))),
-        Ok(Answer::Right(readings)) => Ok(Ok(readings)),
-        Err(why) => Ok(Err(why)),
-    }
+/// The command that has a peer's program measure a cell once: see `peers/README.md`.
+pub fn command_of_peer(program: &Path, cell: &Cell, seed: u64) -> Command {
+    let mut command = Command::new(program);
+    command.args(cell.subject.split(' ')).args([cell.workers.to_string(), seed.to_string()]);
+    command
 }
 
 /// The executable that is running.
@@ -85,58 +84,33 @@ pub fn this_program() -> Outcome<PathBuf> {
         .map_err(|error| Fault::run(format!("this program does not find itself: {error}")))
 }
 
+/// The version of a peer's program, which `peers/build` makes.
+///
+/// # Errors
+///
+/// [`Fault::Missing`] if it cannot be measured.
+pub fn version_of_peer(program: &Path) -> Outcome<String> {
+    #[derive(Deserialize)]
+    struct Introduction {
+        version: String,
+    }
+    if !program.is_file() {
+        let why = format!("{} is not there: peers/build makes it", program.display());
+        return Err(Fault::Missing(why));
+    }
+    let Introduction { version } = finds(Command::new(program).arg("version"), INTRODUCTION)?;
+    Ok(format!("{version} ({})", files::digest_of(program)))
+}
+
 /// What a program prints as JSON within the limit.
 ///
 /// # Errors
 ///
-/// Why there is nothing.
-pub fn finds<T: DeserializeOwned>(command: &mut Command, limit: Duration) -> Result<T, String> {
-    remove_settings(command);
-    let Printed { out, .. } = run(command, limit)?;
-    serde_json::from_str(&out)
-        .map_err(|_| format!("it printed '{}'", out.trim().lines().next().unwrap_or("")))
-}
-
-/// The program of another runtime, which `peers/build` makes.
-#[derive(Debug, Clone)]
-pub struct Peer {
-    /// The executable.
-    pub file: PathBuf,
-    /// The version that it prints.
-    pub version: String,
-}
-
-impl Peer {
-    /// Finds a peer's program and asks for its version.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be measured.
-    pub fn find(file: &Path) -> Result<Peer, String> {
-        #[derive(Deserialize)]
-        struct Introduction {
-            version: String,
-        }
-        if !file.is_file() {
-            return Err(format!("{} is not there: peers/build makes it", file.display()));
-        }
-        let introduction: Introduction = finds(Command::new(file).arg("version"), INTRODUCTION)?;
-        let version = format!("{} ({})", introduction.version, files::digest_of(file));
-        Ok(Peer { file: file.to_owned(), version })
-    }
-
-    /// What it prints as JSON when it is started with these arguments.
-    ///
-    /// # Errors
-    ///
-    /// Why there is nothing.
-    pub fn finds<T: DeserializeOwned>(
-        &self,
-        arguments: &[&str],
-        limit: Duration,
-    ) -> Result<T, String> {
-        finds(Command::new(&self.file).args(arguments), limit)
-    }
+/// [`Fault::Missing`] if there is nothing.
+pub fn finds<T: DeserializeOwned>(command: &mut Command, limit: Duration) -> Outcome<T> {
+    let [out, _] = run(command, limit)?;
+    let first = || out.trim().lines().next().unwrap_or("");
+    serde_json::from_str(&out).map_err(|_| Fault::Missing(format!("it printed '{}'", first())))
 }
 
 /// Removes the environment variables that configure a runtime, but for those that the command sets:
@@ -152,50 +126,46 @@ pub fn remove_settings(command: &mut Command) {
     }
 }
 
-/// Runs `command` for at most `limit`; then it is killed.
+/// Runs `command`, without settings of runtimes, for at most `limit`; then it is killed. Returns
+/// what it printed on stdout and on stderr.
 ///
 /// # Errors
 ///
-/// Why it did not end well.
-pub fn run(command: &mut Command, limit: Duration) -> Result<Printed, String> {
+/// [`Fault::Missing`] if it did not end well.
+pub fn run(command: &mut Command, limit: Duration) -> Outcome<[String; 2]> {
+    remove_settings(command);
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
-    // It has ended when it has closed both pipes: this process does not poll while it is measured.
-    let (sender, receiver) = mpsc::channel();
-    let out = thread::spawn(reader(child.stdout.take(), sender.clone()));
-    let err = thread::spawn(reader(child.stderr.take(), sender));
+    let cannot = |error| Fault::Missing(format!("it cannot be started: {error}"));
+    let mut child = piped.spawn().map_err(cannot)?;
+    let (out, err) = (read(child.stdout.take()), read(child.stderr.take()));
     let deadline = Instant::now() + limit;
-    let in_time = (0..2).all(|_| {
-        let left = deadline.saturating_duration_since(Instant::now());
-        receiver.recv_timeout(left).is_ok()
-    });
-    if !in_time {
+    let until_deadline = |all: Receiver<String>| {
+        all.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
+    };
+    // It has ended when it has closed both pipes: this process does not poll while it is measured.
+    let printed = until_deadline(out).zip(until_deadline(err));
+    if printed.is_none() {
         let _ = child.kill();
     }
-    let status = child.wait().map_err(|error| error.to_string())?;
-    if !in_time {
-        // Its own children may keep the pipes open, so the readers are not waited for.
-        return Err(format!("it did not end in {} s", limit.as_secs_f64()));
+    let status = child.wait().map_err(|error| Fault::Missing(error.to_string()))?;
+    let late = || Fault::Missing(format!("it did not end in {} s", limit.as_secs_f64()));
+    let (out, err) = printed.ok_or_else(late)?;
+    if status.success() {
+        return Ok([out, err]);
     }
-    let [out, err] = [out, err]
-        .map(|reader| String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned());
     let said = err.lines().next().unwrap_or("it printed no reason");
-    match status.success() {
-        true => Ok(Printed { out, err }),
-        false => Err(format!("it ended with {status}: {said}")),
-    }
+    Err(Fault::Missing(format!("it ended with {status}: {said}")))
 }
 
-fn reader(
-    pipe: Option<impl Read + Send + 'static>,
-    ended: mpsc::Sender<()>,
-) -> impl FnOnce() -> Vec<u8> + Send + 'static {
-    move || {
+/// All that comes through a pipe until it is closed. A child's own children may keep it open.
+fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (sender, all) = mpsc::channel();
+    thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             let _ = pipe.read_to_end(&mut bytes);
         }
-        let _ = ended.send(());
-        bytes
-    }
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    all
 }

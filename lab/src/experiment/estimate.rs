@@ -27,7 +27,8 @@ pub struct Estimate {
 impl Estimate {
     /// The median of what was measured independently of each other, and its interval; `None` of
     /// nothing.
-    pub fn of_median(mut numbers: Vec<f64>) -> Option<Estimate> {
+    pub fn of_median(values: impl IntoIterator<Item: Borrow<f64>>) -> Option<Estimate> {
+        let mut numbers: Vec<f64> = values.into_iter().map(|value| *value.borrow()).collect();
         let figure = median(&numbers)?;
         numbers.sort_by(f64::total_cmp);
         let (low, high) = match left_out(numbers.len()) {
@@ -128,7 +129,7 @@ mod tests {
             assert_eq!(median(&numbers), Some(middle));
         }
         assert_eq!(median(Vec::<f64>::new()), None);
-        assert_eq!(Estimate::of_median(Vec::new()), None);
+        assert_eq!(Estimate::of_median(Vec::<f64>::new()), None);
     }
 
     /// As tables of the sign test have it.
@@ -166,7 +167,7 @@ mod tests {
         for number in [6, 11, 20] {
             let has_it = |_: &usize| {
                 // The median of e^x is 1.
-                let sample = (0..number).map(|_| (3.0 * random.next_signed()).exp()).collect();
+                let sample = (0..number).map(|_| (3.0 * random.next_signed()).exp());
                 let found = Estimate::of_median(sample).unwrap();
                 found.low <= 1.0 && 1.0 <= found.high
             };

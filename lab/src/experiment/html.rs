@@ -92,7 +92,7 @@ fn table(table: &Table) -> String {
 /// The machine, the versions and the choices of a run.
 fn facts(record: &Record) -> Table {
     let Record { machine, plan, versions, .. } = record;
-    let mut table = Table::new("circumstances", &["", ""]);
+    let mut table = Table::new("circumstances", ["", ""]);
     let mut fact = |name: &str, value: String| table.row([name.to_owned(), value]);
     fact("processors allowed", format!("{} ({})", machine.processors, machine.processor));
     let quota = machine.quota.map_or("none".to_owned(), |quota| format!("{quota:.2} processors"));

@@ -37,12 +37,24 @@ pub use plan::{Cell, Plan, Runtime};
 pub use record::Record;
 pub use report::{Chart, Report, Section, Table};
 
+/// What experiments are written with.
+pub mod prelude {
+    pub use clap::Args;
+    pub use itertools::Itertools;
+
+    pub use super::estimate::{Estimate, Verdict, mean, median};
+    pub use super::plan::chosen;
+    pub use super::report::{Lines, Metric, interval};
+    pub use super::scaling::{SECONDS, SERIAL};
+    pub use super::text::{known, number, percent};
+    pub use super::{Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section};
+    pub use super::{Table, child, folder_of_peers, named, prepared, scaling, seconds, workers};
+    pub use crate::fault::{Fault, Outcome};
+    pub use crate::machine::{MOST_WORKERS, Machine};
+}
+
 /// The numbers that one measurement gives, by the name of the metric.
 pub type Readings = BTreeMap<String, f64>;
-
-/// What a measurement gives. The outer error ends the run: the answer was wrong. The inner one
-/// leaves out the cell, with the reason in the record.
-pub type Measured = Outcome<Result<Readings, String>>;
 
 /// Readings of these metrics.
 pub fn named<'m>(metrics: impl IntoIterator<Item = (&'m str, f64)>) -> Readings {
@@ -67,8 +79,9 @@ pub trait Experiment: Args {
     ///
     /// # Errors
     ///
-    /// [`Fault::Run`] if the program that is measured gave a wrong answer.
-    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+    /// [`Fault::Missing`] if there is nothing: the cell is left out, with the reason in the record.
+    /// Any other fault ends the run: [`Fault::Run`] if an answer was wrong.
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
         child::once(Self::NAME, plan, cell)
     }
 
@@ -175,7 +188,7 @@ pub fn prepare_page(out: &Path) -> Outcome<PathBuf> {
 
 /// Writes the page of a record and prints its tables.
 pub fn publish(record: &Record, report: &Report, page: &Path) -> Outcome<()> {
-    files::replace(page, &html::page(record, report))?;
+    files::replace(page, html::page(record, report))?;
     say(&text::tables(record, report))?;
     say(&format!("page    {}", page.display()))
 }
@@ -200,7 +213,7 @@ pub fn report_again(
         Some(_) if report.pictures.is_empty() => {
             Err(Fault::input(format!("the page of {} begins with no charts", json.display())))
         }
-        Some(path) => files::replace(path, &chart::picture(&report.pictures)),
+        Some(path) => files::replace(path, chart::picture(&report.pictures)),
         None => Ok(()),
     }
 }

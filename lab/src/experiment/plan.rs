@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::child::Peer;
+use super::child::version_of_peer;
 use super::{Course, workers};
 use crate::fault::{Fault, Outcome};
 
@@ -77,6 +78,11 @@ impl Plan {
         Plan { quick, seed, budget_seconds, limit_seconds, ..Plan::default() }
     }
 
+    /// How long a measurement may take.
+    pub fn limit(&self) -> Duration {
+        Duration::from_secs_f64(self.limit_seconds)
+    }
+
     /// Says what a quick run leaves out.
     pub fn quick_subset(&mut self, what: &str) {
         if self.quick {
@@ -111,10 +117,10 @@ impl Plan {
         about: &str,
         is_required: bool,
     ) -> Outcome<()> {
-        match Peer::find(program) {
-            Ok(peer) => self.compare(name, &peer.version, about),
+        match version_of_peer(program) {
+            Ok(version) => self.compare(name, &version, about),
             Err(why) if is_required => return Err(Fault::input(format!("{name}: {why}"))),
-            Err(why) => _ = self.left_out.insert(name.to_owned(), why),
+            Err(why) => _ = self.left_out.insert(name.to_owned(), why.to_string()),
         }
         Ok(())
     }

@@ -13,7 +13,8 @@ use super::{Readings, named};
 pub struct Prepared {
     subject: String,
     app: &'static App,
-    bytes: u128,
+    /// The memory that one copy needs.
+    pub bytes: u128,
     instance: Box<dyn Instance>,
 }
 
@@ -63,18 +64,8 @@ impl Prepared {
     pub fn new(subject: &str, seed: u64) -> Outcome<Prepared> {
         let (app, size) = app_and_size(subject)?;
         let problem = apps::problem(app, size)?;
-        let (bytes, instance) = (problem.bytes(), problem.prepare(seed));
+        let (bytes, instance) = (problem.bytes, problem.prepare(seed));
         Ok(Prepared { subject: subject.to_owned(), app, bytes, instance })
-    }
-
-    /// The time of the computation, in seconds, on a runtime that is started for it.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault::Run`] if the answer is wrong.
-    pub fn seconds_on(&mut self, runtime: &str, workers: usize) -> Outcome<f64> {
-        let crew = runtimes::find(runtime)?.start(workers)?;
-        self.seconds(&crew)
     }
 
     /// The time of the computation on `crew`, in seconds.
@@ -131,11 +122,6 @@ impl Prepared {
             ("forks", report.tasks as f64),
         ];
         Ok(named(readings))
-    }
-
-    /// The memory that one copy needs, in bytes.
-    pub fn bytes(&self) -> u128 {
-        self.bytes
     }
 
     /// The input and the answer.

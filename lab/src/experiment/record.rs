@@ -1,6 +1,7 @@
 //! The record of a run: a JSON file in one format for all experiments. The first line has all but
 //! the samples; each sample has a line of its own.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use locksley_profile::Grant;
 use serde::{Deserialize, Serialize};
 
 use super::Course;
-use super::estimate::{Estimate, mean};
+use super::estimate::{mean, median};
 use super::plan::{Cell, Plan};
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
@@ -101,18 +102,6 @@ pub struct Versions {
     pub build: String,
 }
 
-impl Versions {
-    /// The versions in this executable.
-    pub fn of_this_build() -> Versions {
-        Versions {
-            locksley: env!("CARGO_PKG_VERSION").to_owned(),
-            rayon: env!("LAB_RAYON").to_owned(),
-            rustc: env!("LAB_RUSTC").to_owned(),
-            build: files::digest_of_this_program(),
-        }
-    }
-}
-
 impl Record {
     /// False for a page about something else.
     pub fn is_measurement(&self) -> bool {
@@ -126,7 +115,12 @@ impl Record {
             experiment: experiment.to_owned(),
             plan,
             machine: Machine::here(),
-            versions: Versions::of_this_build(),
+            versions: Versions {
+                locksley: env!("CARGO_PKG_VERSION").to_owned(),
+                rayon: env!("LAB_RAYON").to_owned(),
+                rustc: env!("LAB_RUSTC").to_owned(),
+                build: files::digest_of_this_program(),
+            },
             started: time::now(),
             finished: None,
             missing: Vec::new(),
@@ -156,17 +150,6 @@ impl Record {
         self.samples.iter().filter(is_wanted).map(|sample| (sample.repeat, sample.value))
     }
 
-    /// The median of a metric and its confidence interval; `None` if it was not measured.
-    pub fn estimate(
-        &self,
-        subject: &str,
-        runtime: &str,
-        workers: usize,
-        metric: &str,
-    ) -> Option<Estimate> {
-        Estimate::of_median(self.values(subject, runtime, workers, metric))
-    }
-
     /// The median of a metric; `None` if it was not measured.
     pub fn median(
         &self,
@@ -175,7 +158,7 @@ impl Record {
         workers: usize,
         metric: &str,
     ) -> Option<f64> {
-        self.estimate(subject, runtime, workers, metric).map(|estimate| estimate.figure)
+        median(self.values(subject, runtime, workers, metric))
     }
 
     /// Paired ratios: for each repetition that has both, the value on `runtime` over that on
@@ -187,12 +170,17 @@ impl Record {
         workers: usize,
         metric: &str,
     ) -> Vec<f64> {
-        let ratio = |(repeat, value): (usize, f64)| {
-            let mut all = self.by_repetition(subject, base, workers, metric);
-            let (_, base) = all.find(|found| found.0 == repeat)?;
-            Some(value / base)
-        };
-        self.by_repetition(subject, runtime, workers, metric).filter_map(ratio).collect()
+        let ratios = self.paired(subject, [(runtime, workers), (base, workers)], metric);
+        ratios.into_iter().map(|(_, ratio)| ratio).collect()
+    }
+
+    /// The same, of a runtime with a number of workers over another with another; each with its
+    /// repetition.
+    pub fn paired(&self, subject: &str, of: [(&str, usize); 2], metric: &str) -> Vec<(usize, f64)> {
+        let [one, base] =
+            of.map(|(runtime, workers)| self.by_repetition(subject, runtime, workers, metric));
+        let base: BTreeMap<usize, f64> = base.collect();
+        one.filter_map(|(repeat, value)| Some((repeat, value / base.get(&repeat)?))).collect()
     }
 
     /// The subjects and numbers of workers for which a metric was measured, each once, in the order
@@ -252,7 +240,7 @@ pub(super) struct RecordFile {
 impl RecordFile {
     /// Writes the record.
     pub(super) fn save(&self) -> Outcome<()> {
-        files::replace(&self.path, &self.record.to_json()?)
+        files::replace(&self.path, self.record.to_json()?)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Record;
 use super::estimate::Estimate;
-use super::text::number;
+use super::text::{known, number};
 
 /// All that is said of a record.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -116,28 +116,40 @@ impl Report {
     }
 }
 
+impl Chart {
+    /// A bar for each name.
+    pub fn bars(title: impl Into<String>, unit: &str, bars: Vec<(String, f64)>) -> Chart {
+        Chart::Bars { title: title.into(), unit: unit.to_owned(), bars }
+    }
+}
+
 impl Table {
     /// An empty table.
-    pub fn new(title: &str, columns: &[&str]) -> Table {
-        let columns = columns.iter().map(|&column| column.to_owned()).collect();
+    pub fn new(title: &str, columns: impl IntoIterator<Item: ToString>) -> Table {
+        let columns = columns.into_iter().map(|column| column.to_string()).collect();
         Table { title: title.to_owned(), columns, rows: Vec::new() }
     }
 
     /// Adds a row.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+    pub fn row(&mut self, cells: impl IntoIterator<Item: ToString>) {
+        self.rows.push(cells.into_iter().map(|cell| cell.to_string()).collect());
     }
 }
 
 impl Section {
-    /// A section with these charts and tables.
+    /// A section with these tables.
     pub fn new(
         title: impl Into<String>,
         about: impl Into<String>,
-        charts: Vec<Chart>,
-        tables: Vec<Table>,
+        tables: impl IntoIterator<Item = Table>,
     ) -> Section {
-        Section { title: title.into(), about: about.into(), charts, tables }
+        let tables = tables.into_iter().collect();
+        Section { title: title.into(), about: about.into(), charts: Vec::new(), tables }
+    }
+
+    /// The same with these charts.
+    pub fn with_charts(self, charts: impl IntoIterator<Item = Chart>) -> Section {
+        Section { charts: charts.into_iter().collect(), ..self }
     }
 
     /// The medians of a metric for each subject and number of workers that `is_shown`: bars, and a
@@ -150,9 +162,8 @@ impl Section {
         is_shown: impl Fn(&str, usize) -> bool,
     ) -> Section {
         let Metric { name, unit, base } = metric;
-        let mut columns = vec!["", "runtime", "median", "95 %", "of"];
-        columns.extend(base);
-        let mut table = Table::new(unit, &columns);
+        let columns = ["", "runtime", "median", "95 %", "of"].into_iter().chain(base);
+        let mut table = Table::new(unit, columns);
         let mut charts = Vec::new();
         for (subject, workers) in record.groups(name) {
             if !is_shown(subject, workers) {
@@ -169,14 +180,14 @@ impl Section {
                 row.extend([interval(&found), count.to_string()]);
                 if let Some(base) = base {
                     let base = record.median(subject, base, workers, name).filter(|it| *it != 0.0);
-                    row.push(base.map_or_else(String::new, |base| number(found.figure / base)));
+                    row.push(known(base.map(|base| found.figure / base)));
                 }
                 table.row(row);
                 bars.push((runtime.to_owned(), found.figure));
             }
-            charts.push(Chart::Bars { title: group, unit: unit.to_owned(), bars });
+            charts.push(Chart::bars(group, unit, bars));
         }
-        Section::new(title, about, charts, vec![table])
+        Section::new(title, about, [table]).with_charts(charts)
     }
 
     /// True if there is nothing to show.

@@ -46,11 +46,11 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
             }
             progress.next(|| cell.to_string());
             match experiment.measure(&plan, cell, rotation) {
-                Ok(Ok(readings)) => {
+                Ok(readings) => {
                     add(file, cell, rotation, readings);
                     done.insert((number, rotation));
                 }
-                Ok(Err(why)) => {
+                Err(Fault::Missing(why)) => {
                     progress.news(&format!("{cell} is missing: {why}"));
                     failed.insert(number);
                     let (cell, repeat) = (cell.clone(), rotation);
@@ -106,7 +106,6 @@ fn add(file: &mut RecordFile, cell: &Cell, repeat: usize, readings: Readings) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Measured;
     use super::super::record::{self, Record};
     use super::super::{Course, Plan, Report};
     use super::*;
@@ -129,16 +128,16 @@ mod tests {
             unreachable!("the tests have their own plans")
         }
 
-        fn measure(&mut self, _: &Plan, cell: &Cell, repeat: usize) -> Measured {
+        fn measure(&mut self, _: &Plan, cell: &Cell, repeat: usize) -> Outcome<Readings> {
             let this = Some((cell.subject.as_str(), repeat));
             if self.is_wrong == this {
                 return Err(Fault::run("wrong"));
             }
             self.taken.push((cell.subject.clone(), repeat));
             if self.fails == this {
-                return Ok(Err("because".to_owned()));
+                return Err(Fault::Missing("because".to_owned()));
             }
-            Ok(Ok([("ns".to_owned(), 1.0)].into()))
+            Ok([("ns".to_owned(), 1.0)].into())
         }
 
         fn report(_: &Record) -> Report {

@@ -20,11 +20,6 @@ pub fn speedup(record: &Record, subject: &str, runtime: &str, workers: usize) ->
     Some(work / record.median(subject, runtime, workers, SECONDS)?)
 }
 
-/// The utilization T1/(PA·TP): PA is the smaller of P and the number of processors.
-pub fn utilization(record: &Record, subject: &str, runtime: &str, workers: usize) -> Option<f64> {
-    Some(speedup(record, subject, runtime, workers)? / record.machine.granted(workers))
-}
-
 /// The numbers of workers of a subject that were measured, in ascending order.
 pub fn workers(record: &Record, subject: &str) -> Vec<usize> {
     let of_it = record.samples.iter().filter(|it| it.subject == subject && it.metric == SECONDS);
@@ -45,16 +40,15 @@ pub fn chart(
     record: &Record,
     subject: &str,
     unit: &str,
-    value: impl Fn(&Record, &str, &str, usize) -> Option<f64>,
-) -> Chart {
+    value: impl Fn(&str, usize) -> Option<f64>,
+) -> Lines {
     let workers = workers(record, subject);
     let line = |runtime: &str| {
-        let at =
-            |&workers: &usize| Some((workers as f64, value(record, subject, runtime, workers)?));
+        let at = |&workers: &usize| Some((workers as f64, value(runtime, workers)?));
         (runtime.to_owned(), workers.iter().filter_map(at).collect())
     };
     let capacity = record.machine.capacity();
-    Chart::Lines(Lines {
+    Lines {
         title: subject.to_owned(),
         across: "P, workers".to_owned(),
         unit: unit.to_owned(),
@@ -62,7 +56,7 @@ pub fn chart(
         mark: (capacity > 1.0).then(|| (capacity, format!("{capacity} processors"))),
         lines: runtimes(record, subject).into_iter().map(line).collect(),
         ..Lines::default()
-    })
+    }
 }
 
 /// A figure over the number of workers as a table: a row for each subject and runtime.
@@ -70,36 +64,20 @@ pub fn table(
     record: &Record,
     title: &str,
     subjects: &[&str],
-    value: impl Fn(&Record, &str, &str, usize) -> Option<f64>,
-) -> Table {
-    let text = |record: &Record, subject: &str, runtime: &str, workers| {
-        value(record, subject, runtime, workers).map(number)
-    };
-    table_of(record, title, subjects, text)
-}
-
-/// The same of a figure that is text already.
-pub fn table_of(
-    record: &Record,
-    title: &str,
-    subjects: &[&str],
-    value: impl Fn(&Record, &str, &str, usize) -> Option<String>,
+    value: impl Fn(&str, &str, usize) -> Option<String>,
 ) -> Table {
     let all = subjects.iter().flat_map(|it| workers(record, it)).sorted_unstable().dedup();
-    let all: Vec<usize> = all.collect();
-    let heads: Vec<String> = all.iter().map(|workers| format!("P = {workers}")).collect();
-    let columns = ["", "runtime"].into_iter().chain(heads.iter().map(String::as_str));
-    let mut table = Table::new(title, &columns.collect::<Vec<_>>());
-    for subject in subjects {
-        let mut name = (*subject).to_owned();
+    let all = all.collect_vec();
+    let heads = all.iter().map(|workers| format!("P = {workers}"));
+    let mut table = Table::new(title, ["", "runtime"].map(str::to_owned).into_iter().chain(heads));
+    for &subject in subjects {
+        let mut name = subject;
         for runtime in runtimes(record, subject) {
-            let values: Vec<_> =
-                all.iter().map(|&workers| value(record, subject, runtime, workers)).collect();
-            if values.iter().all(Option::is_none) {
-                continue;
+            let values = all.iter().map(|&workers| value(subject, runtime, workers)).collect_vec();
+            if values.iter().any(Option::is_some) {
+                let names = [std::mem::take(&mut name), runtime].map(str::to_owned).into_iter();
+                table.row(names.chain(values.into_iter().map(Option::unwrap_or_default)));
             }
-            let values = values.into_iter().map(Option::unwrap_or_default);
-            table.row([std::mem::take(&mut name), runtime.to_owned()].into_iter().chain(values));
         }
     }
     table
@@ -107,13 +85,16 @@ pub fn table_of(
 
 /// Charts and a table of the speedup.
 pub fn section(record: &Record, title: &str, about: &str, subjects: &[&str]) -> Section {
-    let charts = subjects.iter().map(|it| chart(record, it, "speedup", speedup)).collect();
-    let seconds = |record: &Record, subject: &str, runtime: &str, workers| {
-        record.median(subject, runtime, workers, SECONDS)
+    let chart = |subject: &&str| {
+        let value = |runtime: &str, workers| speedup(record, subject, runtime, workers);
+        Chart::Lines(chart(record, subject, "speedup", value))
     };
-    let tables = vec![
-        table(record, "speedup, T1/TP", subjects, speedup),
-        table(record, "medians of TP, in seconds", subjects, seconds),
-    ];
-    Section::new(title, about, charts, tables)
+    let speedups = table(record, "speedup, T1/TP", subjects, |subject, runtime, workers| {
+        speedup(record, subject, runtime, workers).map(number)
+    });
+    let times =
+        table(record, "medians of TP, in seconds", subjects, |subject, runtime, workers| {
+            record.median(subject, runtime, workers, SECONDS).map(number)
+        });
+    Section::new(title, about, [speedups, times]).with_charts(subjects.iter().map(chart))
 }

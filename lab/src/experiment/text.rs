@@ -85,6 +85,11 @@ pub fn number(number: f64) -> String {
     }
 }
 
+/// The number, or nothing if it is not known.
+pub fn known(number: Option<f64>) -> String {
+    number.map_or_else(String::new, self::number)
+}
+
 /// A share in percent.
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
@@ -96,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_cell_may_be_wider_than_a_width_can_be() {
-        let mut table = Table::new("title", &["", "number"]);
+        let mut table = Table::new("title", ["", "number"]);
         let name = "n".repeat(70_000);
         table.row([name.clone(), "1".to_owned()]);
         assert!(table_as_text(&table).contains(&name));

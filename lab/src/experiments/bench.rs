@@ -8,20 +8,10 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
-
 use super::channels::Channels;
 use super::forkjoin::local::Subject;
 use super::rayon::Rayon;
-use crate::experiment::child;
-use crate::experiment::estimate::{Estimate, Verdict};
-use crate::experiment::report::interval;
-use crate::experiment::text::number;
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table,
-    folder_of_peers, named,
-};
-use crate::fault::{Fault, Outcome};
+use crate::experiment::prelude::*;
 
 /// The metric of all rows: the time of an operation.
 const NS: &str = "ns";
@@ -100,7 +90,7 @@ impl Experiment for Bench {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Outcome<Readings> {
         let (experiment, subject) = parts(&cell.subject);
         let its = Cell { subject: subject.to_owned(), ..cell.clone() };
         let readings = match experiment {
@@ -108,12 +98,9 @@ impl Experiment for Bench {
             "channels" => Channels::beside(&self.peers).measure(plan, &its, repeat),
             _ => child::once(experiment, plan, &its),
         };
-        Ok(match readings? {
-            Ok(readings) => nanoseconds(&cell.subject, &readings)
-                .map(|ns| named([(NS, ns)]))
-                .ok_or_else(|| "it measured something else".to_owned()),
-            Err(why) => Err(why),
-        })
+        let ns = nanoseconds(&cell.subject, &readings?);
+        let ns = ns.ok_or_else(|| Fault::Missing("it measured something else".to_owned()))?;
+        Ok(named([(NS, ns)]))
     }
 
     fn once(cell: &Cell, _seed: u64) -> Outcome<Readings> {
@@ -124,25 +111,15 @@ impl Experiment for Bench {
     }
 
     fn report(record: &Record) -> Report {
-        let mut rows: Vec<Found> = ROWS.iter().filter_map(|row| Found::of(record, row)).collect();
-        rows.sort_by(|a, b| b.ratio.figure.total_cmp(&a.ratio.figure));
+        let mut rows: Vec<_> = ROWS.iter().filter_map(|row| found(record, row)).collect();
+        rows.sort_by(|(a, _), (b, _)| b.figure.total_cmp(&a.figure));
         let columns = ["", "Locksley", "fastest peer", "", "ratio", "95 %", ""];
         let mut table =
-            Table::new("time of an operation in ns, and over that of the peer", &columns);
-        for Found { about, ours, peer, theirs, ratio } in &rows {
-            let verdict = match Verdict::of(*ratio, 1.0) {
-                Verdict::Met => "ahead",
-                Verdict::Missed => "behind",
-                Verdict::Undecided => "even",
-            };
-            let [ours, theirs] = [ours, theirs].map(|ns| number(*ns));
-            let [about, peer, verdict] = [about, *peer, verdict].map(str::to_owned);
-            let ratio = [number(ratio.figure), interval(ratio)];
-            table.row([about, ours, theirs, peer].into_iter().chain(ratio).chain([verdict]));
-        }
-        let behind = rows.iter().filter(|row| row.ratio.low > 1.0).count();
-        let section = Section::new("All", "Losses come first.", Vec::new(), vec![table]);
+            Table::new("time of an operation in ns, and over that of the peer", columns);
+        let behind = rows.iter().filter(|(ratio, _)| ratio.low > 1.0).count();
         let headline = format!("Of {} operations {behind} are behind their peer", rows.len());
+        rows.into_iter().for_each(|(_, cells)| table.row(cells));
+        let section = Section::new("All", "Losses come first.", [table]);
         Report::new("what frequent operations cost", headline, vec![section], &METHOD)
     }
 }
@@ -185,22 +162,21 @@ fn nanoseconds(subject: &str, readings: &Readings) -> Option<f64> {
     Some(found? / operations)
 }
 
-/// A row of the table.
-struct Found<'r> {
-    about: &'static str,
-    ours: f64,
-    peer: &'r str,
-    theirs: f64,
-    ratio: Estimate,
-}
-
-impl Found<'_> {
-    /// The row in a record. `None` if Locksley or all peers were not measured.
-    fn of<'r>(record: &'r Record, &(about, subject, workers, ours): &Row) -> Option<Found<'r>> {
-        let median = |runtime| record.median(subject, runtime, workers, NS);
-        let all = peers(subject).iter().filter_map(|peer| Some((*peer, median(peer)?)));
-        let (peer, theirs) = all.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        let ratio = Estimate::of_median(record.ratios(subject, [ours, peer], workers, NS))?;
-        Some(Found { about, ours: median(ours)?, peer, theirs, ratio })
-    }
+/// The ratio of a row and its cells. `None` if Locksley or all peers were not measured.
+fn found(
+    record: &Record,
+    &(about, subject, workers, ours): &Row,
+) -> Option<(Estimate, [String; 7])> {
+    let median = |runtime| record.median(subject, runtime, workers, NS);
+    let all = peers(subject).iter().filter_map(|peer| Some((*peer, median(peer)?)));
+    let (peer, theirs) = all.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let ratio = Estimate::of_median(record.ratios(subject, [ours, peer], workers, NS))?;
+    let verdict = match Verdict::of(ratio, 1.0) {
+        Verdict::Met => "ahead",
+        Verdict::Missed => "behind",
+        Verdict::Undecided => "even",
+    };
+    let [ours, theirs, figure] = [median(ours)?, theirs, ratio.figure].map(number);
+    let [about, peer, verdict] = [about, peer, verdict].map(str::to_owned);
+    Some((ratio, [about, ours, theirs, peer, figure, interval(&ratio), verdict]))
 }

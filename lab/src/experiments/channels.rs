@@ -10,20 +10,10 @@ mod subject;
 mod tasks;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
-
-use clap::Args;
-use itertools::Itertools;
 
 use super::memory;
-use crate::experiment::report::Metric;
-use crate::experiment::text::number;
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child,
-    folder_of_peers, plan,
-};
-use crate::fault::{Fault, Outcome};
+use crate::experiment::child::command_of_peer;
+use crate::experiment::prelude::*;
 use measurement::{
     APART, BASE, BEYOND, BYTES, FUTURE, Finding, GO, LOCAL, NS, OURS, measure, suits,
 };
@@ -62,10 +52,10 @@ impl Experiment for Channels {
         let repeats = course.repeats(if quick { 7 } else { 11 })?;
         let mut plan = Plan::of(course, if quick { 48.0 } else { 2580.0 }, 120.0);
         let names = Kind::ALL.map(Kind::name);
-        let kinds = plan::chosen("kind", &self.kinds, &names, &names)?;
+        let kinds = chosen("kind", &self.kinds, &names, &names)?;
         let mut names = LOCAL.map(|(name, ..)| name).to_vec();
         names.push(GO);
-        let runtimes = plan::chosen("runtime", &self.runtimes, &names, &names)?;
+        let runtimes = chosen("runtime", &self.runtimes, &names, &names)?;
         for (name, version, about) in LOCAL.into_iter().filter(|it| runtimes.contains(&it.0)) {
             plan.compare(name, version, about);
         }
@@ -80,9 +70,10 @@ impl Experiment for Channels {
                 continue;
             }
             for &workers in workers {
-                let names = runtimes_of(&plan).into_iter();
-                for name in names.filter(|name| suits(name, kind, workers).is_ok()) {
-                    plan.add(&subject, &name, workers, repeats);
+                for runtime in plan.runtimes.clone() {
+                    if suits(&runtime.name, kind, workers).is_ok() {
+                        plan.add(&subject, &runtime.name, workers, repeats);
+                    }
                 }
             }
         }
@@ -93,23 +84,21 @@ impl Experiment for Channels {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
         if cell.runtime != GO {
             return child::once(Self::NAME, plan, cell);
         }
-        match self.found_by_go(plan, cell) {
-            Ok(finding) => finding.readings(Subject::find(&cell.subject)?, plan.seed),
-            Err(why) => Ok(Err(why)),
-        }
+        let mut command = command_of_peer(&self.peers.join(GO_PROGRAM), cell, plan.seed);
+        let finding: Finding = child::finds(&mut command, plan.limit())?;
+        finding.readings(Subject::find(&cell.subject)?, plan.seed)
     }
 
     fn once(cell: &Cell, seed: u64) -> Outcome<Readings> {
         let Cell { subject, runtime, workers, .. } = cell;
         let subject = Subject::find(subject)?;
         let known = LOCAL.map(|(name, ..)| name);
-        plan::chosen("runtime", std::slice::from_ref(runtime), &known, &[])?;
-        let finding = measure(runtime, *workers, subject, seed).map_err(Fault::input)?;
-        finding.readings(subject, seed)?.map_err(Fault::input)
+        chosen("runtime", std::slice::from_ref(runtime), &known, &[])?;
+        measure(runtime, *workers, subject, seed)?.readings(subject, seed)
     }
 
     fn report(record: &Record) -> Report {
@@ -141,14 +130,6 @@ impl Channels {
         Channels { peers: peers.to_owned(), ..Channels::default() }
     }
 
-    fn found_by_go(&self, plan: &Plan, cell: &Cell) -> Result<Finding, String> {
-        let (kind, size) = cell.subject.split_once(' ').unwrap_or_default();
-        let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
-        let limit = Duration::from_secs_f64(plan.limit_seconds);
-        let mut command = Command::new(self.peers.join(GO_PROGRAM));
-        child::finds(command.args([kind, size, &workers, &seed]), limit)
-    }
-
     /// What is measured: how much of it, and with how many workers.
     fn sizes(&self, quick: bool) -> [(Kind, String, &'static [usize]); 10] {
         let chosen = |asked: Option<u64>, [small, full]: [u64; 2]| {
@@ -174,10 +155,6 @@ impl Channels {
             (Kind::Waiting, chosen(self.tasks, [250_000, 1_000_000]), &[1]),
         ]
     }
-}
-
-fn runtimes_of(plan: &Plan) -> Vec<String> {
-    plan.runtimes.iter().map(|runtime| runtime.name.clone()).collect()
 }
 
 fn is_of(kind: &str, subject: &str) -> bool {

@@ -11,22 +11,15 @@ mod rounds;
 #[cfg(test)]
 mod tests;
 
-use clap::Args;
-use itertools::Itertools;
 use locksley_profile::GrantMeter;
 
 use crate::apps;
-use crate::experiment::prepared::{self, Latest};
+use crate::experiment::prelude::*;
+use crate::experiment::prepared::Latest;
 use crate::experiment::record::others;
-use crate::experiment::scaling::{SECONDS, SERIAL};
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, workers,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::{MOST_WORKERS, Machine, available_memory};
+use crate::machine::available_memory;
 use crate::rounds::busy;
 use crate::runtimes::{self, Crew, Model};
-use crate::trace::TraceFolder;
 use inputs::{FOR_ALTERNATIVES, INPUTS};
 use rounds::{counts, round, time};
 
@@ -74,8 +67,6 @@ pub struct Cliff {
     /// Compare other deques and other thieves, and show where the workers' time goes
     #[arg(long, conflicts_with_all = ["runtimes", "workers"])]
     alternatives: bool,
-    #[command(flatten)]
-    trace: TraceFolder,
     #[arg(skip)]
     latest: Latest,
     /// The subject that is measured, and what meters the processors meanwhile.
@@ -88,7 +79,6 @@ impl Experiment for Cliff {
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let (quick, processors) = (course.quick, Machine::here().processors);
-        self.trace.prepare()?;
         let repeats = course.repeats(if self.alternatives { 5 } else { 7 })?;
         let budget = if quick { 45.0 } else { 3300.0 };
         // A measurement in this process has no limit.
@@ -134,13 +124,14 @@ impl Experiment for Cliff {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
         let Cell { subject, runtime, workers, .. } = cell;
         let is_copies = runtime == SERIAL && *workers > 1;
         if is_app(subject) {
-            let bytes = self.latest.of(subject, plan.seed)?.bytes();
+            let bytes = self.latest.of(subject, plan.seed)?.bytes;
             if is_copies && bytes * *workers as u128 > available_memory() / 2 {
-                return Ok(Err(format!("there is not enough memory for {workers} copies")));
+                let why = format!("there is not enough memory for {workers} copies");
+                return Err(Fault::Missing(why));
             }
         }
         if self.meter.as_ref().is_none_or(|(metered, _)| metered != subject) {
@@ -151,7 +142,6 @@ impl Experiment for Cliff {
         } else if runtime == PROFILE {
             self.latest.of(subject, plan.seed)?.work_and_span()?
         } else {
-            let _recording = self.trace.record(&format!("{subject} {runtime} {workers}"))?;
             self.readings(plan, cell)?
         };
         // The system counts in clock ticks: single measurements are too short for that.
@@ -159,7 +149,7 @@ impl Experiment for Cliff {
         if let Some((_, meter)) = self.meter.take_if(|_| is_last) {
             readings.extend(others(&meter.finish(Machine::here().processors)));
         }
-        Ok(Ok(readings))
+        Ok(readings)
     }
 
     fn report(record: &Record) -> Report {

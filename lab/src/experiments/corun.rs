@@ -24,17 +24,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use clap::Args;
-use itertools::Itertools;
-
-use crate::experiment::child::{remove_settings, this_program};
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Record, Report, Section, folder_of_peers, seconds,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
+use crate::experiment::child::this_program;
+use crate::experiment::prelude::*;
 use crate::rounds::busy::LOOP;
-use crate::trace::TraceFolder;
 use choice::{PEERS, Run, repeats};
 use figures::EXACT_ABP;
 use measure::Extent;
@@ -61,8 +53,6 @@ pub struct Corun {
     /// The folder with the programs of other runtimes, which peers/build makes
     #[arg(long, value_name = "DIR", default_value = "peers/bin", value_parser = folder_of_peers)]
     peers: PathBuf,
-    #[command(flatten)]
-    trace: TraceFolder,
 }
 
 /// For how long programs run, in seconds.
@@ -79,7 +69,6 @@ impl Experiment for Corun {
         let quick = course.quick;
         let mut plan = Plan::of(course, if quick { 50.0 } else { 2900.0 }, 300.0);
         course.repeats(1)?;
-        self.trace.prepare()?;
         if self.size == Some(Size::Paper) {
             plan.parameters.insert(Size::PARAMETER.to_owned(), "paper".to_owned());
         }
@@ -118,7 +107,7 @@ impl Experiment for Corun {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
         let machine = Machine::here();
         let pairs = pairs::all(machine.processors, Size::of(plan));
         let programs = pairs::programs(&pairs, &cell.subject, cell.workers)
@@ -126,14 +115,12 @@ impl Experiment for Corun {
         let Times { beside, alone, applications } = self.times(plan.quick);
         let seconds = if programs.len() == 1 { alone } else { beside };
         let command = |program: &Program| {
-            let mut command = self.command(program, &cell.runtime, seconds, plan.seed)?;
-            let run = format!("{} {} {}", cell.subject, program.name, program.on(&cell.runtime));
-            self.trace.record_program(&mut command, &run);
+            let command = self.command(program, &cell.runtime, seconds, plan.seed)?;
             Ok((format!("{} on {}", program.name, program.on(&cell.runtime)), command))
         };
         let commands = programs.iter().map(command).collect::<Outcome<_>>()?;
         let extent = programs[0].round().is_none().then_some(applications);
-        Ok(Ok(measure::run(commands, extent)?))
+        measure::run(commands, extent)
     }
 
     fn report(record: &Record) -> Report {
@@ -216,7 +203,6 @@ impl Corun {
             }
         }
         command.args(["--workers", &program.workers_beside.to_string()]);
-        remove_settings(&mut command);
         Ok(command)
     }
 }

@@ -9,20 +9,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use clap::Args;
-use itertools::Itertools;
 use serde::Deserialize;
 
-use crate::experiment::child::{self, Printed};
-use crate::experiment::estimate::median;
-use crate::experiment::scaling::{self, SECONDS};
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, folder_of_peers,
-    named, plan,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::{MOST_WORKERS, Machine};
-use costs::{Input, speedup};
+use crate::experiment::child::command_of_peer;
+use crate::experiment::prelude::*;
+use costs::Input;
 use local::{LOCAL, Subject};
 
 /// The code of the forking versions with two calls for a fork, which the compiler may not change.
@@ -67,7 +58,7 @@ impl Experiment for Forkjoin {
         let mut plan =
             Plan::of(course, if quick { 50.0 } else { 3000.0 }, if quick { 5.0 } else { 60.0 });
         let all: Vec<&str> = LOCAL.iter().map(|local| local.0).chain(PEERS).collect();
-        let mut wanted = plan::chosen("runtime", &self.runtimes, &all, &all)?;
+        let mut wanted = chosen("runtime", &self.runtimes, &all, &all)?;
         wanted.extend([SERIAL, PLAIN]);
         for (name, version, about) in LOCAL.into_iter().filter(|local| wanted.contains(&local.0)) {
             plan.compare(name, version, about);
@@ -105,18 +96,17 @@ impl Experiment for Forkjoin {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
         if let Some(n) = cell.subject.strip_prefix(INSTRUCTIONS) {
             let fib = Cell { subject: format!("fib{n}"), ..cell.clone() };
-            let number = instructions(&self.command(&fib, plan.seed)?);
-            return Ok(number.map(|number| named([(INSTRUCTIONS, number)])));
+            let number = instructions(&self.command(&fib, plan.seed)?)?;
+            return Ok(named([(INSTRUCTIONS, number)]));
         }
         if !PEERS.contains(&cell.runtime.as_str()) {
             return child::once(Self::NAME, plan, cell);
         }
-        let limit = Duration::from_secs_f64(plan.limit_seconds);
-        let found = child::finds(&mut self.command(cell, plan.seed)?, limit);
-        checked(found, Subject::find(&cell.subject)?, plan.seed)
+        let line = child::finds(&mut self.command(cell, plan.seed)?, plan.limit())?;
+        checked(&line, Subject::find(&cell.subject)?, plan.seed)
     }
 
     fn once(cell: &Cell, seed: u64) -> Outcome<Readings> {
@@ -133,15 +123,18 @@ impl Experiment for Forkjoin {
              turn into a loop in part. If its longest time is far above the shortest, the \
              machine was not quiet. 'Over calls' is relative to the same code with two \
              calls for a fork, which the compiler may not change.",
-            inputs.iter().map(Input::chart).collect(),
-            inputs.iter().map(Input::table).collect(),
+            inputs.iter().map(Input::table),
         );
-        let subjects: Vec<&str> = inputs.iter().map(|input| input.subject).collect();
+        let costs = costs.with_charts(inputs.iter().map(Input::chart));
+        let subjects = inputs.iter().map(|input| input.subject).collect_vec();
         let about = "The charts have Ts/TP, relative to the plain recursion. The tasks do next to \
                      nothing else than fork.";
-        let mut scales = scaling::section(record, "Several workers", about, &subjects);
-        scales.charts =
-            subjects.iter().map(|it| scaling::chart(record, it, "Ts/TP", speedup)).collect();
+        let chart = |input: &Input<'_>| {
+            let speedup = |runtime: &str, workers| input.speedup(runtime, workers);
+            Chart::Lines(scaling::chart(record, input.subject, "Ts/TP", speedup))
+        };
+        let scales = scaling::section(record, "Several workers", about, &subjects);
+        let scales = scales.with_charts(inputs.iter().map(chart));
         let names = ["locksley", "chili", "rayon", "onetbb", "libgomp", "libomp"];
         let cost =
             |name| Some(format!("{name} {:.1}", inputs.first()?.nanos(name, PLAIN, median)?));
@@ -174,9 +167,7 @@ impl Forkjoin {
         if !PEERS.contains(&cell.runtime.as_str()) {
             return child::command(Self::NAME, cell, seed);
         }
-        let mut command = Command::new(self.peers.join(&cell.runtime));
-        command.args(cell.subject.split(' ')).args([cell.workers.to_string(), seed.to_string()]);
-        Ok(command)
+        Ok(command_of_peer(&self.peers.join(&cell.runtime), cell, seed))
     }
 }
 
@@ -197,25 +188,21 @@ struct Line {
 }
 
 /// The readings of a peer's line, if its answer is right.
-fn checked(found: Result<Line, String>, subject: Subject, seed: u64) -> Measured {
-    let right = subject.answer(seed);
-    match found {
-        Err(why) => Ok(Err(why)),
-        Ok(Line { answer, .. }) if answer != right => {
-            Err(Fault::run(format!("the answer is wrong: {answer}, and not {right}")))
-        }
-        Ok(Line { seconds, .. }) => Ok(Ok(named([(SECONDS, seconds)]))),
+fn checked(line: &Line, subject: Subject, seed: u64) -> Outcome<Readings> {
+    let (answer, right) = (line.answer, subject.answer(seed));
+    match answer == right {
+        true => Ok(named([(SECONDS, line.seconds)])),
+        false => Err(Fault::run(format!("the answer is wrong: {answer}, and not {right}"))),
     }
 }
 
 /// The instructions that callgrind counts of a process.
-fn instructions(of: &Command) -> Result<f64, String> {
+fn instructions(of: &Command) -> Outcome<f64> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     command.arg(of.get_program()).args(of.get_args());
-    child::remove_settings(&mut command);
-    let Printed { err, .. } = child::run(&mut command, COUNTING)?;
-    collected(&err).ok_or_else(|| "valgrind did not say how many".to_owned())
+    let [_, err] = child::run(&mut command, COUNTING)?;
+    collected(&err).ok_or_else(|| Fault::Missing("valgrind did not say how many".to_owned()))
 }
 
 /// The number in the line `==PID== Collected : NUMBER`.

@@ -3,24 +3,17 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use clap::Args;
 use locksley::Pool;
 use locksley_intervals::{Handle, Root};
 use serde::Deserialize;
 
 use super::memory;
 use crate::apps::{self, size};
-use crate::experiment::child::Peer;
-use crate::experiment::report::Metric;
-use crate::experiment::scaling::{self, SECONDS, SERIAL};
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, child,
-    folder_of_peers, prepared,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::{MOST_WORKERS, Machine, available_memory};
+use crate::experiment::child::command_of_peer;
+use crate::experiment::prelude::*;
+use crate::machine::available_memory;
 use crate::runtimes;
 
 /// The graph of intervals.
@@ -113,21 +106,28 @@ impl Experiment for Intervals {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
         let Cell { subject, runtime, workers, .. } = cell;
         let seconds = match runtime.as_str() {
-            FLOW => self.of_flow(plan, cell),
-            _ if number(subject).is_some() => return child::once(Self::NAME, plan, cell),
-            _ => Ok(self.latest.of(subject, plan.seed)?.seconds_on(runtime, *workers)?),
+            FLOW => {
+                let program = self.peers.join(FLOW_PROGRAM);
+                let mut command = command_of_peer(&program, cell, plan.seed);
+                child::finds::<Line>(&mut command, plan.limit())?.seconds
+            }
+            _ if graph(subject).is_some() => return child::once(Self::NAME, plan, cell),
+            name => {
+                let crew = runtimes::find(name)?.start(*workers)?;
+                self.latest.of(subject, plan.seed)?.seconds(&crew)?
+            }
         };
-        Ok(seconds.map(|seconds| match number(subject) {
-            Some((_, number)) => [("ns".to_owned(), seconds * 1e9 / number as f64)].into(),
-            None => [(SECONDS.to_owned(), seconds)].into(),
-        }))
+        Ok(match graph(subject) {
+            Some((_, number)) => named([("ns", seconds * 1e9 / number as f64)]),
+            None => named([(SECONDS, seconds)]),
+        })
     }
 
     fn once(cell: &Cell, _seed: u64) -> Outcome<Readings> {
-        let (kind, number) = number(&cell.subject)
+        let (kind, number) = graph(&cell.subject)
             .ok_or_else(|| Fault::input(format!("'{}' is not a graph", cell.subject)))?;
         let at_a_time = if kind == CHAIN { number.min(OF_A_ROOT) } else { number };
         let (needed, available) = (size::product(&[at_a_time, BYTES]), available_memory());
@@ -138,22 +138,22 @@ impl Experiment for Intervals {
                 size::in_bytes(available)
             )));
         }
-        let pool = Pool::new(1).map_err(|error| Fault::run(error.to_string()))?;
+        let pool = Pool::new(1).map_err(Fault::run)?;
         let (metric, all) = match kind {
             CHAIN => ("ns", pool.install(|_| nanoseconds(number))?),
             _ => ("bytes", pool.install(|_| bytes(number))?),
         };
-        Ok([(metric.to_owned(), all / number as f64)].into())
+        Ok(named([(metric, all / number as f64)]))
     }
 
     fn report(record: &Record) -> Report {
         let mut subjects: Vec<&str> =
             record.groups(SECONDS).into_iter().map(|(subject, _)| subject).collect();
         subjects.dedup();
-        let gain = |record: &Record, subject: &str, runtime: &str, workers| {
+        let gain = |subject: &str, runtime: &str, workers| {
             let ours = record.median(subject, INTERVALS, workers, SECONDS)?;
             let other = record.median(subject, FORK_JOIN, workers, SECONDS)?;
-            (runtime == FORK_JOIN).then_some(other / ours)
+            (runtime == FORK_JOIN).then(|| number(other / ours))
         };
         let mut times = scaling::section(
             record,
@@ -186,19 +186,10 @@ impl Experiment for Intervals {
     }
 }
 
-impl Intervals {
-    fn of_flow(&self, plan: &Plan, cell: &Cell) -> Result<f64, String> {
-        #[derive(Deserialize)]
-        struct Line {
-            seconds: f64,
-        }
-        let (app, size) = cell.subject.split_once(' ').unwrap_or_default();
-        let (workers, seed) = (cell.workers.to_string(), plan.seed.to_string());
-        let limit = Duration::from_secs_f64(plan.limit_seconds);
-        let peer = Peer::find(&self.peers.join(FLOW_PROGRAM))?;
-        let Line { seconds } = peer.finds(&[app, size, &workers, &seed], limit)?;
-        Ok(seconds)
-    }
+/// What the flow graph's program prints.
+#[derive(Deserialize)]
+struct Line {
+    seconds: f64,
 }
 
 /// Whether a runtime suits a subject: one application names places, and if these are bad ones,
@@ -208,7 +199,7 @@ fn has_places(app: &str, size: &str, runtime: &str) -> bool {
 }
 
 /// The kind and the number of intervals of a graph that does nothing.
-fn number(subject: &str) -> Option<(&str, usize)> {
+fn graph(subject: &str) -> Option<(&str, usize)> {
     let (kind, number) = subject.split_once(' ')?;
     let number = number.parse().ok().filter(|&number| number > 0)?;
     [CHAIN, GRAPH].contains(&kind).then_some((kind, number))
@@ -228,7 +219,7 @@ fn run(number: usize, made: impl FnOnce() + Send) -> Outcome<()> {
         }
         made();
     });
-    root.map_err(|cancelled| Fault::run(cancelled.to_string()))?;
+    root.map_err(Fault::run)?;
     match ended.into_inner() {
         ended if ended == number => Ok(()),
         ended => Err(Fault::run(format!("{ended} intervals have ended instead of {number}"))),
@@ -245,10 +236,10 @@ fn nanoseconds(number: usize) -> Outcome<f64> {
 }
 
 fn bytes(number: usize) -> Outcome<f64> {
-    let before = memory::resident().map_err(Fault::run)?;
+    let before = memory::resident()?;
     let mut after = Ok(before);
     run(number, || after = memory::resident())?;
-    Ok(after.map_err(Fault::run)?.saturating_sub(before) as f64)
+    Ok(after?.saturating_sub(before) as f64)
 }
 
 #[cfg(test)]

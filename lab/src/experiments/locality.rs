@@ -12,19 +12,13 @@ mod tests;
 
 use std::slice;
 
-use clap::Args;
 use locksley::places::Kind;
 
 use ground::Ground;
 use programs::parse;
 use tasks::{BEST, IGNORANT, PLACEMENTS, THREADS_BEST, THREADS_WORST};
 
-use crate::experiment::report::Metric;
-use crate::experiment::text::percent;
-use crate::experiment::{
-    Cell, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan,
-};
-use crate::fault::Outcome;
+use crate::experiment::prelude::*;
 
 const STRESS: &str = "stress";
 const MULTIPLY: &str = "multiply";
@@ -62,7 +56,7 @@ impl Experiment for Locality {
         let Cell { subject, runtime, workers, .. } = cell;
         let (program, is_simulated, size) = parse(subject)?;
         let known = if is_simulated { simulation::PLACEMENTS.to_vec() } else { names().to_vec() };
-        plan::chosen("placement", slice::from_ref(runtime), &known, &[])?;
+        chosen("placement", slice::from_ref(runtime), &known, &[])?;
         if is_simulated {
             return Ok(simulation::measure((program, size), runtime, *workers, seed));
         }
@@ -110,9 +104,9 @@ impl Locality {
         let quick = course.quick;
         let repeats = course.repeats(if quick { 7 } else { 21 })?;
         let default = &KINDS[..if quick { 2 } else { 3 }];
-        let kinds = plan::chosen("kind", &self.kinds, &KINDS, default)?;
+        let kinds = chosen("kind", &self.kinds, &KINDS, default)?;
         let names = names();
-        let placements = plan::chosen("placement", &self.placements, &names, &names)?;
+        let placements = chosen("placement", &self.placements, &names, &names)?;
         let mut plan = Plan::of(course, if quick { 48.0 } else { 450.0 }, 120.0);
         let (version, places) = (env!("CARGO_PKG_VERSION"), &ground.places);
         for (name, about) in PLACEMENTS {
@@ -181,19 +175,19 @@ fn subjects(kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
 
 /// The share of tasks that ran out of place.
 fn out_of_place(record: &Record) -> Section {
-    let mut table = Table::new("tasks that ran out of place", &["", "placement", "share"]);
+    let mut table = Table::new("tasks that ran out of place", ["", "placement", "share"]);
     for (subject, workers) in record.groups(OUT_OF_PLACE) {
         for placement in record.runtimes() {
             let sum = |metric| record.values(subject, placement, workers, metric).iter().sum();
             let (out, all): (f64, f64) = (sum(OUT_OF_PLACE), sum(TASKS));
             if all > 0.0 {
                 let group = format!("{subject}, P = {workers}");
-                table.row([group, placement.to_owned(), percent(out / all)]);
+                table.row([&group, placement, &percent(out / all)]);
             }
         }
     }
     let about = "With mailboxes, a task is two intervals, and both count.";
-    Section::new("Out of place", about, Vec::new(), vec![table])
+    Section::new("Out of place", about, [table])
 }
 
 fn names() -> [&'static str; PLACEMENTS.len()] {

@@ -1,18 +1,20 @@
 //! The memory that this process holds.
 
+use crate::fault::{Fault, Outcome};
+
 /// The resident memory, in bytes; else why it is not known.
 #[cfg(target_os = "linux")]
-pub(crate) fn resident() -> Result<u64, String> {
+pub(crate) fn resident() -> Outcome<u64> {
     let path = "/proc/self/statm";
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let pages = pages(&text).ok_or_else(|| format!("{path} says '{}'", text.trim()))?;
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let pages = pages(&text).ok_or_else(|| Fault::run(format!("{path} says '{}'", text.trim())))?;
     Ok(pages * rustix::param::page_size() as u64)
 }
 
 /// The resident memory, in bytes; else why it is not known.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn resident() -> Result<u64, String> {
-    Err("this system does not tell how much memory a process holds".to_owned())
+pub(crate) fn resident() -> Outcome<u64> {
+    Err(Fault::run("this system does not tell how much memory a process holds"))
 }
 
 /// Whether the system tells.

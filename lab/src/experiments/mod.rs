@@ -60,38 +60,39 @@ macro_rules! experiments {
 }
 
 experiments! {
-    /// Measure what frequent operations cost, each beside its fastest peer
+    /// Measure what frequent operations cost, each beside its fastest peer: losses first
     bench::Bench,
-    /// Measure the performance cliff: speedup and utilization over the number of workers
+    /// Measure the performance cliff: speedup and utilization over the number of workers, and
+    /// beside busy threads (begin here)
     cliff::Cliff,
-    /// Measure what a fork costs
-    forkjoin::Forkjoin,
-    /// Measure whether work and span say how long a program takes, alone and beside programs that
-    /// take processors away
-    model::Model,
     /// Measure what programs side by side leave each other of the machine
     corun::Corun,
-    /// Measure programs written for rayon on its own core and on Locksley's
-    rayon::Rayon,
-    /// Measure how late an interactive process wakes beside a program on each runtime
-    neighbour::Neighbour,
-    /// Measure what graphs of intervals make of the machine, beside fork and join, and what an
-    /// interval costs
-    intervals::Intervals,
-    /// Measure what messages, processes and waiting tasks cost
-    #[command(visible_alias = "wait")]
-    channels::Channels,
-    /// Measure scatter and gather with both placements of processes: the experiments of Nornir's
-    /// study
-    scatter::Scatter,
-    /// Measure what it is worth to keep work where its data is: tasks placed best, worst, by chance
-    /// and not at all
-    locality::Locality,
-    /// Measure what OpenMP's constructs cost on libgomp, libomp and locksley-openmp
-    openmp_bench::OpenmpBench,
     /// Measure whether a pool that chooses its number of workers does as well as with the best
     /// number
     turnkey::Turnkey,
+    /// Measure how late an interactive process wakes beside a program on each runtime
+    neighbour::Neighbour,
+    /// Measure programs written for rayon on its own core and on Locksley's
+    rayon::Rayon,
+    /// Measure what a fork costs
+    forkjoin::Forkjoin,
+    /// Measure what messages, processes and waiting tasks cost
+    #[command(visible_alias = "wait")]
+    channels::Channels,
+    /// Measure what graphs of intervals make of the machine, beside fork and join, and what an
+    /// interval costs
+    intervals::Intervals,
+    /// Measure what OpenMP's constructs cost on libgomp, libomp and locksley-openmp
+    openmp_bench::OpenmpBench,
+    /// Measure whether work and span say how long a program takes, alone and beside programs that
+    /// take processors away: the figures of the Hood papers
+    model::Model,
+    /// Measure scatter and gather with both placements of processes: the experiments of Nornir's
+    /// study
+    scatter::Scatter,
+    /// Measure what it is worth to keep work where its data is, as LASSI's study: tasks placed
+    /// best, worst, by chance and not at all
+    locality::Locality,
 }
 
 /// What is said of a record. If there is no such experiment any more, that is all metrics.

@@ -10,7 +10,6 @@ mod report;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use locksley_profile::GrantMeter;
 
 use super::corun::process::Company;
@@ -18,13 +17,8 @@ use crate::apps;
 use crate::clock;
 use crate::corunner::CyclerLine;
 use crate::cycler;
+use crate::experiment::prelude::*;
 use crate::experiment::record::others;
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, plan, prepared, seconds,
-    workers,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::{MOST_WORKERS, Machine};
 use crate::random::mix;
 use crate::runtimes;
 use granted::Beside;
@@ -84,7 +78,7 @@ impl Experiment for Model {
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
         let repeats = course.repeats(if quick { 3 } else { 7 })?;
-        let kinds = plan::chosen("kind", &self.kinds, &KINDS, &KINDS)?;
+        let kinds = chosen("kind", &self.kinds, &KINDS, &KINDS)?;
         let processors = Machine::here().processors;
         let mut plan = Plan::of(course, if quick { 50.0 } else { 900.0 }, 60.0);
         let about = "this runtime, on the number of workers that is named";
@@ -98,7 +92,7 @@ impl Experiment for Model {
         let choices: Vec<Sizes> =
             [("knary", knaries)].into_iter().chain(apps.iter().copied()).collect();
         let known: Vec<&str> = choices.iter().map(|(app, _)| *app).collect();
-        let wanted = plan::chosen("application", &self.apps, &known, &known)?;
+        let wanted = chosen("application", &self.apps, &known, &known)?;
         let alone: &[usize] =
             if quick { &[1, 2, 4, 16, 64] } else { &[1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64] };
         let alone = self.numbers(alone.iter().copied().chain([1, processors, 2 * processors]));
@@ -130,10 +124,10 @@ impl Experiment for Model {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Outcome<Readings> {
         let time = self.time(plan.quick);
         if cell.subject == CALIBRATION {
-            return Ok(calibrate(time.min(Duration::from_secs(1))));
+            return calibrate(time.min(Duration::from_secs(1)));
         }
         if let Some(beside) = Beside::of(&cell.runtime) {
             // Other choices in each rotation, and the same for all that are compared.
@@ -142,7 +136,7 @@ impl Experiment for Model {
         }
         let prepared = self.latest.of(&cell.subject, plan.seed)?;
         if cell.runtime == PROFILED {
-            return Ok(Ok(prepared.work_and_span()?));
+            return prepared.work_and_span();
         }
         let crew = runtimes::find(ALONE)?.start(cell.workers)?;
         // Once for the caches.
@@ -151,7 +145,7 @@ impl Experiment for Model {
         let seconds = prepared.seconds(&crew)?;
         let mut readings = Readings::from([("seconds".to_owned(), seconds)]);
         readings.extend(others(&meter.finish(Machine::here().processors)));
-        Ok(Ok(readings))
+        Ok(readings)
     }
 
     fn report(record: &Record) -> Report {
@@ -185,17 +179,12 @@ impl Model {
         beside: Beside,
         choices: u64,
         time: Duration,
-    ) -> Measured {
+    ) -> Outcome<Readings> {
         const PATIENCE: Duration = Duration::from_secs(30);
         let prepared = self.latest.of(&cell.subject, seed)?;
         let crew = runtimes::find(ALONE)?.start(cell.workers)?;
         prepared.seconds(&crew)?;
-        let Beside { workers, most } = beside;
-        let mut company = Company::of_cycler(&[
-            format!("--workers={workers}"),
-            format!("--increments={most}"),
-            format!("--seed={choices}"),
-        ])?;
+        let mut company = Company::of_cycler(beside.workers, beside.most, choices)?;
         let (meter, begun) = (GrantMeter::start(), clock::now());
         let (mut seconds, mut computations) = (0.0, 0.0);
         while computations == 0.0 || clock::seconds(begun, clock::now()) < time.as_secs_f64() {
@@ -206,7 +195,9 @@ impl Model {
         let grant = meter.finish(cell.workers);
         company.tell(0)?;
         let (number, line) = company.hear(Instant::now() + PATIENCE)?;
-        let Some(line) = line else { return Ok(Err(company.complaint(number).to_string())) };
+        let Some(line) = line else {
+            return Err(Fault::Missing(company.complaint(number).to_string()));
+        };
         let line: CyclerLine = serde_json::from_str(&line)
             .map_err(|error| Fault::run(format!("the cycler's line cannot be read: {error}")))?;
         company.finish()?;
@@ -224,7 +215,7 @@ impl Model {
             ("cycler processor seconds", line.stretch.processor_seconds),
         ];
         let given = readings.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
-        Ok(Ok(given.collect()))
+        Ok(given.collect())
     }
 }
 
@@ -238,7 +229,7 @@ fn cyclers(quick: bool, processors: usize) -> Vec<Beside> {
 
 /// How much a cycler counts on a processor of its own in so much time; in more if it counted
 /// nothing.
-fn calibrate(mut time: Duration) -> Result<Readings, String> {
+fn calibrate(mut time: Duration) -> Outcome<Readings> {
     loop {
         let done = cycler::calibrated(time, &AtomicBool::new(false))?;
         if done.increments > 0 {

@@ -11,19 +11,12 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use clap::Args;
 use locksley_profile::GrantMeter;
 use serde::Deserialize;
 
 use crate::experiment::child::{finds, this_program};
+use crate::experiment::prelude::*;
 use crate::experiment::record::others;
-use crate::experiment::report::Metric;
-use crate::experiment::text::number;
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, plan, seconds,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::{MOST_WORKERS, Machine};
 use crate::random::mix;
 use crate::rounds::Round;
 use crate::runtimes;
@@ -81,7 +74,7 @@ impl Experiment for Neighbour {
         let limit = (HEAD_START + time + OVERTIME).as_secs_f64() + 60.0;
         let mut plan = Plan::of(course, if quick { 52.0 } else { 3300.0 }, limit);
         let known: Vec<&str> = runtimes::ALL.iter().map(|runtime| runtime.name).collect();
-        let names = plan::chosen("runtime", &self.runtimes, &known, &RUNTIMES)?;
+        let names = chosen("runtime", &self.runtimes, &known, &RUNTIMES)?;
         for name in &names {
             plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
         }
@@ -103,9 +96,9 @@ impl Experiment for Neighbour {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Outcome<Readings> {
         let (time, this) = (self.time(plan.quick), this_program()?);
-        let limit = Duration::from_secs_f64(plan.limit_seconds);
+        let limit = plan.limit();
         let command = |words: String| {
             let mut command = Command::new(&this);
             command.args(words.split(' '));
@@ -114,7 +107,7 @@ impl Experiment for Neighbour {
         // All measurements of a rotation have the same deadlines.
         let (secs, seed) = (time.as_secs_f64(), mix(plan.seed.wrapping_add(repeat as u64)));
         let mut sleeper = command(format!("once {} {secs} {ALONE} 1 {seed}", Self::NAME));
-        let mut sleep = || -> Result<Readings, String> {
+        let mut sleep = || -> Outcome<Readings> {
             let meter = GrantMeter::start();
             let mut readings: Readings = finds(&mut sleeper, limit)?;
             // The sleeper is another process too, but it uses next to nothing.
@@ -122,7 +115,7 @@ impl Experiment for Neighbour {
             Ok(readings)
         };
         if cell.subject == ALONE {
-            return Ok(sleep());
+            return sleep();
         }
         let secs = (HEAD_START + time + OVERTIME).as_secs_f64();
         let Cell { subject, runtime, workers, .. } = cell;
@@ -131,7 +124,7 @@ impl Experiment for Neighbour {
             "rounds --runtime={runtime} --workers={workers} --secs={secs} --leaf={leaf} \
              --chunks={chunks} --serial={serial}"
         ));
-        Ok(thread::scope(|scope| {
+        thread::scope(|scope| {
             let rounds = scope.spawn(move || finds::<Line>(&mut rounds, limit));
             thread::sleep(HEAD_START);
             let slept = sleep();
@@ -139,11 +132,11 @@ impl Experiment for Neighbour {
             let Line { rounds_per_s } = rounds.join().expect("reading a line does not panic")?;
             let mut readings = slept?;
             if has_ended {
-                return Err("the rounds ended before the sleeper".to_owned());
+                return Err(Fault::Missing("the rounds ended before the sleeper".to_owned()));
             }
             readings.insert(RATE.to_owned(), rounds_per_s);
             Ok(readings)
-        }))
+        })
     }
 
     /// The subject is the number of seconds.

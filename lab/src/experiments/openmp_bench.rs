@@ -5,17 +5,13 @@
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use clap::Args;
 use tempfile::TempDir;
 
-use crate::experiment::child;
-use crate::experiment::report::Metric;
-use crate::experiment::text::number;
-use crate::experiment::{Cell, Course, Experiment, Measured, Plan, Record, Report, Section, plan};
-use crate::fault::{Fault, Outcome};
+use crate::experiment::child::Answer;
+use crate::experiment::prelude::*;
 use crate::machine;
 use crate::rounds::busy;
 
@@ -92,9 +88,6 @@ pub struct OpenmpBench {
     /// The C compiler
     #[arg(long, value_name = "PROGRAM", default_value = "cc")]
     cc: PathBuf,
-    /// LLVM's library, if the dynamic linker does not find libomp.so.5
-    #[arg(long, value_name = "FILE")]
-    libomp: Option<PathBuf>,
     #[arg(skip)]
     program: OnceCell<TempDir>,
 }
@@ -105,18 +98,15 @@ impl Experiment for OpenmpBench {
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
         let default = &CONSTRUCTS[..if quick { QUICK } else { CONSTRUCTS.len() }];
-        let constructs = plan::chosen("construct", &self.constructs, &CONSTRUCTS, default)?;
+        let constructs = chosen("construct", &self.constructs, &CONSTRUCTS, default)?;
         let repeats = course.repeats(if quick { 3 } else { 9 })?;
-        if let Some(given) = self.libomp.as_ref().filter(|given| !given.is_file()) {
-            return Err(Fault::input(format!("there is no file {}", given.display())));
-        }
         let folder = compile(&self.cc)?;
         let _ = self.program.set(folder);
         let mut plan = Plan::of(course, if quick { 50.0 } else { 900.0 }, 30.0);
         for library in &LIBRARIES {
-            match self.file(library).and_then(|file| self.loads(library, file.as_deref())) {
+            match self.loads(library) {
                 Ok(version) => plan.compare(library.name, &version, library.about),
-                Err(why) => drop(plan.left_out.insert(library.name.to_owned(), why)),
+                Err(why) => _ = plan.left_out.insert(library.name.to_owned(), why.to_string()),
             }
         }
         let processors = machine::processors();
@@ -133,20 +123,15 @@ impl Experiment for OpenmpBench {
         Ok(plan)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
         let library = LIBRARIES.iter().find(|it| it.name == cell.runtime);
         let library = library.ok_or_else(|| Fault::input(format!("'{cell}' has no library")))?;
         let (construct, beside) = cell.subject.split_once(' ').unwrap_or((&cell.subject, ""));
-        let file = match self.file(library) {
-            Ok(file) => file,
-            Err(why) => return Ok(Err(why)),
-        };
-        let mut command = self.command(library, file.as_deref());
+        let mut command = self.command(library)?;
         command.args([construct, if plan.quick { "0.05" } else { "0.1" }]);
         command.env("OMP_NUM_THREADS", cell.workers.to_string());
-        let limit = Duration::from_secs_f64(plan.limit_seconds);
         let busy = if beside == BESIDE { BUSY_THREADS } else { 0 };
-        child::measured(busy::beside(busy, || child::finds(&mut command, limit)))
+        busy::beside(busy, || child::finds::<Answer>(&mut command, plan.limit()))?.readings()
     }
 
     fn report(record: &Record) -> Report {
@@ -184,32 +169,25 @@ impl Experiment for OpenmpBench {
 }
 
 impl OpenmpBench {
-    /// The file that is preloaded for a library.
-    fn file(&self, library: &Library) -> Result<Option<PathBuf>, String> {
-        match (library.preload, &self.libomp) {
-            (Some(LOCKSLEY), _) => gomp().map(Some).map_err(|fault| fault.to_string()),
-            (Some(_), Some(given)) => Ok(Some(given.clone())),
-            (name, _) => Ok(name.map(PathBuf::from)),
-        }
-    }
-
-    fn command(&self, library: &Library, preload: Option<&Path>) -> Command {
+    fn command(&self, library: &Library) -> Outcome<Command> {
         let folder = self.program.get().expect("the plan has compiled it");
         let mut command = Command::new(folder.path().join("overheads"));
         command.envs(library.variable);
-        command.envs(preload.map(|file| ("LD_PRELOAD", file)));
-        command
+        if let Some(name) = library.preload {
+            command.env("LD_PRELOAD", if name == LOCKSLEY { gomp()? } else { name.into() });
+        }
+        Ok(command)
     }
 
     /// The file that provides OpenMP, if it is the one that is preloaded.
-    fn loads(&self, library: &Library, preload: Option<&Path>) -> Result<String, String> {
-        let mut command = self.command(library, preload);
+    fn loads(&self, library: &Library) -> Outcome<String> {
+        let mut command = self.command(library)?;
         let file: String = child::finds(command.arg("library"), Duration::from_secs(20))?;
-        let wanted = preload.and_then(Path::file_name).unwrap_or("libgomp.so.1".as_ref());
-        if Path::new(&file).file_name() == Some(wanted) {
+        let wanted = library.preload.unwrap_or("libgomp.so.1");
+        if Path::new(&file).file_name() == Some(wanted.as_ref()) {
             return Ok(file);
         }
-        Err(format!("the dynamic linker does not find {}", wanted.display()))
+        Err(Fault::Missing(format!("the dynamic linker does not find {wanted}")))
     }
 }
 
@@ -221,14 +199,8 @@ fn compile(compiler: &Path) -> Outcome<TempDir> {
     std::fs::write(&source, SOURCE).map_err(|error| unusable(&error.to_string()))?;
     let mut command = Command::new(compiler);
     command.args(["-O2", "-fopenmp", "-o"]).args([&program, &source]).arg("-ldl");
-    let output = command.stdin(Stdio::null()).output();
-    let output =
-        output.map_err(|error| unusable(&format!("the C compiler cannot be executed: {error}")))?;
-    if !output.status.success() {
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let first = errors.lines().next().unwrap_or_default();
-        return Err(unusable(&format!("it cannot compile OpenMP: {first}")));
-    }
+    child::run(&mut command, Duration::from_secs(60))
+        .map_err(|why| unusable(&format!("it cannot compile OpenMP: {why}")))?;
     Ok(folder)
 }
 
@@ -255,8 +227,7 @@ mod tests {
 
     #[test]
     fn a_compiler_that_is_missing_or_fails_is_named_in_a_line() {
-        for (compiler, why) in [("/no/such/cc", "cannot be executed"), ("false", "cannot compile")]
-        {
+        for (compiler, why) in [("/no/such/cc", "cannot be started"), ("false", "cannot compile")] {
             let Err(Fault::Input(said)) = compile(Path::new(compiler)) else {
                 panic!("there is no such compiler")
             };

@@ -11,17 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use clap::Args;
-
 use super::corun::measure::Extent;
-use crate::experiment::estimate::{mean, median};
-use crate::experiment::report::Metric;
 
-use crate::experiment::{
-    Cell, Course, Experiment, Measured, Plan, Record, Report, Section, Table, child, plan,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::{MOST_WORKERS, Machine};
+use crate::experiment::prelude::*;
 use crate::rounds::busy::LOOP;
 use program::{MS, Workload};
 
@@ -69,8 +61,8 @@ impl Experiment for Rayon {
 
     fn plan(&self, course: &Course) -> Outcome<Plan> {
         let quick = course.quick;
-        let runtimes = plan::chosen("runtime", &self.runtimes, &RUNTIMES, &RUNTIMES)?;
-        let settings = plan::chosen("setting", &self.settings, &SETTINGS, &SETTINGS)?;
+        let runtimes = chosen("runtime", &self.runtimes, &RUNTIMES, &RUNTIMES)?;
+        let settings = chosen("setting", &self.settings, &SETTINGS, &SETTINGS)?;
         let repeats = course.repeats(if quick { 3 } else { 9 })?;
         if self.programs.is_none() {
             program::build()?;
@@ -80,7 +72,7 @@ impl Experiment for Rayon {
         let names: Vec<&str> = known.iter().map(|one| one.name.as_str()).collect();
         let mut default = names.clone();
         default.retain(|name| !quick || QUICK.contains(name));
-        let workloads = plan::chosen("workload", &self.workloads, &names, &default)?;
+        let workloads = chosen("workload", &self.workloads, &names, &default)?;
         if workloads.is_empty() {
             return Err(Fault::input("the programs have none of the workloads of a quick run"));
         }
@@ -113,25 +105,23 @@ impl Experiment for Rayon {
     }
 
     /// Whatever fails in a program ends the run.
-    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
         let Cell { subject, runtime, workers, .. } = cell;
         let (name, setting) = parts(subject);
         let seconds = self.seconds(plan.quick, setting);
         let mut command = Command::new(self.folder().join(runtime));
         command.args(name.split(' ')).args([workers.to_string(), plan.seed.to_string()]);
-        child::remove_settings(&mut command);
         let workload = (format!("{name} on {runtime} with {workers}"), command);
         let busy = || {
             let this = self.looping.clone().map_or_else(child::this_program, Ok)?;
             let mut command = Command::new(this);
             command.args(["rounds", "--gate", "--runtime", LOOP, "--leaf", "5000", "--secs"]);
             command.args([&seconds.to_string(), "--workers", &workers.to_string()]);
-            child::remove_settings(&mut command);
             Ok((format!("{LOOP} with {workers}"), command))
         };
         let busy = (setting == BESIDE).then(busy).transpose()?;
         let extent = Extent { seconds, computations: if plan.quick { 3 } else { 5 } };
-        Ok(Ok(program::run(workload, busy, extent)?))
+        program::run(workload, busy, extent)
     }
 
     fn report(record: &Record) -> Report {
@@ -146,7 +136,7 @@ impl Experiment for Rayon {
             let (mut ratios, medians) = ratios(record, &subjects);
             if let Some(mean) = mean(medians.iter().map(|ratio| ratio.ln())).map(f64::exp) {
                 means.push(format!("{mean:.2} {title}"));
-                ratios.row(["geometric mean".to_owned(), format!("{mean:.3}")]);
+                ratios.row(["geometric mean", &format!("{mean:.3}")]);
             }
             let metric = Metric { name: MS, unit: "ms of a computation", base: None };
             let mut section = Section::of_metric(record, &title, "", metric, |subject, _| {
@@ -210,15 +200,15 @@ fn parts(subject: &str) -> (&str, &str) {
 /// The times on Locksley over those on rayon, as a table, and their medians.
 fn ratios(record: &Record, subjects: &[(&str, usize)]) -> (Table, Vec<f64>) {
     let title = "time on Locksley over that on rayon";
-    let mut table = Table::new(title, &["", "median", "least", "most"]);
+    let mut table = Table::new(title, ["", "median", "least", "most"]);
     let mut medians = Vec::new();
     for &(subject, workers) in subjects {
         let mut ratios = record.ratios(subject, [OURS, UPSTREAM], workers, MS);
         let Some(ratio) = median(&ratios) else { continue };
         ratios.sort_by(f64::total_cmp);
         let figures = [ratio, ratios[0], ratios[ratios.len() - 1]].map(|it| format!("{it:.3}"));
-        let name = parts(subject).0.to_owned();
-        table.row([name].into_iter().chain(figures));
+        let [middle, least, most] = &figures;
+        table.row([parts(subject).0, middle, least, most]);
         medians.push(ratio);
     }
     (table, medians)

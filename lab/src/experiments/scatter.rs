@@ -8,20 +8,10 @@ mod once;
 #[cfg(test)]
 mod tests;
 
-use clap::Args;
-
 use networks::{DIVISION_KEEPS, Network, networks, place, runtimes};
 use once::{DIVISIONS, FAILED, POOLS, RUNNING, STATIC, STEALS};
 
-use crate::experiment::estimate::median;
-use crate::experiment::report::Lines;
-use crate::experiment::scaling::SECONDS;
-use crate::experiment::text::number;
-use crate::experiment::{
-    Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section, Table, plan, workers,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::{MOST_WORKERS, Machine};
+use crate::experiment::prelude::*;
 
 const DIVISION: &str = "1";
 const MESSAGES: &str = "3";
@@ -47,9 +37,6 @@ pub struct Scatter {
     /// The study's rounds are divided by this [default: 125, or 1250 if quick]
     #[arg(long, value_name = "N")]
     divisor: Option<u64>,
-    /// Compare so many workers with one [default: one for each processor]
-    #[arg(long, value_name = "P", value_parser = workers)]
-    workers: Option<usize>,
 }
 
 impl Experiment for Scatter {
@@ -62,12 +49,9 @@ impl Experiment for Scatter {
         if divisor == 0 {
             return Err(Fault::input("rounds cannot be divided by 0"));
         }
-        if self.workers == Some(1) {
-            return Err(Fault::input("one worker is the base; compare 2 or more with it"));
-        }
         let names = PARTS.map(|part| part.0);
-        let asked = plan::chosen("experiment", &self.experiments, &names, &names)?;
-        let all = self.workers.unwrap_or(Machine::here().processors).clamp(2, MOST_WORKERS);
+        let asked = chosen("experiment", &self.experiments, &names, &names)?;
+        let all = Machine::here().processors.clamp(2, MOST_WORKERS);
         let mut plan = Plan::of(course, if quick { 45.0 } else { 3300.0 }, 300.0);
         for (name, about) in once::RUNTIMES {
             plan.compare(name, env!("CARGO_PKG_VERSION"), about);
@@ -197,17 +181,15 @@ impl Figures<'_> {
         let unit = if part == UTILIZATION { "utilization" } else { "speedup" };
         let of_pools = POOLS.iter().flat_map(|pool| [pool, "attempts"]);
         let columns = ["n, w, m", "T1, s"].into_iter().chain(of_pools);
-        let mut table = Table::new(
-            &format!("{title}: {unit} of {} workers, and 10³ steal attempts/s", self.workers),
-            &columns.chain(["LAST/CUR", "Nornir's", "ceiling"]).collect::<Vec<_>>(),
-        );
+        let head = format!("{title}: {unit} of {} workers, and 10³ steal attempts/s", self.workers);
+        let mut table = Table::new(&head, columns.chain(["LAST/CUR", "Nornir's", "ceiling"]));
         let text = |value: Option<f64>| value.map_or_else(String::new, |it| format!("{it:.3}"));
         for network in &networks {
             let mut row = vec![format!("{}, m = {}", network.about(), network.rounds)];
             row.push(text(self.seconds(network, runtimes(part)[0].0, 1)));
             for runtime in POOLS {
                 row.push(text(self.speedup(part, network, runtime)));
-                row.push(self.attempts(network, runtime).map_or_else(String::new, number));
+                row.push(known(self.attempts(network, runtime)));
             }
             let ceiling = self.speedup(part, network, STATIC);
             row.extend(POOLS.chunks(2).map(|pools| text(self.ratio(network, pools))));
@@ -242,7 +224,6 @@ impl Figures<'_> {
             let others = others.map(|(unit, of)| chart(group, unit, of));
             time.into_iter().chain(others).collect::<Vec<_>>()
         };
-        let charts = groups.iter().flat_map(all).collect();
-        Section::new(title, about, charts, vec![table])
+        Section::new(title, about, [table]).with_charts(groups.iter().flat_map(all))
     }
 }

@@ -11,24 +11,13 @@ mod tests;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clap::Args;
-use itertools::Itertools;
 use locksley::Pool;
 
 use super::corun::process::Company;
 use crate::apps;
 use crate::control_group::Group;
-use crate::experiment::estimate::Verdict;
-use crate::experiment::prepared::{self, Prepared};
-use crate::experiment::report::{Metric, interval};
-use crate::experiment::scaling::SECONDS;
-use crate::experiment::text::number;
-use crate::experiment::{
-    Cell, Chart, Course, Experiment, Measured, Plan, Readings, Record, Report, Section, Table,
-    child, named,
-};
-use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
+use crate::experiment::prelude::*;
+use crate::experiment::prepared::Prepared;
 use crate::random::Random;
 use crate::runtimes::{self, Crew};
 use crate::usage::Usage;
@@ -89,7 +78,7 @@ impl Experiment for Turnkey {
         self.plan_of_all(course)
     }
 
-    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Measured {
+    fn measure(&mut self, plan: &Plan, cell: &Cell, repeat: usize) -> Outcome<Readings> {
         let runtime = if cell.workers == CHOSEN { TURNKEY } else { &cell.runtime };
         // Repetitions differ in their input, and in what the cycler does.
         let seed = Random::new(plan.seed).ahead(repeat as u64).next_u64();
@@ -275,9 +264,7 @@ fn watch<T>(group: &Group, run: impl FnOnce() -> Outcome<T>) -> Outcome<(T, Read
 /// Another process that takes all processors away until this is dropped, for some hundred
 /// milliseconds at a time.
 fn cycler(seed: u64) -> Outcome<Company> {
-    let workers = format!("--workers={}", Machine::here().processors);
-    let company =
-        Company::of_cycler(&[workers, "--increments=500".to_owned(), format!("--seed={seed}")])?;
+    let company = Company::of_cycler(Machine::here().processors, 500, seed)?;
     thread::sleep(HEAD_START);
     Ok(company)
 }
@@ -285,13 +272,13 @@ fn cycler(seed: u64) -> Outcome<Company> {
 /// What turnkey takes for each subject over the best number, and over each number; and how many
 /// targets are met, missed and not decided.
 fn compare(record: &Record, setting: String, names: &[&str]) -> (Section, [usize; 3]) {
-    let numbers = names.iter().flat_map(|name| {
-        let cells = record.plan.cells.iter().filter(move |cell| cell.subject == *name);
-        cells.filter(|cell| cell.runtime == LOCKSLEY).map(|cell| cell.workers)
-    });
-    let numbers: std::collections::BTreeSet<usize> = numbers.filter(|it| *it != CHOSEN).collect();
+    let is_given = |cell: &&Cell| {
+        names.contains(&&*cell.subject) && cell.runtime == LOCKSLEY && cell.workers != CHOSEN
+    };
+    let given = record.plan.cells.iter().filter(is_given).map(|cell| cell.workers);
+    let numbers: Vec<usize> = given.sorted_unstable().dedup().collect();
     let columns = ["", "ms", "over the best P", "95 %", "of", "best P", ""];
-    let mut table = Table::new("turnkey over the best number, and over each number", &columns);
+    let mut table = Table::new("turnkey over the best number, and over each number", columns);
     table.columns.extend(numbers.iter().map(|workers| format!("P = {workers}")));
     let (mut bests, mut bars, mut verdicts) = (Vec::new(), Vec::new(), [0; 3]);
     let figure = |figure: f64| format!("{figure:.3}");
@@ -320,10 +307,9 @@ fn compare(record: &Record, setting: String, names: &[&str]) -> (Section, [usize
         let name = format!("geometric mean of {}", bests.len());
         table.row([name, String::new(), figure(mean.figure), interval(&mean)]);
     }
-    let unit = "turnkey over the best number".to_owned();
     let title = format!("Applications {setting}");
-    let chart = Chart::Bars { title: title.clone(), unit, bars };
+    let chart = Chart::bars(&title, "turnkey over the best number", bars);
     let charts = if table.rows.is_empty() { Vec::new() } else { vec![chart] };
     let about = format!("At most {TARGET} is wanted over the best number.");
-    (Section::new(title, about, charts, vec![table]), verdicts)
+    (Section::new(&title, &about, [table]).with_charts(charts), verdicts)
 }

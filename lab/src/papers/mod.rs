@@ -115,9 +115,8 @@ impl Verdict {
 
 /// An overview of the verdicts, and a table for each item.
 pub fn report(papers: &[Paper]) -> Report {
-    let mut heads = vec!["", "items"];
-    heads.extend(Verdict::ALL.map(Verdict::words));
-    let mut overview = Table::new("verdicts", &heads);
+    let heads = ["", "items"].into_iter().chain(Verdict::ALL.map(Verdict::words));
+    let mut overview = Table::new("verdicts", heads);
     let number = |items: &[Item], verdict| items.iter().filter(|it| it.verdict == verdict).count();
     for Paper { name, items, .. } in papers {
         let counts = Verdict::ALL.map(|verdict| number(items, verdict).to_string());
@@ -126,11 +125,12 @@ pub fn report(papers: &[Paper]) -> Report {
     let items: Vec<&Item> = papers.iter().flat_map(|paper| &paper.items).collect();
     let agree = items.iter().filter(|item| item.verdict == Verdict::Agrees).count();
     let about = "`locksley papers --run ID` does an item again.";
-    let mut sections = vec![Section::new("Overview", about, Vec::new(), vec![overview])];
-    sections.extend(papers.iter().map(|paper| {
-        let tables = paper.items.iter().map(table).collect();
-        Section::new(&paper.name, &paper.title, Vec::new(), tables)
-    }));
+    let mut sections = vec![Section::new("Overview", about, [overview])];
+    sections.extend(
+        papers
+            .iter()
+            .map(|paper| Section::new(&paper.name, &paper.title, paper.items.iter().map(table))),
+    );
     let headline = format!("{agree} of {} items of five papers agree", items.len());
     Report::new("the papers", headline, sections, &[])
 }
@@ -152,8 +152,8 @@ fn table(item: &Item) -> Table {
         Some(because) => format!("{}: {because}", item.verdict.words()),
         None => item.verdict.words().to_owned(),
     };
-    let mut table = Table::new(&item.what, &[&item.id, &verdict]);
-    let mut row = |name: &str, text: &str| table.row([name, text].map(str::to_owned));
+    let mut table = Table::new(&item.what, [&item.id, &verdict]);
+    let mut row = |name: &str, text: &str| table.row([name, text]);
     row("paper", &item.paper);
     row("here", &item.here);
     // Each path in a cell of its own: see `link`.

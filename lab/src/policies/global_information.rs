@@ -21,7 +21,7 @@ use locksley::idle::{Activity, IdleContext, IdlePolicy, Move, Thief};
 /// assert_eq!(pool.install(|w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct GlobalInformation {
     comparisons: Arc<Mutex<u64>>,
 }
@@ -35,15 +35,11 @@ impl IdlePolicy for GlobalInformation {
     }
 
     fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
-        Box::new(Informed { comparisons: Arc::clone(&self.comparisons) })
+        Box::new(self.clone())
     }
 }
 
-struct Informed {
-    comparisons: Arc<Mutex<u64>>,
-}
-
-impl Thief for Informed {
+impl Thief for GlobalInformation {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
         let mut comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
         *comparisons += 1;

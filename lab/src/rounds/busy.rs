@@ -3,11 +3,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::{Rate, Round};
+use super::{Clock, Rate, Round};
 use crate::fault::{Fault, Outcome};
-use crate::leaf;
 
 /// Its name among the runtimes of `rounds`.
 pub const LOOP: &str = "loop";
@@ -18,6 +17,7 @@ const BETWEEN: u64 = 16;
 /// So many threads compute leaves of so many steps until `time` is over: how many leaves they
 /// completed together.
 pub fn repeat(threads: usize, leaf: u64, time: Duration) -> Outcome<Rate> {
+    let leaf = Round { leaf, chunks: 1, serial: 0 };
     let cannot = |error| Fault::run(format!("{LOOP} cannot start {threads} threads: {error}"));
     let all: Vec<(u64, Rate)> = thread::scope(|scope| {
         let start = |_| thread::Builder::new().spawn_scoped(scope, move || loops(leaf, time));
@@ -27,23 +27,13 @@ pub fn repeat(threads: usize, leaf: u64, time: Duration) -> Outcome<Rate> {
     let sum = all.iter().fold(0u64, |sum, one| sum.wrapping_add(one.0));
     let rounds = all.iter().map(|one| one.1.rounds).sum();
     let time = all.iter().map(|one| one.1.time).max().unwrap_or_default();
-    Round { leaf, chunks: 1, serial: 0 }.checked(sum, Rate { rounds, time })
+    leaf.checked(sum, Rate { rounds, time })
 }
 
 /// The sum of the leaves of one thread, and how many they were.
-fn loops(leaf: u64, time: Duration) -> (u64, Rate) {
-    let start = Instant::now();
-    let (mut rounds, mut sum) = (0, 0u64);
-    loop {
-        for _ in 0..BETWEEN {
-            sum = sum.wrapping_add(leaf::run(leaf));
-        }
-        rounds += BETWEEN;
-        let passed = start.elapsed();
-        if passed >= time {
-            return (sum, Rate { rounds, time: passed });
-        }
-    }
+fn loops(leaf: Round, time: Duration) -> (u64, Rate) {
+    let (sum, rate) = Clock::start(time).repeat(|| leaf.in_a_row(BETWEEN));
+    (sum, Rate { rounds: BETWEEN * rate.rounds, ..rate })
 }
 
 /// Runs `measured` while so many other threads of this process are busy.

@@ -40,7 +40,7 @@ impl Resources {
         Ok(Resources {
             threads: count("/proc/self/task")?,
             files: count("/proc/self/fd")?,
-            memory: memory::resident().map_err(Fault::run)?,
+            memory: memory::resident()?,
         })
     }
 

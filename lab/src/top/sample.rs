@@ -116,7 +116,8 @@ fn worker(
     let [searches, asleep, waits, preempted] = [
         share(|kind| kind == SliceKind::Searches),
         share(is_asleep),
-        share(is_waiting),
+        // A wait blocks in the end, so that it lies around the block. A blocking call has no wait.
+        share(|kind| kind == SliceKind::Waits),
         share(|kind| kind == SliceKind::IsPreempted),
     ];
     // A worker sleeps in a search.
@@ -148,11 +149,6 @@ fn worker(
 
 fn is_asleep(kind: SliceKind) -> bool {
     matches!(kind, SliceKind::Sleeps | SliceKind::IsSpare | SliceKind::IsSentinel)
-}
-
-/// A wait blocks in the end, so that it lies around the block. A blocking call has no wait.
-fn is_waiting(kind: SliceKind) -> bool {
-    kind == SliceKind::Waits
 }
 
 fn state(slice: Option<&Slice>) -> &'static str {

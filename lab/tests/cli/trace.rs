@@ -188,31 +188,3 @@ fn a_killed_program_leaves_its_recording() {
     assert_eq!(program.wait().unwrap().signal(), Some(9));
     assert!(stdout_of(&["trace", text(&file)]).contains("the program was killed"));
 }
-
-#[test]
-fn experiments_record_their_runs() {
-    let folder = tempfile::tempdir().unwrap();
-    let traces = folder.path().join("traces");
-    let out = folder.path().join("out");
-    let options = ["--trace", text(&traces), "--out", text(&out), "--repeats", "1"];
-    let corun =
-        ["corun", "--quick", "--pairs", "par+loop", "--runtimes", "locksley", "--secs", "0.1"];
-    stdout_and_stderr(&[&corun[..], &options].concat());
-    let cliff =
-        ["cliff", "--quick", "--apps", "rounds", "--runtimes", "locksley", "--workers", "2"];
-    stdout_and_stderr(&[&cliff[..], &options, &["--fresh"]].concat());
-    let names: Vec<String> = fs::read_dir(&traces)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    assert!(names.iter().any(|name| name.starts_with("par+loop_par_locksley")), "{names:?}");
-    assert!(names.iter().any(|name| name.contains("rounds")), "{names:?}");
-    for name in names {
-        stdout_of(&["trace", text(&traces.join(name))]);
-    }
-}
-
-fn stdout_and_stderr(arguments: &[&str]) {
-    let output = locksley(arguments);
-    assert!(output.status.success(), "{output:?}");
-}

@@ -28,7 +28,6 @@ fn commands_and_flags() {
     refused(&["openmp"]);
     assert!(refused(&["openmp-bench", "--cc", "/no/such/cc"]).contains("/no/such/cc"));
     assert!(refused(&["openmp-bench", "--constructs", "dance"]).contains("barrier"));
-    assert!(refused(&["openmp-bench", "--libomp", "/no/such/omp"]).contains("/no/such/omp"));
     refused(&["machine", "--loud"]);
     refused(&["apps", "mm"]);
     assert!(refused(&["run", "mm", "--worker", "2"]).contains("--workers"));
@@ -316,7 +315,7 @@ fn intervals() {
     assert!(refused(&heat).contains("of memory"));
     let sorters = ["run", "sorters", "--runtime", "locksley-intervals", "--size"];
     assert!(refused(&[&sorters[..], &["99999999999x9999999999"]].concat()).contains("of memory"));
-    assert!(refused(&[&sorters[..], &["9x3-better"]].concat()).contains("'better'"));
+    assert!(refused(&[&sorters[..], &["9x3-better"]].concat()).contains("'3-better'"));
 }
 
 #[test]

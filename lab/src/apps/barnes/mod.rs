@@ -11,13 +11,8 @@ mod plummer;
 mod static_partition;
 mod tree;
 
-use super::{App, Instance, Problem, size};
-use crate::fork::Serial;
-use crate::random::Random;
-use crate::team::Team;
+use crate::apps::prelude::*;
 use body::{Body, Bounds, Pull};
-use std::sync::Arc;
-use std::time::Duration;
 use tree::Part;
 
 /// The application.

@@ -6,13 +6,13 @@
 //! A phase is a run of the team; its end is the barrier; what lies between the phases is counted
 //! as well.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Cluster;
 use super::body::{self, Advance, Body, Bounds, Pull, leapfrog};
 use super::kernel;
 use super::tree::{self, Node, Part};
-use crate::team::Team;
+use crate::apps::prelude::*;
 
 /// How often the first thread divides: 64 parts are shared out.
 const LEVELS: usize = 2;
@@ -121,16 +121,11 @@ fn advance(
     by: Advance,
     time: &mut Duration,
 ) -> Bounds {
-    let number = bodies.len();
-    let mut shares = Vec::with_capacity(team.workers());
     let mut bounds = vec![Bounds::of(&[]); team.workers()];
-    let mut rest = bodies;
-    for (rank, bounds) in bounds.iter_mut().enumerate() {
-        let range = team.share(number, rank);
-        let (share, after) = rest.split_at_mut(range.len());
-        rest = after;
-        shares.push((share, &pulls[range], bounds));
-    }
+    let shares = team.divide(bodies, 1).into_iter().zip(&mut bounds).enumerate();
+    let with_pulls =
+        |(rank, (bodies, bounds))| (bodies, &pulls[team.share(pulls.len(), rank)], bounds);
+    let shares = shares.map(with_pulls).collect();
     *time += team.run(shares, |_, (bodies, pulls, bounds), _| {
         *bounds = body::advance(bodies, pulls, by);
     });

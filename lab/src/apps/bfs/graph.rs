@@ -25,48 +25,18 @@ impl Graph {
     /// The graph with these edges. Their order leaves no trace, so Graph500's shuffling of them is
     /// not needed.
     pub(super) fn new(edges: &Edges) -> Graph {
-        let distinct = || edges.list.iter().filter(|[a, b]| a != b);
+        let distinct = edges.list.iter().filter(|[a, b]| a != b);
+        let mut ends: Vec<[Vertex; 2]> = distinct.flat_map(|&[a, b]| [[a, b], [b, a]]).collect();
+        ends.sort_unstable();
+        ends.dedup();
         let mut starts = vec![0; edges.vertices + 1];
-        for &[a, b] in distinct() {
-            starts[a as usize + 1] += 1;
-            starts[b as usize + 1] += 1;
+        for [from, _] in &ends {
+            starts[*from as usize + 1] += 1;
         }
         for vertex in 0..edges.vertices {
             starts[vertex + 1] += starts[vertex];
         }
-        let mut neighbours = vec![0; starts[edges.vertices]];
-        let mut next = starts.clone();
-        let mut put = |from: Vertex, to: Vertex| {
-            let place = &mut next[from as usize];
-            neighbours[*place] = to;
-            *place += 1;
-        };
-        for &[a, b] in distinct() {
-            put(a, b);
-            put(b, a);
-        }
-        Graph { starts, neighbours }.without_doubles()
-    }
-
-    fn without_doubles(mut self) -> Graph {
-        let mut kept = 0;
-        let mut start = 0;
-        for vertex in 1..self.starts.len() {
-            let end = std::mem::replace(&mut self.starts[vertex], 0);
-            self.neighbours[start..end].sort_unstable();
-            let first = kept;
-            for at in start..end {
-                let neighbour = self.neighbours[at];
-                if kept == first || self.neighbours[kept - 1] != neighbour {
-                    self.neighbours[kept] = neighbour;
-                    kept += 1;
-                }
-            }
-            self.starts[vertex] = kept;
-            start = end;
-        }
-        self.neighbours.truncate(kept);
-        self
+        Graph { starts, neighbours: ends.into_iter().map(|[_, to]| to).collect() }
     }
 
     /// The neighbours of a vertex.

@@ -32,6 +32,13 @@ pub(super) struct Search {
     taken: AtomicUsize,
 }
 
+/// The clone has reached nothing yet.
+impl Clone for Search {
+    fn clone(&self) -> Search {
+        Search::new(self.parents.len())
+    }
+}
+
 impl Search {
     /// One that has reached nothing yet.
     pub(super) fn new(vertices: usize) -> Search {

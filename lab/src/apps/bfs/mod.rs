@@ -9,11 +9,9 @@ mod graph;
 mod kernel;
 mod kronecker;
 
-use super::{App, Instance, Problem, size};
-use crate::random::Random;
+use crate::apps::prelude::*;
 use graph::{Edges, Graph, Vertex};
 use kernel::Search;
-use std::sync::Arc;
 
 /// The application.
 pub static APP: App = App {
@@ -32,12 +30,12 @@ pub static APP: App = App {
                 "a scale is at most {largest}, or vertices {least} to 2^{largest}"
             ));
         }
-        // The edges as a list and as neighbours of both of their ends; for each vertex where its
-        // neighbours are, its place in the queue and its parent.
+        // The edges as a list, both ways in order, and as neighbours of both of their ends; for
+        // each vertex where its neighbours are, its place in the queue and its parent.
         let edges = size::product(&[vertices, factor]);
         let vertex = size_of::<Vertex>();
         let bytes = edges
-            .saturating_mul(4 * vertex as u128)
+            .saturating_mul(8 * vertex as u128)
             .saturating_add(size::product(&[vertices, 2 * (size_of::<usize>() + vertex)]));
         Ok(Problem::new(bytes, move |seed| {
             let mut random = Random::new(seed);
@@ -52,22 +50,12 @@ pub static APP: App = App {
     ..App::BLANK
 };
 
+#[derive(Clone)]
 struct Searching {
     edges: Arc<Edges>,
     graph: Arc<Graph>,
     root: Vertex,
     search: Search,
-}
-
-impl Clone for Searching {
-    fn clone(&self) -> Searching {
-        Searching {
-            edges: self.edges.clone(),
-            graph: self.graph.clone(),
-            root: self.root,
-            search: Search::new(self.edges.vertices),
-        }
-    }
 }
 
 impl Instance for Searching {

@@ -2,11 +2,10 @@
 //! with. A quarter of a matrix is then a quarter of its memory, so divide and conquer needs nothing
 //! but to split slices.
 
+use crate::apps::prelude::*;
+
 pub(super) mod layout;
 pub(super) mod product;
-
-use super::size;
-use crate::random::Random;
 
 /// The side of a block.
 pub(super) const SIDE: usize = 16;

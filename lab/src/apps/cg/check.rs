@@ -46,8 +46,6 @@ pub(super) fn verify(found: &Estimate, class: &Class) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fork_join;
-    use super::super::fork_join::Phases;
     use super::super::kernel::{self, Vectors};
     use super::super::matrix::Matrix;
     use super::*;
@@ -59,7 +57,7 @@ mod tests {
         let class = &CLASSES[0];
         let matrix = Matrix::generate(&class.shape);
         let mut vectors = Vectors::new(class.shape.side);
-        let found = kernel::iterate(&fork_join::Phases(&Serial), &matrix, class, &mut vectors);
+        let found = kernel::iterate(&Serial, &matrix, class, &mut vectors);
         verify(&found, class).unwrap();
         assert!(verify(&found, &CLASSES[1]).is_err());
         for wrong in [2e-10, -1.0, f64::NAN] {
@@ -81,24 +79,16 @@ mod tests {
             zeta: 0.0,
         };
         let matrix = Matrix::generate(&class.shape);
-        let run = |phases: &dyn Fn(&mut Vectors) -> Estimate| {
-            let found = phases(&mut Vectors::new(class.shape.side));
+        let run = |iterate: &dyn Fn(&mut Vectors) -> Estimate| {
+            let found = iterate(&mut Vectors::new(class.shape.side));
             [found.zeta.to_bits(), found.residual.to_bits()]
         };
-        fn on(
-            phases: &impl kernel::Phases,
-            matrix: &Matrix,
-            class: &Class,
-            vectors: &mut Vectors,
-        ) -> Estimate {
-            kernel::iterate(phases, matrix, class, vectors)
-        }
-        let rayon = || run(&|vectors| on(&Phases(&Rayon), &matrix, &class, vectors));
+        let rayon = || run(&|vectors| kernel::iterate(&Rayon, &matrix, &class, vectors));
         let expected = rayon();
         for workers in [1, 2, 5] {
             let pool = locksley::Pool::new(workers).unwrap();
             let found = run(&|vectors| {
-                pool.install(|worker| on(&Phases(worker), &matrix, &class, vectors))
+                pool.install(|worker| kernel::iterate(worker, &matrix, &class, vectors))
             });
             assert_eq!(found, expected);
             assert_eq!(rayon(), expected);

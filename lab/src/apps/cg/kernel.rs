@@ -1,18 +1,20 @@
-//! Inverse iteration with conjugate gradients. The versions differ in how they go through the three
-//! [`Phases`] of a step, and share what is done to a range of rows in each.
+//! Inverse iteration with conjugate gradients.
+
+use std::ops::Range;
 
 use super::check::Class;
 use super::matrix::Matrix;
+use crate::fork::{Fork, reduce};
 
 /// Steps of the method of conjugate gradients that solve a system well enough, as the benchmark
 /// prescribes.
 const STEPS: usize = 25;
 
 /// Rows of a leaf of a parallel product: some microseconds.
-pub(super) const PRODUCT_LEAF: usize = 64;
+const PRODUCT_LEAF: usize = 64;
 
 /// Rows of a leaf of the other phases: some microseconds too.
-pub(super) const VECTOR_LEAF: usize = 2048;
+const VECTOR_LEAF: usize = 2048;
 
 /// An eigenvalue, and what tells how good it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,32 +57,22 @@ impl Vectors {
     }
 }
 
-/// How a version goes through all rows.
-pub(super) trait Phases {
-    /// [`multiply`] for all rows.
-    fn multiply(&self, matrix: &Matrix, p: &[f64], q: &mut [f64]) -> f64;
-    /// [`advance`] for all rows.
-    fn advance(&self, by: f64, directions: Directions<'_>, solution: Solution<'_>) -> f64;
-    /// [`turn`] for all rows.
-    fn turn(&self, beta: f64, r: &[f64], p: &mut [f64]);
-}
-
 /// The direction p of a step and q = A·p, in some rows.
-pub(super) type Directions<'a> = (&'a [f64], &'a [f64]);
+type Directions<'a> = (&'a [f64], &'a [f64]);
 
 /// The solution z and what it leaves, r, in some rows.
-pub(super) type Solution<'a> = (&'a mut [f64], &'a mut [f64]);
+type Solution<'a> = (&'a mut [f64], &'a mut [f64]);
 
 /// The whole benchmark, from vectors that were [`reset`](Vectors::reset).
 pub(super) fn iterate(
-    phases: &impl Phases,
+    fork: &impl Fork,
     matrix: &Matrix,
     class: &Class,
     vectors: &mut Vectors,
 ) -> Estimate {
     let mut estimate = Estimate::NONE;
     for _ in 0..class.iterations {
-        estimate.residual = solve(phases, matrix, vectors);
+        estimate.residual = solve(fork, matrix, vectors);
         let Vectors { x, z, .. } = vectors;
         estimate.zeta = class.shape.shift + 1.0 / dot(x, z);
         let length = dot(z, z).sqrt().recip();
@@ -89,20 +81,31 @@ pub(super) fn iterate(
     estimate
 }
 
-/// Solves A·z = x approximately; returns the norm of x − A·z.
-fn solve(phases: &impl Phases, matrix: &Matrix, vectors: &mut Vectors) -> f64 {
+/// Solves A·z = x approximately; returns the norm of x − A·z. In each of the three phases of a step,
+/// the rows are halved down to a leaf: sums are always added in the same order.
+fn solve(fork: &impl Fork, matrix: &Matrix, vectors: &mut Vectors) -> f64 {
     let Vectors { x, z, r, p, q } = vectors;
+    let product = |p: &[f64], q: &mut [f64]| {
+        let leaf =
+            |(rows, q): (Range<u64>, &mut [f64])| multiply(matrix, p, rows.start as usize, q);
+        reduce(fork, (0..q.len() as u64, q), PRODUCT_LEAF, leaf, |one, other| one + other)
+    };
     z.fill(0.0);
     r.copy_from_slice(x);
     p.copy_from_slice(x);
     let mut rho = dot(r, r);
     for _ in 0..STEPS {
-        let alpha = rho / phases.multiply(matrix, p, q);
-        let next = phases.advance(alpha, (p, q), (z, r));
-        phases.turn(next / rho, r, p);
+        let alpha = rho / product(p, q);
+        let leaf = |(directions, solution): (Directions<'_>, Solution<'_>)| {
+            advance(alpha, directions, solution)
+        };
+        let all = ((&p[..], &q[..]), (&mut z[..], &mut r[..]));
+        let next = reduce(fork, all, VECTOR_LEAF, leaf, |one, other| one + other);
+        let leaf = |(r, p): (&[f64], &mut [f64])| turn(next / rho, r, p);
+        reduce(fork, (&r[..], &mut p[..]), VECTOR_LEAF, leaf, |(), ()| ());
         rho = next;
     }
-    phases.multiply(matrix, z, q);
+    product(z, q);
     x.iter().zip(&*q).map(|(x, q)| (x - q) * (x - q)).sum::<f64>().sqrt()
 }
 
@@ -113,7 +116,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// Computes q = A·p in the rows from number `first` on; returns these rows' part of p·q. Never
 /// inlined, as the two below, so that all versions execute the same code.
 #[inline(never)]
-pub(super) fn multiply(matrix: &Matrix, p: &[f64], first: usize, q: &mut [f64]) -> f64 {
+fn multiply(matrix: &Matrix, p: &[f64], first: usize, q: &mut [f64]) -> f64 {
     let mut product = 0.0;
     for (row, q) in (first..).zip(q) {
         let (columns, numbers) = matrix.row(row);
@@ -127,7 +130,7 @@ pub(super) fn multiply(matrix: &Matrix, p: &[f64], first: usize, q: &mut [f64]) 
 
 /// Moves z along p, and takes that from r; returns these rows' part of r·r.
 #[inline(never)]
-pub(super) fn advance(by: f64, (p, q): Directions<'_>, (z, r): Solution<'_>) -> f64 {
+fn advance(by: f64, (p, q): Directions<'_>, (z, r): Solution<'_>) -> f64 {
     let mut rho = 0.0;
     for ((z, r), (p, q)) in z.iter_mut().zip(r).zip(p.iter().zip(q)) {
         *z += by * p;
@@ -139,7 +142,7 @@ pub(super) fn advance(by: f64, (p, q): Directions<'_>, (z, r): Solution<'_>) -> 
 
 /// Makes the direction p one that is conjugate to those before.
 #[inline(never)]
-pub(super) fn turn(beta: f64, r: &[f64], p: &mut [f64]) {
+fn turn(beta: f64, r: &[f64], p: &mut [f64]) {
     for (p, r) in p.iter_mut().zip(r) {
         *p = r + beta * *p;
     }

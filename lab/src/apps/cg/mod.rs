@@ -4,15 +4,13 @@
 //! phases, one long and two very short ones, and waits for each.
 
 mod check;
-mod fork_join;
 mod kernel;
 mod matrix;
 
-use super::{App, Instance, Problem, size};
+use crate::apps::prelude::*;
 use check::{CLASSES, Class};
 use kernel::{Estimate, Vectors};
 use matrix::Matrix;
-use std::sync::Arc;
 
 /// The application.
 pub static APP: App = App {
@@ -53,8 +51,7 @@ impl Instance for Iteration {
     }
 
     fork_join!(self, fork => {
-        let phases = fork_join::Phases(fork);
-        self.estimate = kernel::iterate(&phases, &self.matrix, self.class, &mut self.vectors);
+        self.estimate = kernel::iterate(fork, &self.matrix, self.class, &mut self.vectors);
     });
 
     fn check(&self) -> Result<(), String> {

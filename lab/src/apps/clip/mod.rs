@@ -8,12 +8,9 @@ mod check;
 mod kernel;
 mod polygon;
 
-use super::{App, Instance, Problem, size};
-use crate::fork::reduce;
-use crate::random::Random;
+use crate::apps::prelude::*;
 use kernel::{Areas, LEAF_PAIRS, Sweep};
 use polygon::{Pair, Point};
-use std::sync::Arc;
 
 /// The application.
 pub static APP: App = App {

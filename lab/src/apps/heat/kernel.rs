@@ -14,19 +14,10 @@ pub(super) fn leaf_rows(plate: &Plate) -> usize {
 /// plate `now`.
 pub(super) fn relax_rows(now: &[f64], next: &mut [f64], first: usize, plate: &Plate) {
     let columns = plate.columns;
-    for (row, out) in (first..).zip(next.chunks_exact_mut(columns)) {
-        let middle = row * columns;
-        if row == 0 || row + 1 == plate.rows {
-            out.copy_from_slice(&now[middle..][..columns]);
-        } else {
-            relax_row(
-                &now[middle - columns..][..columns],
-                &now[middle..][..columns],
-                &now[middle + columns..],
-                out,
-            );
-        }
-    }
+    let (start, end) = (first * columns, first * columns + next.len());
+    let above = start.checked_sub(columns).map(|above| &now[above..start]);
+    let below = now.get(end..end + columns);
+    relax_strip(&now[start..end], next, above, below, columns);
 }
 
 /// Computes `next` from `now` and from the rows above and below the strip; where there is none, the

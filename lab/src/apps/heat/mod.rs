@@ -8,15 +8,10 @@ mod intervals;
 mod kernel;
 mod static_partition;
 
-use std::time::Duration;
-
 use locksley_intervals::Root;
 
 use super::check::same_bits;
-use super::{App, Instance, Problem, size};
-use crate::fork::{Fork, Rows, Serial};
-use crate::random::Random;
-use crate::team::Team;
+use crate::apps::prelude::*;
 use kernel::{leaf_rows, relax_rows};
 
 /// The application.

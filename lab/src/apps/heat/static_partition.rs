@@ -8,11 +8,10 @@
 
 use std::mem;
 use std::sync::{Barrier, PoisonError, RwLock};
-use std::time::Duration;
 
 use super::kernel::relax_strip;
 use super::{Grids, Plate};
-use crate::team::Team;
+use crate::apps::prelude::*;
 
 /// The first and last rows of a strip.
 #[derive(Clone)]
@@ -22,9 +21,7 @@ struct Edges {
 }
 
 /// The edges of each strip that has rows, from top to bottom, for even and odd steps.
-struct Published {
-    edges: [Vec<RwLock<Edges>>; 2],
-}
+type Published = [Vec<RwLock<Edges>>; 2];
 
 /// One thread's rows in both grids.
 struct Strip<'a> {
@@ -37,26 +34,17 @@ struct Strip<'a> {
 /// All steps; says how long they took.
 pub(super) fn spread(team: &Team, grids: &mut Grids, plate: &Plate) -> Duration {
     let columns = plate.columns;
-    let mut strips = Vec::with_capacity(team.workers());
-    let mut places = 0;
-    let (mut now, mut next) = (&mut grids.now[..], &mut grids.next[..]);
-    for rank in 0..team.workers() {
-        let points = team.share(plate.rows, rank).len() * columns;
-        let (strip_now, rest_now) = now.split_at_mut(points);
-        let (strip_next, rest_next) = next.split_at_mut(points);
-        (now, next) = (rest_now, rest_next);
+    let (mut strips, mut places) = (Vec::new(), 0);
+    let nexts = team.divide(&mut grids.next, columns);
+    for (now, next) in team.divide(&mut grids.now, columns).into_iter().zip(nexts) {
         // With more threads than rows, some have nothing to do but to come to the barrier.
-        strips.push((points > 0).then_some(Strip {
-            place: places,
-            now: strip_now,
-            next: strip_next,
-        }));
-        places += usize::from(points > 0);
+        let has_rows = !now.is_empty();
+        strips.push(has_rows.then_some(Strip { place: places, now, next }));
+        places += usize::from(has_rows);
     }
     let blank = Edges { first: vec![0.0; columns], last: vec![0.0; columns] };
-    let published = Published {
-        edges: [(); 2].map(|()| (0..places).map(|_| RwLock::new(blank.clone())).collect()),
-    };
+    let published: Published =
+        [(); 2].map(|()| (0..places).map(|_| RwLock::new(blank.clone())).collect());
     let time = team.run(strips, |_, strip, barrier| match strip {
         Some(strip) => steps(strip, &published, plate, barrier),
         None => (0..plate.steps).for_each(|_| _ = barrier.wait()),
@@ -73,7 +61,7 @@ fn steps(strip: Strip<'_>, published: &Published, plate: &Plate, barrier: &Barri
     let Strip { place, mut now, mut next } = strip;
     let columns = plate.columns;
     for step in 0..plate.steps {
-        let edges = &published.edges[step % 2];
+        let edges = &published[step % 2];
         {
             let mut mine = edges[place].write().unwrap_or_else(PoisonError::into_inner);
             mine.first.copy_from_slice(&now[..columns]);

@@ -4,8 +4,7 @@
 
 use std::hint::black_box;
 
-use super::{App, Instance, Problem, size};
-use crate::fork::Fork;
+use crate::apps::prelude::*;
 use crate::leaf;
 
 /// The application.

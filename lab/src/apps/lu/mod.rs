@@ -16,14 +16,10 @@ mod intervals;
 mod kernel;
 mod static_partition;
 
-use std::time::Duration;
-
 use locksley_intervals::Root;
 
 use super::blocks::{self, Block, SIDE, layout};
-use super::{App, Instance, Problem, size};
-use crate::random::Random;
-use crate::team::Team;
+use crate::apps::prelude::*;
 
 /// The application.
 pub static APP: App = App {

@@ -7,13 +7,12 @@
 //! gives it up for all to read.
 
 use std::sync::{Barrier, OnceLock};
-use std::time::Duration;
 
 use super::kernel;
 use crate::apps::blocks::Block;
 use crate::apps::blocks::layout::{index, place};
 use crate::apps::blocks::product::multiply_subtract;
-use crate::team::Team;
+use crate::apps::prelude::*;
 
 /// Blocks that are final, by their index.
 type Final<'a> = [OnceLock<&'a Block>];

@@ -36,6 +36,7 @@ fn apply(matrix: &[f64], v: &[f64]) -> Vec<f64> {
 mod tests {
     use super::super::kernel;
     use super::*;
+    use crate::fork::Serial;
     use crate::random::Random;
 
     #[test]
@@ -44,7 +45,7 @@ mod tests {
             let mut random = Random::new(seed);
             let matrix: Vec<f64> = (0..side * side).map(|_| random.next_signed()).collect();
             let mut inverse = matrix.clone();
-            kernel::invert(&mut inverse, side, |rows, step| kernel::eliminate(rows, 0, step));
+            kernel::invert(&Serial, &mut inverse, side);
             residual(&matrix, &inverse, side, seed).unwrap();
             for (at, wrong) in [(0, 1e-6), (side + 1, -1.0), (side * side - 1, f64::NAN)] {
                 let mut inverse = inverse.clone();

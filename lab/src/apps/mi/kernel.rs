@@ -2,16 +2,14 @@
 //! of the k-th column of the identity, since the column itself is known to be one of the identity's
 //! by then.
 
+use crate::fork::{Fork, Rows};
+
 /// Numbers of a leaf of the parallel elimination: some microseconds.
 const LEAF_NUMBERS: usize = 16 * 1024;
 
-/// Rows of a leaf, where a row has that many numbers.
-pub(super) fn leaf_rows(side: usize) -> usize {
-    (LEAF_NUMBERS / side).max(1)
-}
-
-/// Replaces a matrix by its inverse. `eliminate` does to all rows what [`eliminate`] does to some.
-pub(super) fn invert(matrix: &mut [f64], side: usize, eliminate: impl Fn(&mut [f64], Step<'_>)) {
+/// Replaces a matrix by its inverse.
+pub(super) fn invert(fork: &impl Fork, matrix: &mut [f64], side: usize) {
+    let rows = Rows { of: side, leaf: (LEAF_NUMBERS / side).max(1) };
     let mut pivot = vec![0.0; side];
     let mut partners = Vec::with_capacity(side);
     for column in 0..side {
@@ -23,7 +21,8 @@ pub(super) fn invert(matrix: &mut [f64], side: usize, eliminate: impl Fn(&mut [f
         row[column] = 1.0;
         row.iter_mut().for_each(|number| *number *= factor);
         pivot.copy_from_slice(row);
-        eliminate(matrix, Step { column, pivot: &pivot });
+        let pivot = &pivot[..];
+        rows.halve(fork, matrix, |first, rows| eliminate(rows, first, column, pivot));
     }
     // The inverse of the matrix with its rows exchanged has the columns exchanged, last ones first.
     for (column, &partner) in partners.iter().enumerate().rev() {
@@ -33,19 +32,11 @@ pub(super) fn invert(matrix: &mut [f64], side: usize, eliminate: impl Fn(&mut [f
     }
 }
 
-/// A step of the elimination.
-#[derive(Clone, Copy)]
-pub(super) struct Step<'a> {
-    column: usize,
-    /// The row with this column's number, divided by the pivot.
-    pivot: &'a [f64],
-}
-
 /// Subtracts the pivot row from `rows`, the first of which is row number `first`, so often that the
-/// step's column vanishes. Never inlined, so that all versions execute the same code.
+/// column vanishes. The pivot row is the one with this column's number, divided by the pivot. Never
+/// inlined, so that all versions execute the same code.
 #[inline(never)]
-pub(super) fn eliminate(rows: &mut [f64], first: usize, step: Step<'_>) {
-    let Step { column, pivot } = step;
+fn eliminate(rows: &mut [f64], first: usize, column: usize, pivot: &[f64]) {
     for (number, row) in (first..).zip(rows.chunks_exact_mut(pivot.len())) {
         if number == column {
             continue;
@@ -73,9 +64,10 @@ fn swap_rows(matrix: &mut [f64], side: usize, one: usize, other: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fork::Serial;
 
     fn inverse(mut matrix: Vec<f64>, side: usize) -> Vec<f64> {
-        invert(&mut matrix, side, |rows, step| eliminate(rows, 0, step));
+        invert(&Serial, &mut matrix, side);
         matrix
     }
 

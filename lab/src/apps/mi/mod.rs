@@ -6,12 +6,7 @@
 mod check;
 mod kernel;
 
-use std::sync::Arc;
-
-use super::{App, Instance, Problem, size};
-use crate::fork::Rows;
-use crate::random::Random;
-use kernel::Step;
+use crate::apps::prelude::*;
 
 /// The application.
 pub static APP: App = App {
@@ -43,25 +38,15 @@ struct Inversion {
     answer: Vec<f64>,
 }
 
-impl Inversion {
-    /// Inverts all matrices; `eliminate` does to all rows what [`kernel::eliminate`] does to some.
-    fn invert(&mut self, eliminate: impl Fn(&mut [f64], Step<'_>)) {
-        for matrix in self.answer.chunks_exact_mut(self.side * self.side) {
-            kernel::invert(matrix, self.side, &eliminate);
-        }
-    }
-}
-
 impl Instance for Inversion {
     fn reset(&mut self) {
         self.answer.copy_from_slice(&self.input);
     }
 
     fork_join!(self, fork => {
-        let rows = Rows { of: self.side, leaf: kernel::leaf_rows(self.side) };
-        self.invert(|matrix, step| {
-            rows.halve(fork, matrix, |first, rows| kernel::eliminate(rows, first, step));
-        });
+        for matrix in self.answer.chunks_exact_mut(self.side * self.side) {
+            kernel::invert(fork, matrix, self.side);
+        }
     });
 
     fn check(&self) -> Result<(), String> {

@@ -1,15 +1,11 @@
 //! `mm(n)`: C = A·B for dense n by n matrices of doubles, in blocks of 16 by 16: divide and conquer
 //! on the quarters of C.
 
-use std::time::Duration;
-
 use super::blocks::layout::{index, place};
 use super::blocks::product::{self, Extent, multiply_add};
 use super::blocks::{self, Block, SIDE};
 use super::check::{near, vector};
-use super::{App, Instance, Problem, size};
-use crate::random::Random;
-use crate::team::Team;
+use crate::apps::prelude::*;
 
 /// The application.
 pub static APP: App = App {

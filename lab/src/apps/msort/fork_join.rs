@@ -1,13 +1,13 @@
 //! Fork-join of either library, or serial.
 
-use super::kernel::{self, SMALLEST, sort_few};
+use super::kernel::{self, SMALLEST};
 use super::split::{Into, MERGE_LEAF, SORT_LEAF, middle, runs};
 use crate::fork::{Fork, Serial};
 
 /// Sorts `data` into one of the arrays; the other is left with parts of it.
 pub(in crate::apps) fn sort<F: Fork>(fork: &F, data: &mut [u32], scratch: &mut [u32], into: Into) {
     if data.len() <= SMALLEST {
-        sort_few(data);
+        data.sort_unstable();
         if into == Into::Scratch {
             scratch.copy_from_slice(data);
         }

@@ -1,57 +1,10 @@
-//! The smallest sort, and the merge of two runs: what all versions share.
+//! The merge of two runs, and how few integers the library sorts: what all versions share.
 
-/// Integers that are sorted by comparisons at fixed places.
-pub(super) const SMALLEST: usize = 8;
+/// So many integers are sorted by the standard library, with networks of comparisons.
+pub(super) const SMALLEST: usize = 32;
 
-/// Sorts at most [`SMALLEST`] integers.
-pub(super) fn sort_few(data: &mut [u32]) {
-    match <&mut [u32; SMALLEST]>::try_from(&mut *data) {
-        Ok(eight) => sort_eight(eight),
-        Err(_) => insertion_sort(data),
-    }
-}
-
-/// Batcher's odd-even merge network: 19 exchanges without a branch.
-fn sort_eight(v: &mut [u32; SMALLEST]) {
-    const EXCHANGES: [(usize, usize); 19] = [
-        (0, 1),
-        (2, 3),
-        (4, 5),
-        (6, 7),
-        (0, 2),
-        (1, 3),
-        (4, 6),
-        (5, 7),
-        (1, 2),
-        (5, 6),
-        (0, 4),
-        (1, 5),
-        (2, 6),
-        (3, 7),
-        (2, 4),
-        (3, 5),
-        (1, 2),
-        (3, 4),
-        (5, 6),
-    ];
-    for (low, high) in EXCHANGES {
-        let (a, b) = (v[low], v[high]);
-        v[low] = a.min(b);
-        v[high] = a.max(b);
-    }
-}
-
-fn insertion_sort(data: &mut [u32]) {
-    for end in 1..data.len() {
-        let value = data[end];
-        let mut at = end;
-        while at > 0 && data[at - 1] > value {
-            data[at] = data[at - 1];
-            at -= 1;
-        }
-        data[at] = value;
-    }
-}
+/// With fewer steps in one go, the plain merge is as quick.
+const FEWEST_STEPS: usize = 4;
 
 /// Merges two sorted runs into `out`, which has room for both exactly.
 ///
@@ -66,7 +19,7 @@ pub(in crate::apps) fn merge(mut left: &[u32], mut right: &[u32], mut out: &mut 
     assert_eq!(left.len() + right.len(), out.len());
     loop {
         let steps = left.len().min(right.len()) / 2;
-        if steps < SMALLEST / 2 {
+        if steps < FEWEST_STEPS {
             return merge_rest(left, right, out);
         }
         let (taken_left, taken_right) = merge_ends(left, right, out, steps);
@@ -126,16 +79,6 @@ fn merge_rest(mut left: &[u32], mut right: &[u32], out: &mut [u32]) {
 mod tests {
     use super::*;
     use crate::random::Random;
-
-    #[test]
-    fn the_network_sorts_every_pattern_of_zeros_and_ones() {
-        for pattern in 0..256u32 {
-            let mut data: [u32; 8] = std::array::from_fn(|bit| pattern >> bit & 1);
-            sort_few(&mut data);
-            assert!(data.is_sorted(), "{pattern:08b}");
-            assert_eq!(data.iter().sum::<u32>(), pattern.count_ones());
-        }
-    }
 
     #[test]
     fn merges_of_all_small_lengths_are_those_of_a_sort() {

@@ -1,13 +1,13 @@
 //! `msort(n)`: merge sort of n random 32-bit integers between two arrays. Both the sorting of the
 //! halves and their merging are divided, so the critical path is short.
 
+use crate::apps::prelude::*;
+
 pub(crate) mod check;
 pub(super) mod fork_join;
 mod intervals;
 pub(super) mod kernel;
 pub(super) mod split;
-use super::{App, Instance, Problem, size};
-use crate::random::Random;
 
 /// The application.
 pub static APP: App = App {

@@ -1,6 +1,6 @@
 //! The scene "balls", the sphereflake of Eric Haines's Standard Procedural Databases ("A proposal
 //! for standard graphics environments", IEEE Computer Graphics and Applications 7(11), 1987), and
-//! its eye, lights and colours.
+//! its eye, lamps and colours.
 //!
 //! A sphere of radius r carries nine of radius r/3 on its surface, as seen along its own axis: six
 //! around the equator and three around the pole. The axis of each points away from the sphere that
@@ -9,7 +9,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::apps::rendering::UP;
+use crate::apps::rendering::{Lamp, Surface, UP};
 use crate::apps::vector::Vector;
 
 /// A sphere.
@@ -19,22 +19,20 @@ pub(super) struct Sphere {
     pub(super) radius: f64,
 }
 
-/// What a surface makes of the light.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Surface {
-    pub(super) colour: Vector,
-    /// The share that is scattered in all directions.
-    pub(super) diffuse: f64,
-    /// The share that is mirrored.
-    pub(super) specular: f64,
-    /// Phong's exponent: how sharp a highlight is.
-    pub(super) shine: f64,
-}
-
-pub(super) const BALLS: Surface =
-    Surface { colour: Vector([1.0, 0.9, 0.7]), diffuse: 0.5, specular: 0.5, shine: 3.0 };
-pub(super) const FLOOR: Surface =
-    Surface { colour: Vector([1.0, 0.75, 0.33]), diffuse: 0.8, specular: 0.0, shine: 0.0 };
+pub(super) const BALLS: Surface = Surface {
+    colour: Vector([1.0, 0.9, 0.7]),
+    diffuse: 0.5,
+    highlight: 0.5,
+    shine: 3,
+    mirror: 0.5,
+};
+pub(super) const FLOOR: Surface = Surface {
+    colour: Vector([1.0, 0.75, 0.33]),
+    diffuse: 0.8,
+    highlight: 0.0,
+    shine: 0,
+    mirror: 0.0,
+};
 
 /// The floor is the square of points that far from the vertical axis, at that height.
 pub(super) const FLOOR_REACH: f64 = 12.0;
@@ -44,13 +42,14 @@ pub(super) const FLOOR_HEIGHT: f64 = -0.5;
 pub(super) const BACKGROUND: Vector = Vector([0.078, 0.361, 0.753]);
 
 pub(super) const EYE: Vector = Vector([2.1, 1.3, 1.7]);
-pub(super) const LOOKS_AT: Vector = Vector::ZERO;
-/// How much of the height the eye sees, in degrees.
-pub(super) const ANGLE: f64 = 45.0;
 
-/// Three lights, of equal brightness.
-pub(super) const LIGHTS: [Vector; 3] =
-    [Vector([4.0, 3.0, 2.0]), Vector([1.0, -4.0, 4.0]), Vector([-3.0, 1.0, 5.0])];
+pub(super) const LAMPS: [Lamp; 3] =
+    [lamp([4.0, 3.0, 2.0]), lamp([1.0, -4.0, 4.0]), lamp([-3.0, 1.0, 5.0])];
+
+/// As usual with these scenes: n lamps have a brightness of 1/√n each.
+const fn lamp(place: [f64; 3]) -> Lamp {
+    Lamp { place: Vector(place), brightness: 0.577_350_269_189_625_8 }
+}
 
 const RADIUS: f64 = 0.5;
 const CHILDREN: usize = 9;

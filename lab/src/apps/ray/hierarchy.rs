@@ -19,21 +19,21 @@ pub(super) struct Meeting {
 }
 
 /// The spheres and the boxes around them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Hierarchy {
     spheres: Vec<Sphere>,
     /// The first is the whole; a box stands right before the lower of its halves.
     nodes: Vec<Node>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Node {
     low: Vector,
     high: Vector,
     content: Content,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Content {
     Spheres(Range<usize>),
     /// Two halves along an axis: the lower is the next node, and here is the upper one.

@@ -8,7 +8,7 @@ mod kernel;
 
 use super::{App, rendering, size};
 use balls::Sphere;
-use kernel::Seen;
+use hierarchy::Hierarchy;
 
 /// The application.
 pub static APP: App = App {
@@ -27,7 +27,7 @@ pub static APP: App = App {
         let spheres = balls::number(depth).ok_or("that depth has too many spheres")?;
         // A sphere, and the boxes around it, not quite one for each.
         let bytes = size::product(&[4, spheres, size_of::<Sphere>()]);
-        Ok(rendering::problem(sides, bytes, move |_| Seen::new(depth, sides)))
+        Ok(rendering::problem(sides, bytes, move |_| Hierarchy::new(balls::spheres(depth))))
     },
     ..App::BLANK
 };

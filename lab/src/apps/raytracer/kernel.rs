@@ -1,12 +1,8 @@
-//! The colour of a pixel: the mean of four rays from the eye; from where each meets something, one
-//! goes to each lamp and one to what is mirrored there, recursively.
+//! What a ray meets: a ball, or the floor.
 
-use super::scene::{self, AMBIENT, LAMPS, Scene, Surface};
-use crate::apps::rendering::{Camera, Pixel, Ray, UP, View};
+use super::scene::{self, Balls};
+use crate::apps::rendering::{End, Lamp, Ray, Scene, UP};
 use crate::apps::vector::Vector;
-
-/// How often light is mirrored before it is too faint to be followed.
-const MOST_MIRRORS: usize = 5;
 
 /// Rays begin this far from the surface that they leave, which they might meet again otherwise.
 const CLEARANCE: f64 = 1e-9;
@@ -16,96 +12,41 @@ const CLEARANCE: f64 = 1e-9;
 /// well.
 const PLACES: [[f64; 2]; 4] = [[-0.125, -0.375], [0.375, -0.125], [0.125, 0.375], [-0.375, 0.125]];
 
-/// A scene, and the eye.
-#[derive(Debug)]
-pub(super) struct Seen {
-    scene: Scene,
-    camera: Camera,
-}
+impl Scene for Balls {
+    const EYE: [Vector; 2] = [scene::EYE, scene::LOOKS_AT];
+    const ANGLE: f64 = 40.0;
+    const LAMPS: &'static [Lamp] = &scene::LAMPS;
+    const AMBIENT: f64 = 0.12;
+    const PLACES: &'static [[f64; 2]] = &PLACES;
 
-impl Seen {
-    /// The scene in a picture of these sides.
-    pub(super) fn new(scene: Scene, sides: [usize; 2]) -> Seen {
-        let camera = Camera::new([scene::EYE, scene::LOOKS_AT], scene::ANGLE, sides);
-        Seen { scene, camera }
-    }
-}
-
-impl View for Seen {
-    #[inline(never)]
-    fn render(&self, first: usize, pixels: &mut [Pixel]) {
-        for (number, pixel) in (first..).zip(pixels) {
-            let light = PLACES
-                .map(|place| trace(&self.scene, self.camera.ray(number, place), MOST_MIRRORS))
-                .into_iter()
-                .fold(Vector::ZERO, |sum, light| sum + light);
-            *pixel = (light * (1.0 / PLACES.len() as f64)).0;
+    fn end(&self, ray: Ray) -> Option<End<'_>> {
+        let mut nearest = floor(ray).unwrap_or(f64::INFINITY);
+        let mut met = None;
+        for ball in &self.0 {
+            if let Some(distance) = entry(ray, ball.centre, ball.radius)
+                && distance < nearest
+            {
+                (nearest, met) = (distance, Some(ball));
+            }
         }
+        let point = ray.origin + ray.direction * nearest;
+        let (normal, surface) = match met {
+            Some(ball) => ((point - ball.centre).unit(), &ball.surface),
+            None if nearest.is_finite() => (UP, scene::floor(point)),
+            None => return None,
+        };
+        Some(End { point, normal, surface })
     }
-}
 
-/// Where a ray ends.
-struct End<'a> {
-    point: Vector,
-    normal: Vector,
-    surface: &'a Surface,
-}
+    /// Lamps and all that they light are above the floor.
+    fn is_shadowed(&self, ray: Ray, distance: f64) -> bool {
+        let mut entries = self.0.iter().filter_map(|it| entry(ray, it.centre, it.radius));
+        entries.any(|entry| entry < distance)
+    }
 
-/// The light that comes to the origin of `ray`, by Phong's model.
-fn trace(scene: &Scene, ray: Ray, mirrors: usize) -> Vector {
-    let Some(End { point, normal, surface }) = end(scene, ray) else {
-        return scene::sky(ray.direction);
-    };
-    let mirrored = ray.direction.mirrored(normal);
-    let mut light = surface.colour * AMBIENT;
-    for lamp in LAMPS {
-        let to_lamp = lamp.place - point;
-        let distance = to_lamp.length();
-        let direction = to_lamp * distance.recip();
-        let facing = direction.dot(normal);
-        if facing <= 0.0 || is_shadowed(scene, Ray { origin: point, direction }, distance) {
-            continue;
-        }
-        light = light + surface.colour * (surface.diffuse * facing * lamp.brightness);
-        let along = mirrored.dot(direction).max(0.0);
-        let strength = surface.highlight * along.powi(surface.shine) * lamp.brightness;
-        light = light + Vector([strength; 3]);
+    fn background(direction: Vector) -> Vector {
+        scene::sky(direction)
     }
-    if surface.mirror > 0.0 && mirrors > 0 {
-        let seen = trace(scene, Ray { origin: point, direction: mirrored }, mirrors - 1);
-        light = light + surface.colour.scaled(seen) * surface.mirror;
-    }
-    light
-}
-
-/// What `ray` meets first: a ball, or the floor.
-fn end(scene: &Scene, ray: Ray) -> Option<End<'_>> {
-    let mut nearest = floor(ray).unwrap_or(f64::INFINITY);
-    let mut met = None;
-    for ball in &scene.balls {
-        if let Some(distance) = entry(ray, ball.centre, ball.radius)
-            && distance < nearest
-        {
-            (nearest, met) = (distance, Some(ball));
-        }
-    }
-    let point = ray.origin + ray.direction * nearest;
-    match met {
-        Some(ball) => {
-            Some(End { point, normal: (point - ball.centre).unit(), surface: &ball.surface })
-        }
-        None if nearest.is_finite() => {
-            Some(End { point, normal: UP, surface: scene::floor(point) })
-        }
-        None => None,
-    }
-}
-
-/// Whether something is in the way of `ray` up to that distance. Lamps and all that they light are
-/// above the floor.
-fn is_shadowed(scene: &Scene, ray: Ray, distance: f64) -> bool {
-    let mut entries = scene.balls.iter().filter_map(|ball| entry(ray, ball.centre, ball.radius));
-    entries.any(|entry| entry < distance)
 }
 
 /// How far away `ray` enters a ball, where it does. No ray starts inside of one.
@@ -131,6 +72,7 @@ fn floor(ray: Ray) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::apps::rendering::{Seen, Surface, trace};
     use crate::random::Random;
 
     const DOWN: Vector = Vector([0.0, 0.0, -1.0]);
@@ -159,11 +101,11 @@ mod tests {
     fn light_is_what_phong_says() {
         let from_above = Ray { origin: Vector([0.0, 0.0, 6.0]), direction: DOWN };
         for mirror in [0.0, 0.5] {
-            let scene = Scene { balls: vec![ball(mirror)] };
-            let (point, colour) = (Vector([0.0, 0.0, 2.0]), scene.balls[0].surface.colour);
+            let scene = Balls(vec![ball(mirror)]);
+            let (point, colour) = (Vector([0.0, 0.0, 2.0]), scene.0[0].surface.colour);
             // What is mirrored is what lies straight above: the sky.
-            let mut expected = colour * AMBIENT + colour.scaled(scene::sky(UP)) * mirror;
-            for lamp in LAMPS {
+            let mut expected = colour * Balls::AMBIENT + colour.scaled(scene::sky(UP)) * mirror;
+            for lamp in Balls::LAMPS {
                 let cosine = (lamp.place - point).unit().0[2];
                 let diffuse = colour * (0.5 * cosine * lamp.brightness);
                 let highlight = 0.25 * cosine * cosine * lamp.brightness;
@@ -176,21 +118,19 @@ mod tests {
     #[test]
     fn balls_throw_shadows_on_the_floor() {
         let ball = scene::Ball { centre: Vector([0.0, 0.0, 3.0]), ..ball(0.0) };
-        let scene = Scene { balls: vec![ball] };
+        let scene = Balls(vec![ball]);
         let up = |x: f64| Ray { origin: Vector([x, 0.0, 0.0]), direction: UP };
-        assert!(is_shadowed(&scene, up(0.9), 8.0) && !is_shadowed(&scene, up(1.1), 8.0));
-        assert!(!is_shadowed(&scene, up(0.0), 1.5));
+        assert!(scene.is_shadowed(up(0.9), 8.0) && !scene.is_shadowed(up(1.1), 8.0));
+        assert!(!scene.is_shadowed(up(0.0), 1.5));
     }
 
     #[test]
     fn a_pixel_is_the_mean_of_four_rays_around_its_middle() {
-        let view = Seen::new(Scene::random(&mut Random::new(3)), [40, 30]);
-        let mut pixels = vec![[0.0; 3]; 40 * 30];
-        view.render(0, &mut pixels);
+        let view = Seen::new(Balls::random(&mut Random::new(3)), [40, 30]);
         let middle = (0..2).map(|axis| PLACES.iter().map(|place| place[axis]).sum::<f64>());
         assert_eq!(middle.collect::<Vec<_>>(), [0.0, 0.0]);
         for number in [0, 17 * 40 + 3, 20 * 40 + 20] {
-            for (colour, &light) in pixels[number].iter().enumerate() {
+            for (colour, light) in view.pixel(number).into_iter().enumerate() {
                 let lights = PLACES
                     .map(|place| trace(&view.scene, view.camera.ray(number, place), 5).0[colour]);
                 let mean = lights.iter().sum::<f64>() / 4.0;

@@ -6,10 +6,9 @@
 mod kernel;
 mod scene;
 
-use super::{App, rendering, size};
-use crate::random::Random;
-use kernel::Seen;
-use scene::Scene;
+use super::rendering;
+use crate::apps::prelude::*;
+use scene::Balls;
 
 /// The application.
 pub static APP: App = App {
@@ -20,9 +19,7 @@ pub static APP: App = App {
     quick_size: "200x150",
     problem: |parameters| {
         let sides = size::numbers(parameters, 'x', 1)?;
-        Ok(rendering::problem(sides, 0, move |seed| {
-            Seen::new(Scene::random(&mut Random::new(seed)), sides)
-        }))
+        Ok(rendering::problem(sides, 0, |seed| Balls::random(&mut Random::new(seed))))
     },
     ..App::BLANK
 };

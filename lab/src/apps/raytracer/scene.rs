@@ -1,22 +1,9 @@
 //! The scene: a large mirroring ball, and small ones of all colours around it, on a chequered floor
 //! without end.
 
+use crate::apps::rendering::{Lamp, Surface};
 use crate::apps::vector::Vector;
 use crate::random::Random;
-
-/// What a surface makes of the light.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Surface {
-    pub(super) colour: Vector,
-    /// The share that is scattered in all directions.
-    pub(super) diffuse: f64,
-    /// How strong a highlight is.
-    pub(super) highlight: f64,
-    /// Phong's exponent: how sharp a highlight is.
-    pub(super) shine: i32,
-    /// The share that is mirrored.
-    pub(super) mirror: f64,
-}
 
 /// A ball.
 #[derive(Debug, Clone, Copy)]
@@ -26,31 +13,16 @@ pub(super) struct Ball {
     pub(super) surface: Surface,
 }
 
-/// What gives light, to all sides.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Lamp {
-    pub(super) place: Vector,
-    pub(super) brightness: f64,
-}
-
 /// What there is to be seen. The floor is where the third number is zero.
-#[derive(Debug)]
-pub(super) struct Scene {
-    pub(super) balls: Vec<Ball>,
-}
+#[derive(Debug, Clone)]
+pub(super) struct Balls(pub(super) Vec<Ball>);
 
 pub(super) const EYE: Vector = Vector([-1.5, -9.0, 3.2]);
 pub(super) const LOOKS_AT: Vector = Vector([0.0, 0.0, 0.7]);
-/// How much of the height the eye sees, in degrees.
-pub(super) const ANGLE: f64 = 40.0;
-
 pub(super) const LAMPS: [Lamp; 2] = [
     Lamp { place: Vector([-6.0, -7.0, 8.0]), brightness: 0.7 },
     Lamp { place: Vector([7.0, -3.0, 6.0]), brightness: 0.4 },
 ];
-
-/// Light that comes from everywhere.
-pub(super) const AMBIENT: f64 = 0.12;
 
 /// The colours of the sky at the horizon and overhead.
 const SKY: [Vector; 2] = [Vector([0.85, 0.9, 1.0]), Vector([0.25, 0.45, 0.85])];
@@ -72,9 +44,9 @@ const CELL: f64 = 1.1;
 const SMALLEST: f64 = 0.15;
 const SMALL: f64 = 0.45;
 
-impl Scene {
+impl Balls {
     /// A scene with random colours, sizes and places of the small balls.
-    pub(super) fn random(random: &mut Random) -> Scene {
+    pub(super) fn random(random: &mut Random) -> Balls {
         let mirror = Surface {
             colour: Vector([0.95; 3]),
             diffuse: 0.1,
@@ -88,7 +60,7 @@ impl Scene {
         for (x, y) in cells.filter(|(x, y)| x.abs().max(y.abs()) > 1) {
             balls.push(small([x, y].map(|cell| CELL * f64::from(cell)), random));
         }
-        Scene { balls }
+        Balls(balls)
     }
 }
 
@@ -128,7 +100,7 @@ mod tests {
     #[test]
     fn balls_stand_on_the_floor_beside_one_another() {
         for seed in 0..20 {
-            let Scene { balls } = Scene::random(&mut Random::new(seed));
+            let Balls(balls) = Balls::random(&mut Random::new(seed));
             assert_eq!(balls.len(), 1 + 7 * 7 - 9);
             for (number, one) in balls.iter().enumerate() {
                 assert_eq!(one.centre.0[2], one.radius);

@@ -34,28 +34,24 @@ struct Graph<'c, 'g, 'env: 'g> {
 
 impl<'c, 'g, 'env: 'g> Graph<'c, 'g, 'env> {
     /// The interval with what these sorters have, sorted; and its place.
-    fn make(&self, sorters: Range<usize>) -> (Handle<'g, Run>, Option<usize>) {
-        let Division { placement, sorters: all, .. } = *self.division;
+    fn make(&self, sorters: Range<usize>) -> (Handle<'g, Run>, usize) {
         let Some([left, right]) = halves(&sorters) else {
-            let place = placement.of_sorter(sorters.start, all, self.places);
+            let place = self.division.of_sorter(sorters.start, self.places);
             let part = self.division.part(self.input, sorters.start);
             let sorter = self.interval("sort", place).spawn(move |_| Guarded::new(sorted(part)));
             return (sorter, place);
         };
         let ((left, place), (right, _)) = (self.make(left), self.make(right));
-        let place = placement.of_merger(place, self.places);
+        let place = self.division.of_merger(place, self.places);
         let merger = self.interval("merge", place).after(left).after(right);
         let merger =
             merger.spawn(move |cx| Guarded::new(merged(&taken(&left, cx), &taken(&right, cx))));
         (merger, place)
     }
 
-    fn interval(&self, name: &'static str, place: Option<usize>) -> Builder<'c, 'g, 'env> {
+    fn interval(&self, name: &'static str, place: usize) -> Builder<'c, 'g, 'env> {
         let interval = self.root.interval(name);
-        match place {
-            Some(place) if self.places > 1 => interval.near(place),
-            _ => interval,
-        }
+        if self.places > 1 { interval.near(place) } else { interval }
     }
 }
 
@@ -69,7 +65,6 @@ mod tests {
     use locksley::places::Places;
     use locksley_intervals::{Recording, Side};
 
-    use super::super::placement::Placement;
     use super::*;
 
     fn pool(places: usize) -> Pool {
@@ -83,13 +78,8 @@ mod tests {
         let input: Vec<u32> = (0..4000_u32).map(|n| n.wrapping_mul(2_654_435_761)).collect();
         let mut expected = input.clone();
         expected.sort_unstable();
-        for (placement, places) in [
-            (Placement::Best, 3),
-            (Placement::Worst, 3),
-            (Placement::None, 2),
-            (Placement::Best, 1),
-        ] {
-            let division = Division { integers: input.len(), sorters: 37, placement };
+        for (is_worst, places) in [(false, 3), (true, 3), (false, 1)] {
+            let division = Division { integers: input.len(), sorters: 37, is_worst };
             let (pool, mut recording) = (pool(places), Recording::default());
             // A checked root panics where nothing orders them, whenever they have happened to run.
             let root = Root::new("checked").on(&pool).checked(true).recorded(&mut recording);
@@ -106,16 +96,12 @@ mod tests {
                 else {
                     panic!("after two: {before:?}")
                 };
-                assert_eq!(interval.near, placement.of_merger(all[left].near, places));
-                assert_eq!(interval.near.is_none(), placement == Placement::None || places == 1);
+                let place = all[left].near.map(|place| division.of_merger(place, places));
+                assert_eq!((interval.near, interval.near.is_none()), (place, places == 1));
             }
             let sorters = all.iter().filter(|interval| interval.name == "sort");
             let at_first = sorters.filter(|sorter| sorter.near == Some(0)).count();
-            let share = if placement == Placement::None || places == 1 {
-                0
-            } else {
-                37_usize.div_ceil(places)
-            };
+            let share = if places == 1 { 0 } else { 37_usize.div_ceil(places) };
             assert_eq!(at_first, share);
         }
     }

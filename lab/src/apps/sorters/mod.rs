@@ -8,31 +8,26 @@
 //! sorted it.
 
 mod intervals;
-mod locksley;
-mod placement;
 
 use std::ops::Range;
 
 use locksley_intervals::Root;
 
 use super::msort::{check, fork_join as whole, kernel, split};
-use super::{App, Instance, Problem, size};
-use crate::fork::{Fork, Rayon, Serial};
-use crate::random::Random;
-use placement::Placement;
+use crate::apps::prelude::*;
 
 /// The application.
 pub static APP: App = App {
     name: "sorters",
     about: "merge sort of INTEGERS random integers by so many sorters, and mergers each of which \
-        merges two neighbours alone; on intervals at places, the best, the worst, or none",
-    syntax: "INTEGERSxSORTERS, INTEGERSxSORTERS-worst or INTEGERSxSORTERS-none",
+        merges two neighbours alone; on intervals at places, the best or the worst",
+    syntax: "INTEGERSxSORTERS or INTEGERSxSORTERS-worst",
     paper_size: "4194304x65536",
     quick_size: "1048576x1024",
     has_intervals: true,
     problem: |parameters| {
-        let (numbers, placement) = Placement::of(parameters)?;
-        let [integers, sorters] = size::numbers(numbers, 'x', 1)?;
+        let worst = parameters.strip_suffix("-worst");
+        let [integers, sorters] = size::numbers(worst.unwrap_or(parameters), 'x', 1)?;
         if sorters > integers {
             return Err(format!("there is not an integer for each of {sorters} sorters"));
         }
@@ -40,7 +35,7 @@ pub static APP: App = App {
         // they become.
         let bytes = size::product(&[4, integers, size_of::<u32>()])
             .saturating_add(size::product(&[2, sorters, INTERVAL]));
-        let division = Division { integers, sorters, placement };
+        let division = Division { integers, sorters, is_worst: worst.is_some() };
         Ok(Problem::new(bytes, move |seed| {
             let input = Random::new(seed).integers(integers);
             let content = check::content(&input);
@@ -50,12 +45,14 @@ pub static APP: App = App {
     ..App::BLANK
 };
 
-/// The number of integers, and of sorters.
+/// The number of integers, and of sorters, and where these are.
 #[derive(Debug, Clone, Copy)]
 struct Division {
     integers: usize,
     sorters: usize,
-    placement: Placement,
+    /// A merger is at the place after that of the one on its left, where the run lies that it
+    /// reads; at best it is at the same.
+    is_worst: bool,
 }
 
 /// What an interval, with all that belongs to it, takes at the most, in bytes.
@@ -71,6 +68,16 @@ impl Division {
 
     fn all(&self) -> Range<usize> {
         0..self.sorters
+    }
+
+    /// The place of a sorter: each place has its share of them, next to each other.
+    fn of_sorter(&self, sorter: usize, places: usize) -> usize {
+        (sorter as u128 * places as u128 / self.sorters as u128) as usize
+    }
+
+    /// The place of the merger that comes after one at that place, on its left.
+    fn of_merger(&self, left: usize, places: usize) -> usize {
+        (left + usize::from(self.is_worst)) % places
     }
 }
 
@@ -118,15 +125,9 @@ impl Instance for Sorting {
         self.answer = Vec::new();
     }
 
-    fn serial(&mut self) {
-        self.answer = sort(&Serial, &self.division, &self.input, self.division.all());
-    }
-
-    fn locksley(&mut self, pool: &::locksley::Pool) {
-        let places = pool.places().count();
-        self.answer =
-            pool.install(|worker| locksley::sort(worker, &self.division, &self.input, places));
-    }
+    fork_join!(self, fork => {
+        self.answer = sort(fork, &self.division, &self.input, self.division.all());
+    });
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
         let (root, places) = (Root::new("sorters").on(pool), pool.places().count());
@@ -134,16 +135,25 @@ impl Instance for Sorting {
         Some(())
     }
 
-    fn rayon(&mut self, pool: &::rayon::ThreadPool) {
-        let all = self.division.all();
-        self.answer = pool.install(|| sort(&Rayon, &self.division, &self.input, all));
-    }
-
-    fn copy(&self) -> Box<dyn Instance> {
-        Box::new(self.clone())
-    }
-
     fn check(&self) -> Result<(), String> {
         check::sorted(&self.answer, self.content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_place_has_its_share_and_the_worst_takes_neighbours_apart() {
+        let division = |sorters, is_worst| Division { integers: 9, sorters, is_worst };
+        let of = |sorters, places| -> Vec<usize> {
+            let division = division(sorters, false);
+            (0..sorters).map(|sorter| division.of_sorter(sorter, places)).collect()
+        };
+        assert_eq!((of(5, 2), of(4, 3)), (vec![0, 0, 0, 1, 1], vec![0, 0, 1, 2]));
+        assert_eq!(of(2, 1), [0, 0]);
+        assert_eq!(division(5, false).of_merger(1, 3), 1);
+        assert_eq!([1, 2].map(|left| division(5, true).of_merger(left, 3)), [2, 0]);
     }
 }

@@ -4,9 +4,8 @@ use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::experiment::prelude::*;
 use locksley::Pool;
-
-use crate::fault::{Fault, Outcome};
 
 /// Longer than an idle worker looks for work.
 const IDLE: Duration = Duration::from_millis(1);

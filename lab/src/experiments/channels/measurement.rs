@@ -8,8 +8,7 @@ use super::on_tokio::Tokio;
 use super::runtime::Runtime;
 use super::subject::{Kind, Subject};
 use super::{networks, tasks};
-use crate::experiment::{Measured, named};
-use crate::fault::Fault;
+use crate::experiment::prelude::*;
 
 /// The runtime that has targets.
 pub(super) const OURS: &str = "locksley";
@@ -62,9 +61,8 @@ impl Finding {
         Finding { answer, bytes: Some(bytes), future: Some(future as f64), ..Finding::default() }
     }
 
-    /// What is recorded of it. The outer error: the answer is wrong; the inner one: it is no
-    /// measurement of this subject.
-    pub(super) fn readings(self, of: Subject, seed: u64) -> Measured {
+    /// What is recorded of it, if the answer is right, and it is a measurement of this subject.
+    pub(super) fn readings(self, of: Subject, seed: u64) -> Outcome<Readings> {
         let (answer, right) = (self.answer, of.answer(seed));
         if answer != right {
             return Err(Fault::run(format!("the answer {answer} is wrong; it is {right}")));
@@ -79,10 +77,10 @@ impl Finding {
             vec![(NS, self.seconds.map(|seconds| seconds / count * 1e9)), (APART, self.apart)]
         };
         if all[0].1.is_none() {
-            return Ok(Err("it measured something else".to_owned()));
+            return Err(Fault::Missing("it measured something else".to_owned()));
         }
         let known = all.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        Ok(Ok(named(known)))
+        Ok(named(known))
     }
 }
 
@@ -96,24 +94,19 @@ pub(super) fn suits(runtime: &str, kind: Kind, workers: usize) -> Result<(), Str
 }
 
 /// Measures a subject once on fresh workers.
-pub(super) fn measure(
-    runtime: &str,
-    workers: usize,
-    subject: Subject,
-    seed: u64,
-) -> Result<Finding, String> {
-    fn on(runtime: &impl Runtime, subject: Subject, seed: u64) -> Result<Finding, String> {
+pub(super) fn measure(runtime: &str, workers: usize, of: Subject, seed: u64) -> Outcome<Finding> {
+    fn on(runtime: &impl Runtime, subject: Subject, seed: u64) -> Outcome<Finding> {
         if subject.kind.is_network() {
             networks::measure(runtime, subject, seed)
         } else {
             tasks::measure(runtime, subject, seed)
         }
     }
-    suits(runtime, subject.kind, workers)?;
+    suits(runtime, of.kind, workers).map_err(Fault::Input)?;
     match runtime {
-        OURS => on(&Locksley::start(workers, Placement::Last)?, subject, seed),
-        SINGLE => on(&Tokio::start(None)?, subject, seed),
-        BASE => on(&Tokio::start(Some(workers))?, subject, seed),
-        _ => on(&Locksley::start(workers, Placement::Current)?, subject, seed),
+        OURS => on(&Locksley::start(workers, Placement::Last)?, of, seed),
+        SINGLE => on(&Tokio::start(None)?, of, seed),
+        BASE => on(&Tokio::start(Some(workers))?, of, seed),
+        _ => on(&Locksley::start(workers, Placement::Current)?, of, seed),
     }
 }

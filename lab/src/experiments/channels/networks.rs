@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use super::measurement::Finding;
 use super::runtime::{Runtime, noting_wait};
 use super::subject::{FAN, Kind, Subject};
+use crate::experiment::prelude::*;
 use crate::experiments::{memory, place::place};
 
 /// What a channel holds through which numbers stream.
@@ -24,11 +25,7 @@ const LOOK: u64 = 1024;
 const FIRST_IDLE: u64 = 100;
 
 /// Measures `subject` on `runtime`.
-pub(super) fn measure<R: Runtime>(
-    runtime: &R,
-    subject: Subject,
-    seed: u64,
-) -> Result<Finding, String> {
+pub(super) fn measure(runtime: &impl Runtime, subject: Subject, seed: u64) -> Outcome<Finding> {
     let Subject { kind, width, number } = subject;
     let receivers = if kind == Kind::FanOut { FAN } else { 1 };
     let mut net = Net::new(runtime, Notes::new(subject, receivers));
@@ -127,10 +124,10 @@ impl Notes {
     }
 
     /// The time from the first beginning to the last end, and the sum of all.
-    pub(super) fn finding(&self) -> Result<Finding, String> {
+    pub(super) fn finding(&self) -> Outcome<Finding> {
         let account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         let (Some(begun), Some(ended)) = (account.begun, account.ended) else {
-            return Err("no process has begun, or none has ended".to_owned());
+            return Err(Fault::input("no process has begun, or none has ended"));
         };
         let seconds = ended.saturating_duration_since(begun).as_secs_f64();
         let looks = self.subject.number.div_ceil(LOOK) as f64;
@@ -156,7 +153,7 @@ impl<'r, R: Runtime> Net<'r, R> {
         R::channel(&mut self.network, capacity)
     }
 
-    fn complete(self) -> Result<Arc<Notes>, String> {
+    fn complete(self) -> Outcome<Arc<Notes>> {
         self.runtime.complete(self.network)?;
         Ok(self.notes)
     }
@@ -262,7 +259,7 @@ async fn consume<R: Runtime, const N: usize>(notes: Arc<Notes>, mut inputs: [R::
 }
 
 /// Measures the memory that waiting processes take, each with one channel that it waits for.
-fn idle(runtime: &impl Runtime, subject: Subject) -> Result<Finding, String> {
+fn idle(runtime: &impl Runtime, subject: Subject) -> Outcome<Finding> {
     row(runtime, Subject { number: subject.number.min(FIRST_IDLE), ..subject })?;
     let before = memory::resident()?;
     let (passed, after, future) = row(runtime, subject)?;
@@ -271,7 +268,7 @@ fn idle(runtime: &impl Runtime, subject: Subject) -> Result<Finding, String> {
 
 /// Has processes wait in a row, each for the one before it, and passes a token through. Returns by
 /// how many it was passed on, the memory while all waited, and the size of the future of each.
-fn row<R: Runtime>(runtime: &R, subject: Subject) -> Result<(u64, u64, usize), String> {
+fn row<R: Runtime>(runtime: &R, subject: Subject) -> Outcome<(u64, u64, usize)> {
     let mut net = Net::new(runtime, Notes::new(subject, subject.number as usize));
     let (first, mut next) = net.channel(1);
     let mut future = 0;

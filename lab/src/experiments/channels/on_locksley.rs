@@ -8,13 +8,14 @@ use locksley_kahn::{Inlet, Network, Outlet, Receiver, Sender};
 use locksley_sync::Semaphore;
 
 use super::runtime::Runtime;
+use crate::fault::{Fault, Outcome};
 
 pub(super) struct Locksley(Pool);
 
 impl Locksley {
-    pub(super) fn start(workers: usize, placement: Placement) -> Result<Locksley, String> {
+    pub(super) fn start(workers: usize, placement: Placement) -> Outcome<Locksley> {
         let pool = Pool::builder().workers(workers).placement(placement).build();
-        pool.map(Locksley).map_err(|error| error.to_string())
+        pool.map(Locksley).map_err(Fault::input)
     }
 }
 
@@ -68,8 +69,8 @@ impl Runtime for Locksley {
         size_of::<F>()
     }
 
-    fn complete(&self, network: Network) -> Result<(), String> {
-        network.run(&self.0).map(drop).map_err(|error| error.to_string())
+    fn complete(&self, network: Network) -> Outcome<()> {
+        network.run(&self.0).map(drop).map_err(Fault::input)
     }
 
     fn send(output: &mut Sender<u64>, number: u64) -> impl Future<Output = ()> + Send {

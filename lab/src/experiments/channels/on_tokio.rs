@@ -8,17 +8,18 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
 use super::runtime::Runtime;
+use crate::fault::{Fault, Outcome};
 
 pub(super) struct Tokio(tokio::runtime::Runtime);
 
 impl Tokio {
     /// The scheduler for several threads, or if `workers` is `None` that for one, the calling one.
-    pub(super) fn start(workers: Option<usize>) -> Result<Tokio, String> {
+    pub(super) fn start(workers: Option<usize>) -> Outcome<Tokio> {
         let built = match workers {
             Some(workers) => Builder::new_multi_thread().worker_threads(workers).build(),
             None => Builder::new_current_thread().build(),
         };
-        built.map(Tokio).map_err(|error| error.to_string())
+        built.map(Tokio).map_err(Fault::input)
     }
 }
 
@@ -68,10 +69,10 @@ impl Runtime for Tokio {
         size_of::<F>()
     }
 
-    fn complete(&self, network: Self::Network) -> Result<(), String> {
+    fn complete(&self, network: Self::Network) -> Outcome<()> {
         self.0.block_on(async {
             for task in network {
-                task.await.map_err(|error| error.to_string())?;
+                task.await.map_err(Fault::input)?;
             }
             Ok(())
         })

@@ -4,6 +4,8 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 
+use crate::fault::Outcome;
+
 /// A runtime with its workers; dropping it ends them. Functions without `self` are called by tasks.
 pub(super) trait Runtime: Sized + 'static {
     /// Its semaphores.
@@ -46,7 +48,7 @@ pub(super) trait Runtime: Sized + 'static {
     ) -> usize;
 
     /// Runs a network until all processes have ended; else why not.
-    fn complete(&self, network: Self::Network) -> Result<(), String>;
+    fn complete(&self, network: Self::Network) -> Outcome<()>;
 
     /// Sends a number, and waits where the channel is full.
     fn send(output: &mut Self::Output, number: u64) -> impl Future<Output = ()> + Send;

@@ -1,7 +1,6 @@
 //! What is measured, and how much of it.
 
-use crate::experiment::plan;
-use crate::fault::{Fault, Outcome};
+use crate::experiment::prelude::*;
 
 /// The most messages, hops or tasks: more would take hours, or all memory.
 const MOST: u64 = 1_000_000_000;
@@ -81,7 +80,7 @@ impl Subject {
     /// [`Fault::Input`] if there is no such kind, or not of this size.
     pub(super) fn find(name: &str) -> Outcome<Subject> {
         let (name, size) = name.split_once(' ').unwrap_or((name, ""));
-        plan::chosen("kind", &[name.to_owned()], &Kind::ALL.map(Kind::name), &[])?;
+        chosen("kind", &[name.to_owned()], &Kind::ALL.map(Kind::name), &[])?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
         kind.and_then(|kind| Subject::of_size(kind, size)).ok_or_else(|| {
             Fault::input(format!(

@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::measurement::Finding;
 use super::runtime::{Runtime, noting_wait};
 use super::subject::{Kind, Subject};
+use crate::experiment::prelude::*;
 use crate::experiments::{memory, place::place};
 
 /// The threads of two tasks are compared in one of so many rounds.
@@ -21,11 +22,7 @@ const BATCH: u64 = 1000;
 const FIRST_WAITING: u64 = 100;
 
 /// Measures `subject` on `runtime`.
-pub(super) fn measure<R: Runtime>(
-    runtime: &R,
-    subject: Subject,
-    seed: u64,
-) -> Result<Finding, String> {
+pub(super) fn measure<R: Runtime>(runtime: &R, subject: Subject, seed: u64) -> Outcome<Finding> {
     let (number, before) = (subject.number, subject.warm_up());
     match subject.kind {
         Kind::Spawn => Ok(runtime.run(async move {
@@ -122,7 +119,7 @@ struct Crowd<R: Runtime> {
     news: R::Semaphore,
 }
 
-async fn waiting<R: Runtime>(number: u64) -> Result<Finding, String> {
+async fn waiting<R: Runtime>(number: u64) -> Outcome<Finding> {
     let few = Crowd::<R>::new(number.min(FIRST_WAITING));
     few.gather().await;
     few.release().await;

@@ -2,10 +2,7 @@
 
 use super::found::{Found, Repeat};
 use super::{WALL, crowds};
-use crate::experiment::Table;
-use crate::experiment::estimate::mean;
-use crate::experiment::scaling::{self, SECONDS};
-use crate::experiment::text::{number, percent};
+use crate::experiment::prelude::*;
 
 impl Found<'_> {
     /// Where the workers' time goes: figure 3 of the study.
@@ -13,7 +10,7 @@ impl Found<'_> {
         let title = "time relative to the first of the two, shares of the workers' time, and rates";
         let columns = "|runtime|P|time|work|search|locks|steal attempts/s|voluntary switches/s\
                        |involuntary/s";
-        let mut table = Table::new(title, &columns.split('|').collect::<Vec<_>>());
+        let mut table = Table::new(title, columns.split('|'));
         for &subject in &self.subjects {
             for runtime in scaling::runtimes(self.record, subject) {
                 let mut first = None;
@@ -44,7 +41,7 @@ impl Found<'_> {
                     let mut row = vec![subject.to_owned(), runtime.to_owned(), workers.to_string()];
                     row.push(number(time / *first.get_or_insert(time)));
                     row.extend([1.0 - search - locks, search, locks].map(percent));
-                    row.extend(rates.map(|rate| rate.map_or_else(String::new, number)));
+                    row.extend(rates.map(known));
                     table.row(row);
                 }
             }

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{BESIDE, COPIES, ROUNDS};
-use crate::experiment::Record;
-use crate::experiment::estimate::median;
-use crate::experiment::scaling::{self, SECONDS, SERIAL};
+use crate::experiment::prelude::*;
 
 /// A utilization above this one is noise. Caches can make a parallel program a little faster than
 /// the serial one.

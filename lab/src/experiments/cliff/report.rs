@@ -1,14 +1,10 @@
 //! What is said of a record of the cliff.
 
 pub(super) use super::found::Found;
-use itertools::Itertools;
 
 use super::found::Point;
 use super::{BUSY_THREADS, PROFILE};
-use crate::experiment::estimate::median;
-use crate::experiment::scaling::{self, SECONDS, SERIAL};
-use crate::experiment::text::{number, percent};
-use crate::experiment::{Chart, Record, Report, Section, Table};
+use crate::experiment::prelude::*;
 
 /// A ceiling below this is drawn.
 const VISIBLE_CEILING: f64 = 0.985;
@@ -22,18 +18,15 @@ impl Found<'_> {
         let lowest = lowest.into_iter().find_map(|runtime| self.lowest(runtime));
         let crowded = lowest.map(|point| {
             let unit = "utilization of the processors";
-            let mut chart = self.chart(point.of.0, unit, |_| 1.0, |it| it.utilization);
-            if let Chart::Lines(lines) = &mut chart {
-                lines.title = "More workers than processors".to_owned();
-            }
-            chart
+            let chart = self.chart(point.of.0, unit, |_| 1.0, |it| it.utilization);
+            let title = "More workers than processors".to_owned();
+            Chart::Lines(Lines { title, ..chart })
         });
         let mut bars = self.beside();
         let capacity = self.record.machine.capacity();
         let beside = (!bars.is_empty()).then(|| {
             bars.push(("fair share".to_owned(), capacity / (capacity + BUSY_THREADS as f64)));
-            let (title, unit) = ("Beside two busy threads", "speed over the speed alone");
-            Chart::Bars { title: title.to_owned(), unit: unit.to_owned(), bars }
+            Chart::bars("Beside two busy threads", "speed over the speed alone", bars)
         });
         crowded.into_iter().chain(beside).collect()
     }
@@ -45,35 +38,32 @@ impl Found<'_> {
         unit: &str,
         ideal: impl Fn(f64) -> f64,
         value: impl Fn(&Point<'_>) -> f64,
-    ) -> Chart {
-        let drawn = |_: &Record, subject: &str, runtime: &str, workers| {
+    ) -> Lines {
+        let drawn = |runtime: &str, workers| {
             let point = self.find(subject, runtime, workers)?;
             point.is_plausible().then(|| value(point))
         };
-        let mut chart = scaling::chart(self.record, subject, unit, drawn);
-        if let Chart::Lines(lines) = &mut chart {
-            let workers = scaling::workers(self.record, subject);
-            let at = |ceiling: &dyn Fn(usize) -> f64| {
-                let at = |&workers: &usize| {
-                    let granted = self.record.machine.granted(workers);
-                    (workers as f64, ideal(granted) * ceiling(workers))
-                };
-                workers.iter().map(at).collect::<Vec<_>>()
+        let mut lines = scaling::chart(self.record, subject, unit, drawn);
+        let workers = scaling::workers(self.record, subject);
+        let at = |ceiling: &dyn Fn(usize) -> f64| {
+            let at = |&workers: &usize| {
+                let granted = self.record.machine.granted(workers);
+                (workers as f64, ideal(granted) * ceiling(workers))
             };
-            lines.references.push(("ideal".to_owned(), at(&|_| 1.0)));
-            let ceiling = |workers| self.ceiling(subject, workers);
-            if workers.iter().any(|&workers| ceiling(workers) < VISIBLE_CEILING) {
-                lines.references.push(("ceiling by serial copies".to_owned(), at(&ceiling)));
-            }
+            workers.iter().map(at).collect_vec()
+        };
+        lines.references.push(("ideal".to_owned(), at(&|_| 1.0)));
+        let ceiling = |workers| self.ceiling(subject, workers);
+        if workers.iter().any(|&workers| ceiling(workers) < VISIBLE_CEILING) {
+            lines.references.push(("ceiling by serial copies".to_owned(), at(&ceiling)));
         }
-        chart
+        lines
     }
 
     fn table(&self, title: &str, value: impl Fn(&Point<'_>) -> String) -> Table {
-        let text = |_: &Record, subject: &str, runtime: &str, workers| {
+        scaling::table(self.record, title, &self.subjects, |subject, runtime, workers| {
             self.find(subject, runtime, workers).map(&value)
-        };
-        scaling::table_of(self.record, title, &self.subjects, text)
+        })
     }
 
     /// The headline: where static partitioning falls lowest, and beside two busy threads.
@@ -112,12 +102,12 @@ impl Found<'_> {
 
     fn shares(&self) -> Table {
         let columns = ["runtime", "median", "worst", "where"];
-        let mut table = Table::new("utilization with more workers than processors", &columns);
+        let mut table = Table::new("utilization with more workers than processors", columns);
         for runtime in self.record.runtimes() {
             let all = median(self.crowded(runtime).iter().map(|it| it.utilization));
             if let (Some(middle), Some(worst)) = (all, self.lowest(runtime)) {
-                let name = runtime.to_owned();
-                table.row([name, percent(middle), percent(worst.utilization), worst.name()]);
+                let [middle, least] = [middle, worst.utilization].map(percent);
+                table.row([runtime, &middle, &least, &worst.name()]);
             }
         }
         table
@@ -128,9 +118,8 @@ impl Found<'_> {
         let (record, full) =
             (self.record, self.record.machine.capacity().floor().max(1.0) as usize);
         let heads = format!("|Ts|T∞|T1/T∞|ceiling|runtime|T1|T1/Ts|T{full}|T1/T{full}|Ts/T{full}");
-        let mut table = Table::new("times in seconds", &heads.split('|').collect::<Vec<_>>());
+        let mut table = Table::new("times in seconds", heads.split('|'));
         let time = |time: Option<f64>| time.map_or_else(String::new, seconds);
-        let figure = |figure: Option<f64>| figure.map_or_else(String::new, number);
         for &subject in &self.subjects {
             let serial = record.median(subject, SERIAL, 1, SECONDS);
             let profile = |metric| record.values(subject, PROFILE, 1, metric);
@@ -140,12 +129,12 @@ impl Found<'_> {
                 subject.to_owned(),
                 time(serial),
                 time(median(&spans)),
-                figure(median(parallelism)),
+                known(median(parallelism)),
                 number(self.ceiling(subject, full)),
             ];
             for runtime in scaling::runtimes(record, subject) {
                 let of = |workers| record.median(subject, runtime, workers, SECONDS);
-                let over = |a: Option<f64>, b: Option<f64>| figure(a.zip(b).map(|(a, b)| a / b));
+                let over = |a: Option<f64>, b: Option<f64>| known(a.zip(b).map(|(a, b)| a / b));
                 let (one, all) = (of(1), of(full));
                 let mut row = std::mem::replace(&mut of_subject, vec![String::new(); 5]);
                 row.extend([runtime.to_owned(), time(one), over(one, serial), time(all)]);
@@ -186,46 +175,46 @@ pub(super) fn of(record: &Record) -> Report {
         move |it: &Point<'_>| if it.is_plausible() { number(value(it)) } else { "noise".to_owned() }
     };
     let charts = |unit: &str, ideal: fn(f64) -> f64, value: fn(&Point<'_>) -> f64| {
-        found.subjects.iter().map(|subject| found.chart(subject, unit, ideal, value)).collect()
+        let chart = |subject: &&str| Chart::Lines(found.chart(subject, unit, ideal, value));
+        found.subjects.iter().map(chart).collect_vec()
     };
     let speedups = Section::new(
         "Speedup over the number of workers",
         "T1/TP, as in figure 1 of the Hood papers, each relative to its own T1. Up to the number \
          of processors, more workers should be faster; beyond it, they should not be slower.",
-        charts("speedup", |processors| processors, |it| it.speedup),
-        vec![found.table("speedup, T1/TP", or_noise(|it| it.speedup))],
+        [found.table("speedup, T1/TP", or_noise(|it| it.speedup))],
     );
     let utilizations = Section::new(
         "Utilization of the processors",
         "T1/(PA·TP): the share of the processors' time that goes into the work. Where it is above \
          1.2, other programs have disturbed the measurement of T1: noise.",
-        charts("utilization", |_| 1.0, |it| it.utilization),
-        vec![
+        [
             found.table("utilization", or_noise(|it| it.utilization)),
             found.table("utilization over the ceiling", or_noise(|it| it.utilization / it.ceiling)),
             found.table("TP, medians in seconds", |it| seconds(it.time)),
             found.table("TP, the longest over the shortest", |it| number(it.spread)),
         ],
     );
-    let breakdown = Section::new(
-        "Where the time goes",
-        "With as many workers as processors, and with twice as many. Times are by the clock on the \
-         wall: a worker that is off its processor works, searches or waits for as long as that \
-         takes. Time asleep counts as work. A yield is an involuntary switch.",
-        Vec::new(),
-        vec![found.breakdown()],
-    );
-    let times = Section::new(
-        "Times with one worker, and with one for each processor",
-        "Table 2 of the papers. Ts is the serial program, T1 the parallel one with one worker. T∞ \
-         is the span, by the profiler with one worker; T1 in T1/T∞ is the profiler's too. The \
-         ceiling is the share of its speed that a serial copy keeps beside others, one for each \
-         processor.",
-        Vec::new(),
-        vec![found.times()],
-    );
-    let shares = Section::new("More workers than processors", "", Vec::new(), vec![found.shares()]);
-    let sections = vec![shares, speedups, utilizations, times, breakdown];
+    let sections = vec![
+        Section::new("More workers than processors", "", [found.shares()]),
+        speedups.with_charts(charts("speedup", |processors| processors, |it| it.speedup)),
+        utilizations.with_charts(charts("utilization", |_| 1.0, |it| it.utilization)),
+        Section::new(
+            "Times with one worker, and with one for each processor",
+            "Table 2 of the papers. Ts is the serial program, T1 the parallel one with one worker. \
+             T∞ is the span, by the profiler with one worker; T1 in T1/T∞ is the profiler's too. \
+             The ceiling is the share of its speed that a serial copy keeps beside others, one for \
+             each processor.",
+            [found.times()],
+        ),
+        Section::new(
+            "Where the time goes",
+            "With as many workers as processors, and with twice as many. Times are by the clock on \
+             the wall: a worker that is off its processor works, searches or waits for as long as \
+             that takes. Time asleep counts as work. A yield is an involuntary switch.",
+            [found.breakdown()],
+        ),
+    ];
     let method = [
         "All P workers have started before a time begins. Every answer is checked. Runtimes take \
          turns; figures are medians, those of the breakdown means.",

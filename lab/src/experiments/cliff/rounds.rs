@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::BESIDE;
-use crate::experiment::Plan;
-use crate::fault::{Fault, Outcome};
+use crate::experiment::prelude::*;
 use crate::rounds::Round;
 use crate::runtimes::Crew;
 use crate::usage::Usage;

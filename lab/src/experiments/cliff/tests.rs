@@ -144,7 +144,6 @@ fn cliff(apps: &[&str]) -> Cliff {
         runtimes: Vec::new(),
         workers: Vec::new(),
         alternatives: false,
-        trace: TraceFolder::default(),
         latest: Latest::default(),
         meter: None,
     }
@@ -158,7 +157,7 @@ fn plans_have_the_papers_sizes_and_the_numbers_of_workers_that_tell_most() {
     assert_eq!(quick.workers(false, 64)[9..], [32, 64, 65, 128]);
     let subjects = quick.subjects(false).unwrap();
     for app in ["barnes", "heat", "knary", "lu", "mm", "msort", "ray"] {
-        let paper = apps::problem(apps::find(app).unwrap(), "paper").unwrap().parameters();
+        let paper = apps::problem(apps::find(app).unwrap(), "paper").unwrap().parameters;
         assert!(subjects.contains(&prepared::name(app, &paper)), "{app}");
     }
     let all = cliff(&[ALL]).subjects(true).unwrap();
@@ -199,7 +198,7 @@ fn each_kind_of_cell_is_measured() {
     plan.add(subjects[1], "static", 2, 1);
     plan.add(subjects[1], SERIAL, 2, 1);
     plan.add(subjects[2], "rayon", 2, 1);
-    let measured = |cell: &Cell| cliff.measure(&plan, cell, 0).unwrap().unwrap();
+    let measured = |cell: &Cell| cliff.measure(&plan, cell, 0).unwrap();
     let all: Vec<Readings> = plan.cells.iter().map(measured).collect();
     let metrics = [SECONDS, COPIES, "span", SECONDS, COPIES, SECONDS];
     for (readings, metric) in all.iter().zip(metrics) {
@@ -218,7 +217,7 @@ fn each_kind_of_cell_is_measured() {
     };
     cliff.alternatives = true;
     for subject in &subjects[..2] {
-        let readings = cliff.measure(&plan, &cell(subject), 0).unwrap().unwrap();
+        let readings = cliff.measure(&plan, &cell(subject), 0).unwrap();
         assert!(readings.contains_key("lock seconds"), "{readings:?}");
         assert_eq!(readings.contains_key(WALL), !is_app(subject));
     }

@@ -1,13 +1,10 @@
 //! Which pairs are measured on which runtimes, and how often.
 
-use std::collections::BTreeMap;
-
 use super::figures::{ABP, BWS, EXACT_ABP, EXACT_BWS, WITHOUT};
 use super::pairs::{self, Pair, Part};
 use super::{Corun, program_of};
-use crate::experiment::child::Peer;
-use crate::experiment::{Course, Plan, plan as planning};
-use crate::fault::{Fault, Outcome};
+use crate::experiment::prelude::*;
+use crate::rounds::busy::LOOP;
 use crate::runtimes;
 
 /// The runtimes of the programs that `peers/build` makes.
@@ -59,7 +56,7 @@ impl Corun {
     pub(super) fn chosen(&self, all: &[Pair], quick: bool) -> Outcome<Vec<Pair>> {
         let mut known: Vec<&str> = Part::ALL.map(Part::name).to_vec();
         known.extend(all.iter().map(|pair| pair.name.as_str()));
-        let asked = planning::chosen("pair", &self.pairs, &known, &known[..5])?;
+        let asked = chosen("pair", &self.pairs, &known, &known[..5])?;
         let is_wanted = |pair: &Pair| match self.pairs.is_empty() {
             true => !quick || QUICK.contains(&(pair.part, &pair.name)),
             false => {
@@ -78,43 +75,43 @@ impl Corun {
         course: &Course,
         plan: &mut Plan,
     ) -> Outcome<Vec<Run<'a>>> {
-        let peer = |name: &'static str| (name, Peer::find(&self.peers.join(program_of(name))));
-        let peers: BTreeMap<&str, _> = PEERS.map(peer).into();
         let mut runs: Vec<Run<'_>> = Vec::new();
         for pair in pairs {
             let (names, later) = self.runtimes(pair, course);
             for (place, runtime) in names.iter().enumerate() {
-                let its_peer = peers.get(runtime.as_str());
-                let about = match its_peer {
-                    Some(_) => "a peer's program",
-                    None => runtimes::find(runtime)?.about,
-                };
-                if !pair.programs.iter().all(|program| program.can_run_on(runtime)) {
-                    continue;
+                let partners = pair.programs.iter().map(|program| program.on(runtime));
+                let needed: Vec<&str> =
+                    partners.filter(|name| *name != LOOP).chain([&**runtime]).collect();
+                needed.iter().try_for_each(|name| self.compare(name, pair, plan))?;
+                let can_run = pair.programs.iter().all(|program| program.can_run_on(runtime));
+                if can_run && !needed.iter().any(|name| plan.left_out.contains_key(*name)) {
+                    let is_later = place >= names.len() - later;
+                    runs.push(Run { pair, runtime: runtime.clone(), is_later });
                 }
-                let mut needed = pair.programs.iter().map(|program| program.on(runtime));
-                let missing = |name| Some((name, peers.get(name)?.as_ref().err()?));
-                if let Some((name, why)) = needed.find_map(missing) {
-                    if self.runtimes.iter().any(|it| it == name) || self.pairs.contains(&pair.name)
-                    {
-                        return Err(Fault::input(format!("{name}: {why}")));
-                    }
-                    plan.left_out.insert(name.to_owned(), why.clone());
-                    continue;
-                }
-                if plan.runtimes.iter().all(|known| known.name != *runtime) {
-                    let version = its_peer.and_then(|peer| peer.as_ref().ok());
-                    let version = version.map_or(env!("CARGO_PKG_VERSION"), |it| &it.version);
-                    plan.compare(runtime, version, about);
-                }
-                let is_later = place >= names.len() - later;
-                runs.push(Run { pair, runtime: runtime.clone(), is_later });
             }
         }
         match runs.is_empty() {
             true => Err(Fault::input("nothing is left to be measured")),
             false => Ok(runs),
         }
+    }
+
+    /// Adds a runtime to those of the plan, or a peer that is not there to what is left out.
+    fn compare(&self, name: &str, pair: &Pair, plan: &mut Plan) -> Outcome<()> {
+        if plan.runtimes.iter().any(|known| known.name == name) {
+            return Ok(());
+        }
+        if !PEERS.contains(&name) {
+            plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
+            return Ok(());
+        }
+        let is_required =
+            self.pairs.contains(&pair.name) || self.runtimes.iter().any(|it| it == name);
+        if plan.left_out.contains_key(name) && !is_required {
+            return Ok(());
+        }
+        let program = self.peers.join(program_of(name));
+        plan.compare_peer(name, &program, "a peer's program", is_required)
     }
 
     /// The runtimes that are compared on a pair, and how many of them, at the end, come later.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::figures::{Found, RATE, numbered, runs};
 use super::metrics::{mean, median, slowdown, throughput, unfairness};
 use super::pairs::{Pair, Program};
-use crate::experiment::Record;
-use crate::experiment::estimate::Estimate;
+use crate::experiment::prelude::*;
 use crate::random::Random;
 
 /// The difference of two runtimes over the pairs on which both were measured.

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use itertools::Itertools;
-
 use super::metrics::{mean, slowdown, throughput, unfairness, useful, variation};
 use super::pairs::{self, Pair, Part};
-use crate::experiment::Record;
+use crate::experiment::prelude::*;
 use crate::rounds::busy::LOOP;
 
 /// Rounds, leaves of busy threads, or computations of an application, in a second.

@@ -14,10 +14,8 @@ use super::metrics::{deviation, mean, overlap, overlapped};
 use super::process::Company;
 use crate::corunner::repetition::{Line, Repetition};
 use crate::corunner::{RoundsLine, Stretch};
-use crate::experiment::Readings;
+use crate::experiment::prelude::*;
 use crate::experiment::record::OTHERS;
-use crate::fault::{Fault, Outcome};
-use crate::machine::Machine;
 
 /// Until a program is ready, it prepares its input and computes the answer once.
 const PREPARATION: Duration = Duration::from_secs(120);

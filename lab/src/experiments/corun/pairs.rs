@@ -1,8 +1,7 @@
 //! The programs that run side by side: two of them, or three; and applications alone.
 
 use crate::apps;
-use crate::experiment::Plan;
-use crate::fault::Outcome;
+use crate::experiment::prelude::*;
 use crate::rounds::Round;
 use crate::rounds::busy::LOOP;
 use crate::runtimes;
@@ -129,7 +128,7 @@ impl Program {
     /// [`crate::fault::Fault::Input`] if there is no such application, or not of this size.
     pub fn about(&self) -> Outcome<String> {
         Ok(match self.job {
-            Job::App(size) => apps::problem(apps::find(&self.name)?, size)?.parameters(),
+            Job::App(size) => apps::problem(apps::find(&self.name)?, size)?.parameters,
             Job::Rounds(Round { leaf, chunks, serial }) => {
                 let workers = self.workers;
                 format!(

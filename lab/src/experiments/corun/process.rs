@@ -6,11 +6,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use itertools::Itertools;
-
 use crate::corunner::READY;
-use crate::experiment::child::this_program;
-use crate::fault::{Fault, Outcome};
+use crate::experiment::child::{remove_settings, this_program};
+use crate::experiment::prelude::*;
 
 /// Processes that run at the same time. They end when this is dropped, if they have not ended
 /// before.
@@ -29,11 +27,12 @@ struct Process {
 pub(in crate::experiments) type Said = (usize, Option<String>);
 
 impl Company {
-    /// Starts these commands; names say what they are in complaints.
+    /// Starts these commands, without settings of runtimes; names say what they are in complaints.
     pub(in crate::experiments) fn start(commands: Vec<(String, Command)>) -> Outcome<Company> {
         let (sender, said) = mpsc::channel();
         let mut company = Company { processes: Vec::with_capacity(commands.len()), said };
         for (number, (name, mut command)) in commands.into_iter().enumerate() {
+            remove_settings(&mut command);
             let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let cannot = |error| Fault::run(format!("{name} cannot be started: {error}"));
             let mut child = piped.spawn().map_err(cannot)?;
@@ -47,10 +46,11 @@ impl Company {
         Ok(company)
     }
 
-    /// A cycler that runs until this is dropped, or told to end; these are its arguments.
-    pub(in crate::experiments) fn of_cycler(arguments: &[String]) -> Outcome<Company> {
+    /// A cycler that runs until this is dropped, or told to end: see [`crate::cycler::Cycler`].
+    pub(in crate::experiments) fn of_cycler(p: usize, w: u64, seed: u64) -> Outcome<Company> {
         let mut command = Command::new(this_program()?);
-        command.args(["cycler", "--gate"]).args(arguments);
+        let numbers = [format!("--workers={p}"), format!("--increments={w}")];
+        command.args(["cycler", "--gate"]).args(numbers).arg(format!("--seed={seed}"));
         let mut company = Company::start(vec![("the cycler".to_owned(), command)])?;
         company.wait_until_ready(Duration::from_secs(30))?;
         company.signal()?;

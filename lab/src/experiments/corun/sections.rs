@@ -1,7 +1,5 @@
 //! The sections of the report: figures of the paper, and the pairs of rounds.
 
-use itertools::Itertools;
-
 use super::effects::effect;
 use super::figures::{
     self, ABP, BWS, Balance, EXACT_ABP, Found, RATE, Share, averages, common_runtimes,
@@ -9,9 +7,7 @@ use super::figures::{
 };
 use super::metrics::mean;
 use super::pairs::{self, APPS, GROUPS, Part};
-use crate::experiment::estimate::Estimate;
-use crate::experiment::report::Metric;
-use crate::experiment::{Chart, Record, Section, Table};
+use crate::experiment::prelude::*;
 use crate::rounds::busy::LOOP;
 
 /// An application that is alone may take so much longer than on the baseline.
@@ -39,7 +35,7 @@ pub(super) fn of_part(found: &[Found], part: Part, [title, about]: [&str; 2]) ->
     let mut names = runtimes(&of_part);
     names.retain(|name| threshold(name).is_none());
     let head = ["", "to thieves", "to other programs", "of threads that are no workers"];
-    let mut switches = Table::new("shares of context switches, %", &head);
+    let mut switches = Table::new("shares of context switches, %", head);
     for name in &names {
         if let Some(split) = shares_of_switches(&of_part, name) {
             switches.row([(*name).to_owned()].into_iter().chain(split.map(points)));
@@ -48,28 +44,25 @@ pub(super) fn of_part(found: &[Found], part: Part, [title, about]: [&str; 2]) ->
     let common = common_runtimes(&of_part);
     names.retain(|name| common.contains(name));
     let (charts, means) = averaged(&[("all", averages(&of_part, &names))]);
-    Section::new(title, about, charts, vec![table(&of_part), means, switches])
+    Section::new(title, about, [table(&of_part), means, switches]).with_charts(charts)
 }
 
 /// Charts and a table of averages.
 fn averaged(groups: &[(&str, Averages)]) -> (Vec<Chart>, Table) {
     let head = ["", "runtime", "unfairness", "worst", "useful", "speedup", "variation, %", "pairs"];
-    let (mut charts, mut table) = (Vec::new(), Table::new("averages over pairs", &head));
+    let (mut charts, mut table) = (Vec::new(), Table::new("averages over pairs", head));
     for (group, (means, pairs)) in groups.iter().filter(|(_, (means, _))| !means.is_empty()) {
         let mut bars = |unit: &str, value: fn(&Balance) -> f64| {
             let bars = means.iter().map(|(name, it)| (name.clone(), value(it))).collect();
-            charts.push(Chart::Bars { title: (*group).to_owned(), unit: unit.to_owned(), bars });
+            charts.push(Chart::bars(*group, unit, bars));
         };
         bars("mean unfairness, points", |it| 100.0 * it.unfairness);
         bars("weighted speedup", |it| it.throughput);
         let mut group = (*group).to_owned();
         for (runtime, it) in means {
             let head = [std::mem::take(&mut group), runtime.clone()];
-            table.row(
-                head.into_iter()
-                    .chain(of_both(it))
-                    .chain([percent(it.variation), pairs.to_string()]),
-            );
+            let tail = [percent(it.variation), pairs.to_string()];
+            table.row(head.into_iter().chain(of_both(it)).chain(tail));
         }
     }
     (charts, table)
@@ -85,7 +78,7 @@ fn table(found: &[Found]) -> Table {
     let head = "pair,runtime,slowdowns %,unfairness,worst,useful,speedup,variation %,processors,\
                 switches,to thieves + others + rest,";
     let title = "each pair: unfairness in points; switches a second, or a computation";
-    let mut table = Table::new(title, &head.split(',').collect::<Vec<_>>());
+    let mut table = Table::new(title, head.split(','));
     for Found { pair, runtimes } in found {
         let (mut name, mut remark) = (pair.name.clone(), pair.shows.to_owned());
         for (runtime, it) in runtimes.iter().filter(|(name, _)| threshold(name).is_none()) {
@@ -126,8 +119,8 @@ pub(super) fn of_applications(record: &Record, found: &[Found]) -> Section {
     let swept = ("SleepThreshold, figure 6", averages(&found, &swept));
     let groups: Vec<_> = groups.into_iter().chain([alternatives, swept]).collect();
     let (charts, means) = averaged(&groups);
-    let columns: Vec<&str> = [""].into_iter().chain(common.iter().copied()).collect();
-    let mut variations = Table::new("variation of the times, %: figure 4", &columns);
+    let columns = [""].iter().chain(&common);
+    let mut variations = Table::new("variation of the times, %: figure 4", columns);
     let mut row = |name: String, is_it: &dyn Fn(&str, &str) -> bool| {
         let of = common.iter().map(|runtime| mean_variation(&found, runtime, is_it));
         let of: Vec<Option<f64>> = of.collect();
@@ -148,9 +141,9 @@ pub(super) fn of_applications(record: &Record, found: &[Found]) -> Section {
          of group 2 beside one of group 1; 3, one of group 1 beside one of group 2; 4, one \
          of group 1 beside another. The paper finds that 93 % of the context switches go to \
          thieves with ABP and 32 % with BWS.",
-        charts,
-        vec![means, effects(record, &found), variations],
+        [means, effects(record, &found), variations],
     )
+    .with_charts(charts)
 }
 
 /// What each runtime has more than the baseline, with intervals; and what two names of one
@@ -158,7 +151,7 @@ pub(super) fn of_applications(record: &Record, found: &[Found]) -> Section {
 fn effects(record: &Record, found: &[Found]) -> Table {
     let columns = "runtime,minus,unfairness,95 %,speedup,95 %,,pairs,runs of each";
     let title = "differences of paired runs, with bootstrap intervals; unfairness in points";
-    let mut table = Table::new(title, &columns.split(',').collect::<Vec<_>>());
+    let mut table = Table::new(title, columns.split(','));
     let (base, one) = (baseline(record), format!("{BWS}-64"));
     let others = runtimes(found).into_iter().filter(|name| *name != base);
     let others = others.filter(|name| threshold(name).is_none()).map(|name| [name, base]);
@@ -221,11 +214,10 @@ pub(super) fn alone(record: &Record) -> Section {
     let is_alone = |subject: &str, _| !subject.contains('+');
     let mut section = Section::of_metric(record, "Programs alone", about, rates, is_alone);
     section.charts.clear();
-    let columns: Vec<&str> =
-        ["", "mean"].into_iter().chain(APPS.iter().map(|(app, _)| *app)).collect();
+    let columns = ["", "mean"].into_iter().chain(APPS.iter().map(|(app, _)| *app));
     let base = baseline(record);
     let title = format!("applications alone: time relative to {base}; {}", slow(record));
-    let mut relative = Table::new(&title, &columns);
+    let mut relative = Table::new(&title, columns);
     for runtime in record.runtimes() {
         let costs = costs(record, runtime);
         let Some(mean) = mean(costs.iter().map(|it| it.1)) else { continue };

@@ -2,10 +2,7 @@
 
 use super::local::Subject;
 use super::{COUNTED, INSTRUCTIONS, PLAIN, SERIAL, has_forks};
-use crate::experiment::estimate::median;
-use crate::experiment::scaling::{self, SECONDS};
-use crate::experiment::text::number;
-use crate::experiment::{Chart, Record, Table};
+use crate::experiment::prelude::*;
 
 /// A computation of a record.
 pub(super) struct Input<'a> {
@@ -14,12 +11,9 @@ pub(super) struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// The times of a runtime with one worker. Old records have no plain recursion.
+    /// The times of a runtime with one worker.
     fn times(&self, runtime: &str) -> Vec<f64> {
-        match self.record.values(self.subject, runtime, 1, SECONDS) {
-            times if times.is_empty() && runtime == PLAIN => self.times(SERIAL),
-            times => times,
-        }
+        self.record.values(self.subject, runtime, 1, SECONDS)
     }
 
     /// Nanoseconds for each fork beyond `base`, of the figures that `of` makes of times.
@@ -33,6 +27,12 @@ impl Input<'_> {
         Some((of(self.times(runtime))? - of(self.times(base))?) / forks as f64 * 1e9)
     }
 
+    /// Ts/TP.
+    pub(super) fn speedup(&self, runtime: &str, workers: usize) -> Option<f64> {
+        let serial = median(self.times(PLAIN))?;
+        Some(serial / self.record.median(self.subject, runtime, workers, SECONDS)?)
+    }
+
     fn forking(&self) -> impl Iterator<Item = &str> {
         let runtimes = scaling::runtimes(self.record, self.subject);
         runtimes.into_iter().filter(|runtime| has_forks(runtime))
@@ -40,24 +40,22 @@ impl Input<'_> {
 
     pub(super) fn chart(&self) -> Chart {
         let bar = |name: &str| Some((name.to_owned(), self.nanos(name, PLAIN, median)?));
-        let (title, unit) = (self.subject.to_owned(), "ns a fork".to_owned());
-        Chart::Bars { title, unit, bars: self.forking().filter_map(bar).collect() }
+        Chart::bars(self.subject, "ns a fork", self.forking().filter_map(bar).collect())
     }
 
     pub(super) fn table(&self) -> Table {
-        let text = |figure: Option<f64>| figure.map_or_else(String::new, number);
         let time = |runtime| median(self.times(runtime));
         let forks = Subject::find(self.subject).map_or(0, Subject::forks);
-        let [plain, calls] = [PLAIN, SERIAL].map(|name| text(time(name)));
+        let [plain, calls] = [PLAIN, SERIAL].map(|name| known(time(name)));
         let spread = most(self.times(PLAIN)).zip(least(self.times(PLAIN)));
         let title = format!(
             "{}: {forks} forks; Ts = {plain} s (longest over shortest: {}); with two calls for a \
              fork {calls} s",
             self.subject,
-            text(spread.map(|(most, least)| most / least))
+            known(spread.map(|(most, least)| most / least))
         );
         let columns = ["", "ns a fork", "shortest", "over calls", "instructions", "T1, s", "T1/Ts"];
-        let mut table = Table::new(&title, &columns);
+        let mut table = Table::new(&title, columns);
         for name in self.forking() {
             let is_counted = self.subject.starts_with("fib");
             let figures = [
@@ -68,7 +66,7 @@ impl Input<'_> {
                 time(name),
                 time(name).zip(time(PLAIN)).map(|(work, serial)| work / serial),
             ];
-            table.row([name.to_owned()].into_iter().chain(figures.map(text)));
+            table.row([name.to_owned()].into_iter().chain(figures.map(known)));
         }
         table
     }
@@ -91,15 +89,4 @@ fn counted(record: &Record, runtime: &str) -> Option<f64> {
         Some((of(large)? - of(small)?) / forks as f64)
     };
     Some(each(runtime)? - each(SERIAL)?)
-}
-
-/// Ts/TP.
-pub(super) fn speedup(
-    record: &Record,
-    subject: &str,
-    runtime: &str,
-    workers: usize,
-) -> Option<f64> {
-    let serial = median(Input { record, subject }.times(PLAIN))?;
-    Some(serial / record.median(subject, runtime, workers, SECONDS)?)
 }

@@ -9,9 +9,7 @@ use locksley::{Pool, Worker};
 use locksley_profile::Profiler;
 
 use super::{PLAIN, SERIAL};
-use crate::experiment::scaling::SECONDS;
-use crate::experiment::{Readings, named};
-use crate::fault::{Fault, Outcome};
+use crate::experiment::prelude::*;
 use crate::random::mix;
 
 /// The version of this package's own runtimes.
@@ -91,6 +89,7 @@ fn fibonacci(n: u32) -> u64 {
 /// [`Fault::Input`] if there is no such runtime, or it has no forks; [`Fault::Run`] if the answer
 /// is wrong, or tasks are lost.
 pub fn measure(runtime: &str, subject: Subject, workers: usize, seed: u64) -> Outcome<Readings> {
+    chosen("runtime", &[runtime.to_owned()], &LOCAL.map(|local| local.0), &[])?;
     let work = match subject {
         Subject::Fib(n) => Work::Fib(u64::from(n)),
         Subject::Tree(levels) => Work::Tree(build(levels, seed)),
@@ -113,16 +112,12 @@ pub fn measure(runtime: &str, subject: Subject, workers: usize, seed: u64) -> Ou
             let pool = pool.map_err(|error| cannot(error.to_string()))?;
             pool.install(|| on_rayon::measure(work))
         }
-        ("chili", work) => {
+        (_, work) => {
             let thread_count = NonZero::new(workers);
             let config = chili::Config { thread_count, ..chili::Config::default() };
             // The calling thread is one of its workers.
             let pool = chili::ThreadPool::with_config(config);
             on_chili::measure(&mut pool.scope(), work)
-        }
-        _ => {
-            let known = LOCAL.map(|local| local.0).join(", ");
-            return Err(Fault::input(format!("unknown runtime '{runtime}'; there are {known}")));
         }
     };
     let right = subject.answer(seed);

@@ -5,7 +5,7 @@ use locksley::places::{Kind, Places, ProcessorSet, Reason, Topology};
 use locksley::{Affinity, Pool};
 
 use super::tasks::{SHARED_DEQUES, UNDIVIDED};
-use crate::fault::{Fault, Outcome};
+use crate::experiment::prelude::*;
 use crate::topology;
 
 /// The places.

@@ -4,8 +4,8 @@ use std::array;
 
 use super::UNBOUND;
 use super::programs::fill;
-use super::tasks::{Case, Placed, Task, Where};
-use crate::experiment::Readings;
+use super::tasks::{Case, Task, Where};
+use crate::experiment::prelude::*;
 use crate::random::Random;
 
 /// Rows and columns that are multiplied at a time.
@@ -40,7 +40,7 @@ pub(super) fn inputs_of(product: usize) -> (usize, usize) {
 /// then four sums of two of these. At best, the products and the sum of a quarter are at one place;
 /// at worst, the sum is at another one. Integers wrap, so that the check is exact. An odd number of
 /// rows is rounded up.
-pub(super) fn multiply(case: &Case<'_>, size: usize) -> Result<Readings, String> {
+pub(super) fn multiply(case: &Case<'_>, size: usize) -> Outcome<Readings> {
     let half = size.div_ceil(2);
     let zeros = || vec![0; half * half];
     let [mut a, mut b, mut sums]: [Quarters; 3] = array::from_fn(|_| array::from_fn(|_| zeros()));
@@ -61,7 +61,7 @@ pub(super) fn multiply(case: &Case<'_>, size: usize) -> Result<Readings, String>
     let multiplying = products.iter_mut().enumerate().map(|(number, product)| {
         let (of_left, of_right) = inputs_of(number);
         let task = move || add_product(product, &left[of_left], &right[of_right]);
-        Placed { place: of_product(number), task: Box::new(task) }
+        (of_product(number), Box::new(task) as Task<'_>)
     });
     let mut readings = case.run(multiplying.collect())?;
     let terms = products.chunks_exact(2).zip(&mut sums).enumerate();
@@ -71,7 +71,7 @@ pub(super) fn multiply(case: &Case<'_>, size: usize) -> Result<Readings, String>
                 *sum = one.wrapping_add(*other);
             }
         };
-        Placed { place: of_sum(quarter), task: Box::new(task) }
+        (of_sum(quarter), Box::new(task) as Task<'_>)
     });
     for (metric, value) in case.run(adding.collect())?.into_iter().filter(|it| it.0 != UNBOUND) {
         *readings.entry(metric).or_default() += value;
@@ -81,7 +81,7 @@ pub(super) fn multiply(case: &Case<'_>, size: usize) -> Result<Readings, String>
 
 /// Freivalds ("Probabilistic machines can use less running time", 1977): a wrong product passes for
 /// one random vector with a probability of one half at the most.
-fn check(case: &Case<'_>, [a, b, product]: [&Quarters; 3], half: usize) -> Result<(), String> {
+fn check(case: &Case<'_>, [a, b, product]: [&Quarters; 3], half: usize) -> Outcome<()> {
     let times = |matrix: &Quarters, vector: &[u32]| -> Vec<u32> {
         let dot = |row: &[u32], part: &[u32]| {
             row.iter().zip(part).fold(0_u32, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(*b)))
@@ -97,7 +97,7 @@ fn check(case: &Case<'_>, [a, b, product]: [&Quarters; 3], half: usize) -> Resul
     for _ in 0..20 {
         let vector = random.integers(2 * half);
         if times(product, &vector) != times(a, &times(b, &vector)) {
-            return Err("the product is wrong".to_owned());
+            return Err(Fault::run("the product is wrong"));
         }
     }
     Ok(())

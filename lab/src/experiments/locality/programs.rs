@@ -6,10 +6,9 @@ use locksley::Worker;
 
 use super::ground::Ground;
 use super::multiply::multiply;
-use super::tasks::{Case, Placed, Task};
+use super::tasks::{Case, Task};
 use super::{MULTIPLY, STRESS, simulation};
-use crate::experiment::Readings;
-use crate::fault::{Fault, Outcome};
+use crate::experiment::prelude::*;
 use crate::random::Random;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +51,10 @@ pub(super) fn measure(
 ) -> Outcome<Readings> {
     let pool = ground.pool(placement, workers)?;
     let case = Case { pool: &pool, placement, places: ground.places.count(), seed };
-    let readings = pool.install(|worker| match program {
+    pool.install(|worker| match program {
         Program::Stress => stress(worker, &case, size),
         Program::Multiply => multiply(&case, size),
-    });
-    readings.map_err(Fault::Run)
+    })
 }
 
 /// Fills a part with random numbers: those that a sequence has from the `first` one on.
@@ -78,7 +76,7 @@ const LANES: usize = 32;
 /// array. There is one array of `size` bytes for each place. The paper's tasks read their array a
 /// hundred times, with four workers to a place; here a task reads it once, so that a cache that one
 /// worker has alone is contended, too.
-pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Readings, String> {
+pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Outcome<Readings> {
     let length = size / 2;
     // Each of pages that were not written yet: a copy of another one would be written here.
     let mut arrays: Vec<Vec<u16>> = (0..case.places).map(|_| vec![0; length]).collect();
@@ -95,10 +93,8 @@ pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Re
     let add = &add;
     let read_all = |times: usize| {
         let tasks = (0..times).flat_map(|turn| {
-            arrays.iter().enumerate().map(move |(own, array)| Placed {
-                place: (own, turn),
-                task: Box::new(move || add(array)),
-            })
+            let task = |array| Box::new(move || add(array)) as Task<'_>;
+            arrays.iter().enumerate().map(move |(own, array)| ((own, turn), task(array)))
         });
         case.run(tasks.collect())
     };
@@ -108,7 +104,7 @@ pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Result<Re
     let readings = read_all(times)?;
     let once = arrays.iter().map(|array| read(array)).fold(0, u64::wrapping_add);
     if total.into_inner() != once.wrapping_mul(times as u64 + 1) {
-        return Err("the sum over all arrays is wrong".to_owned());
+        return Err(Fault::run("the sum over all arrays is wrong"));
     }
     Ok(readings)
 }

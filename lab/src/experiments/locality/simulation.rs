@@ -8,7 +8,7 @@ use super::multiply::{BLOCK, PRODUCTS, inputs_of, of_product, of_sum};
 use super::programs::Program;
 use super::tasks::{BEST, IGNORANT, RANDOM, WORST, Where, place};
 use super::{HITS, MISSES};
-use crate::experiment::{Readings, named};
+use crate::experiment::prelude::*;
 use crate::random::{Random, mix};
 
 pub(super) const PLACEMENTS: [&str; 4] = [BEST, WORST, RANDOM, IGNORANT];

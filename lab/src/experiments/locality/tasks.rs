@@ -6,12 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use itertools::Itertools;
 use locksley::Pool;
 use locksley_intervals::Root;
 
 use super::{MS, OUT_OF_PLACE, TASKS, UNBOUND};
-use crate::experiment::{Readings, named};
+use crate::experiment::prelude::*;
 use crate::random::{Random, mix};
 use crate::topology;
 
@@ -55,11 +54,8 @@ const THREADS: usize = 8;
 /// the other: by so many places behind the best one it is placed worst.
 pub(super) type Where = (usize, usize);
 
-/// A task that waits for no other.
-pub(super) struct Placed<'t> {
-    pub(super) place: Where,
-    pub(super) task: Task<'t>,
-}
+/// A task with its place.
+pub(super) type Placed<'t> = (Where, Task<'t>);
 
 /// How a computation places its tasks.
 pub(super) struct Case<'p> {
@@ -71,6 +67,13 @@ pub(super) struct Case<'p> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the tasks of a queue until it is empty.
+fn serve(queue: &Deque<'_>) {
+    while let Some(task) = { lock(queue).pop_front() } {
+        task();
+    }
 }
 
 /// The place that is named for a task, if any is.
@@ -95,7 +98,7 @@ impl Case<'_> {
     }
 
     /// Runs tasks that wait for no other, in the placement's order, and times that.
-    pub(super) fn run(&self, mut tasks: Vec<Placed<'_>>) -> Result<Readings, String> {
+    pub(super) fn run(&self, mut tasks: Vec<Placed<'_>>) -> Outcome<Readings> {
         if let IGNORANT | UNDIVIDED | ROUND_ROBIN = self.placement {
             Random::new(mix(self.seed)).shuffle(&mut tasks);
         }
@@ -113,11 +116,11 @@ impl Case<'_> {
         Ok(named(counts.into_iter().chain([(MS, ms)])))
     }
 
-    fn as_intervals(&self, tasks: Vec<Placed<'_>>) -> Result<Duration, String> {
+    fn as_intervals(&self, tasks: Vec<Placed<'_>>) -> Outcome<Duration> {
         let start = Instant::now();
         // A mailbox and a deque have the same task, and the first worker to come runs it.
         let tasks: Vec<_> =
-            tasks.into_iter().map(|it| (it.place, Mutex::new(Some(it.task)))).collect();
+            tasks.into_iter().map(|(place, task)| (place, Mutex::new(Some(task)))).collect();
         let run = |task: &Mutex<Option<Task<'_>>>| {
             if let Some(task) = { lock(task).take() } {
                 task();
@@ -138,22 +141,13 @@ impl Case<'_> {
                 new.spawn(move |_| run(task));
             }
         });
-        root.map(|()| start.elapsed()).map_err(|cancelled| cancelled.to_string())
+        root.map(|()| start.elapsed()).map_err(Fault::run)
     }
 
     /// The study's first version. Each thread uses the data of one place. The time begins when all
     /// threads have been made; also counts those that the system did not bind.
     fn on_threads(&self, tasks: Vec<Placed<'_>>) -> (Duration, usize) {
-        let queues: Vec<_> = (0..self.places).map(|_| Deque::default()).collect();
-        for Placed { place: (best, _), task } in tasks {
-            lock(&queues[best]).push_back(task);
-        }
-        let serve = |queue: usize| {
-            while let Some(task) = { lock(&queues[queue]).pop_front() } {
-                task();
-            }
-        };
-        let serve = &serve;
+        let queues = &self.queues(tasks.into_iter().map(|((best, _), task)| (best, task)));
         let sets = self.pool.places().sets().iter().enumerate();
         let processors = sets.flat_map(|(place, set)| set.iter().map(move |it| (place, it)));
         let threads = processors.cartesian_product(0..THREADS).collect_vec();
@@ -165,7 +159,7 @@ impl Case<'_> {
                 let is_bound = topology::bind(processor);
                 drop(gate.read());
                 let start = Instant::now();
-                serve((place + other) % self.places);
+                serve(&queues[(place + other) % self.places]);
                 (start, Instant::now(), is_bound)
             }
         };
@@ -184,21 +178,20 @@ impl Case<'_> {
     /// Writes data for the first time, in parts. Memory comes from next to the processor that
     /// writes it first (Linux, "NUMA memory policy"), so each part is filled by a worker of the
     /// place that the placement names for it, or else of the best; by any worker if it has none.
-    pub(super) fn touch<'t>(&self, parts: impl Iterator<Item = (Where, Task<'t>)>) {
-        let queues: Vec<_> = (0..self.places).map(|_| Deque::default()).collect();
-        for (place, fill) in parts {
-            lock(&queues[self.place(place).unwrap_or(place.0)]).push_back(fill);
-        }
-        let fill = |queue: usize| {
-            while let Some(fill) = { lock(&queues[queue]).pop_front() } {
-                fill();
-            }
-        };
-        let fill = &fill;
+    pub(super) fn touch<'t>(&self, parts: impl Iterator<Item = Placed<'t>>) {
+        let queue = |place: Where| self.place(place).unwrap_or(place.0);
+        let queues = &self.queues(parts.map(|(place, fill)| (queue(place), fill)));
         locksley::in_place_scope(|scope| {
-            scope.spawn_broadcast(move |worker, _| fill(worker.place()));
+            scope.spawn_broadcast(move |worker, _| serve(&queues[worker.place()]));
         });
-        (0..self.places).for_each(fill);
+        queues.iter().for_each(serve);
+    }
+
+    /// A queue for each place.
+    fn queues<'t>(&self, tasks: impl Iterator<Item = (usize, Task<'t>)>) -> Vec<Deque<'t>> {
+        let queues: Vec<_> = (0..self.places).map(|_| Deque::default()).collect();
+        tasks.for_each(|(place, task)| lock(&queues[place]).push_back(task));
+        queues
     }
 }
 

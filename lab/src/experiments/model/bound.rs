@@ -6,6 +6,8 @@
 //! time, so that long and short runs count alike (as for Cilk: Blumofe et al., "Cilk: an efficient
 //! multithreaded runtime system", 1995, section 5).
 
+use itertools::Itertools;
+
 /// c1 and c∞ of the curve that should be a lower envelope.
 pub(super) const TARGET: (f64, f64) = (1.05, 2.0);
 
@@ -59,7 +61,7 @@ pub(super) struct Envelope<'a> {
 }
 
 impl Point {
-    fn at(&self) -> (f64, f64) {
+    pub(super) fn at(&self) -> (f64, f64) {
         (self.normalized, self.utilization)
     }
 }
@@ -76,14 +78,10 @@ pub(super) fn utilization((c1, c_inf): (f64, f64), normalized: f64) -> f64 {
 /// found by leaving out one subject after the other (the jackknife: Tukey, "Bias and confidence in
 /// not-quite large samples", 1958).
 pub(super) fn fit<'a>(points: impl Iterator<Item = &'a Point>) -> Option<Fit> {
-    let mut inputs: Vec<(&str, Vec<(f64, f64)>)> = Vec::new();
-    for point in points {
-        match inputs.iter_mut().find(|(subject, _)| *subject == point.subject) {
-            Some((_, all)) => all.push(point.at()),
-            None => inputs.push((&point.subject, vec![point.at()])),
-        }
-    }
-    let inputs: Vec<_> = inputs.into_iter().map(|(_, points)| points).collect();
+    let sorted = points.sorted_by(|a, b| a.subject.cmp(&b.subject));
+    let by_subject = sorted.chunk_by(|point| &point.subject);
+    let of_subject = by_subject.into_iter().map(|(_, all)| all.map(Point::at).collect());
+    let inputs: Vec<Vec<(f64, f64)>> = of_subject.collect();
     let all = inputs.concat();
     let (c1, c_inf) = constants(&all)?;
     let errors = all.iter().map(|&(x, u)| (1.0 - (c1 + c_inf * x) * u).abs());

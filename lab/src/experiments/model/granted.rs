@@ -1,10 +1,8 @@
 //! PA beside a cycler, measured in two ways: by the system's account of what other processes used,
 //! and by the papers' method, the machine less what the cycler has counted.
 
+use crate::experiment::prelude::*;
 use std::fmt;
-
-use crate::experiment::Record;
-use crate::experiment::text::number;
 
 /// A cycler without end: see [`Cycler`](crate::cycler::Cycler).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

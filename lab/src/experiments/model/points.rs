@@ -3,8 +3,7 @@
 use super::bound::Point;
 use super::granted::{self, Beside};
 use super::{ALONE, PROFILED};
-use crate::experiment::estimate::Estimate;
-use crate::experiment::{Cell, Record};
+use crate::experiment::prelude::*;
 
 /// T1 and T∞ of a subject, and T1/T∞ as the profiler has both: what profiling costs is in both.
 pub(super) fn work_and_span(record: &Record, subject: &str) -> Option<(f64, f64, f64)> {
@@ -18,16 +17,11 @@ pub(super) fn subjects(record: &Record) -> Vec<&str> {
 }
 
 /// The points that say something of the model: not those of one worker that is alone, with
-/// a utilization of 1 by definition; and none where a part of the span may be missing.
+/// a utilization of 1 by definition.
 pub(super) fn points(record: &Record, rate: Option<f64>) -> Vec<Point> {
     let mut points = Vec::new();
     for subject in subjects(record) {
-        let is_partial =
-            record.values(subject, PROFILED, 1, "uncarried").iter().any(|&it| it > 0.0);
         let Some((work, _, parallelism)) = work_and_span(record, subject) else { continue };
-        if is_partial {
-            continue;
-        }
         let point = |beside: Option<Beside>, workers: usize, processors: f64, seconds: f64| Point {
             subject: subject.to_owned(),
             beside: beside.map_or_else(String::new, |beside| beside.to_string()),
@@ -58,10 +52,6 @@ pub(super) fn points(record: &Record, rate: Option<f64>) -> Vec<Point> {
 
 /// The time on so many workers, by the median of its ratios to one worker in the same rotation.
 fn alone(record: &Record, subject: &str, workers: usize, work: f64) -> Option<f64> {
-    let one: Vec<(usize, f64)> = record.by_repetition(subject, ALONE, 1, "seconds").collect();
-    let ratio =
-        |(repeat, seconds): (usize, f64)| Some(seconds / one.iter().find(|one| one.0 == repeat)?.1);
-    let ratios =
-        record.by_repetition(subject, ALONE, workers, "seconds").filter_map(ratio).collect();
-    Some(Estimate::of_median(ratios)?.figure * work)
+    let ratios = record.paired(subject, [(ALONE, workers), (ALONE, 1)], SECONDS);
+    Some(median(ratios.iter().map(|(_, ratio)| ratio))? * work)
 }

@@ -4,9 +4,7 @@ use super::CALIBRATION;
 use super::bound::{self, Fit, Point, TARGET};
 use super::granted::{self, Beside};
 use super::points::{points, subjects, work_and_span};
-use crate::experiment::report::{Chart, Lines};
-use crate::experiment::text::number;
-use crate::experiment::{Record, Report, Section, Table};
+use crate::experiment::prelude::*;
 
 const METHOD: [&str; 4] = [
     "Rotations through everything; figures are medians. Every answer is checked. Each time is the \
@@ -33,36 +31,32 @@ pub(super) fn report(record: &Record) -> Report {
     let mut sections = Vec::new();
     for ((name, points), fit) in groups.iter().zip(&fits) {
         if !points.is_empty() {
-            sections.push(section(record, name, points, fit.as_ref()));
+            sections.push(section(name, points, fit.as_ref()));
         }
     }
     sections.push(Section::new(
         "Work, span and constants",
         "T1 with one worker that is alone; T∞ and the T1 of T1/T∞ by the profiler with \
          one worker. The constants by least squares, with 95 % intervals over inputs.",
-        Vec::new(),
-        vec![inputs(record), constants(&points)],
+        [inputs(record), constants(&points)],
     ));
     sections.push(comparison(record, rate));
     let notes = envelope_in_words(&points).into_iter().collect();
     Report { notes, ..Report::new("Hood's model", headline, sections, &METHOD) }
 }
 
-fn section(record: &Record, name: &str, points: &[&Point], fit: Option<&Fit>) -> Section {
+fn section(name: &str, points: &[&Point], fit: Option<&Fit>) -> Section {
     let chart = |is_knary: bool| {
-        let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
-        for point in points.iter().filter(|it| it.subject.starts_with("knary") == is_knary) {
-            let app = point.subject.split(' ').next().unwrap_or_default();
-            match lines.iter_mut().find(|(name, _)| name == app) {
-                Some((_, line)) => line.push((point.normalized, point.utilization)),
-                None => lines.push((app.to_owned(), vec![(point.normalized, point.utilization)])),
-            }
-        }
+        let of_kind = points.iter().filter(|it| it.subject.starts_with("knary") == is_knary);
+        let by_app = of_kind.chunk_by(|it| it.subject.split(' ').next().unwrap_or_default());
+        let lines = by_app
+            .into_iter()
+            .map(|(app, points)| (app.to_owned(), points.map(|point| point.at()).collect_vec()));
         let xs = || points.iter().map(|point| point.normalized);
         let (least, most) = (xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max));
         let at = |step: i32| least * (most / least).powf(f64::from(step) / 40.0);
         let curve = |constants| {
-            (0..=40).map(at).map(|x| (x, bound::utilization(constants, x))).collect::<Vec<_>>()
+            (0..=40).map(at).map(|x| (x, bound::utilization(constants, x))).collect_vec()
         };
         let fitted = fit.map(|fit| ("fitted".to_owned(), curve((fit.c1, fit.c_inf))));
         let target = (format!("c1 = {}, c∞ = {}", TARGET.0, TARGET.1), curve(TARGET));
@@ -73,51 +67,39 @@ fn section(record: &Record, name: &str, points: &[&Point], fit: Option<&Fit>) ->
             is_logarithmic: true,
             is_dotted: true,
             references: fitted.into_iter().chain([target]).collect(),
-            lines,
+            lines: lines.collect(),
             ..Lines::default()
         })
     };
-    let mut workers: Vec<usize> = points.iter().map(|point| point.workers).collect();
-    workers.sort_unstable();
-    workers.dedup();
+    let workers = points.iter().map(|point| point.workers).sorted().dedup().collect_vec();
     let heads = workers.iter().map(|workers| format!("P = {workers}"));
     let title = "utilization T1/(PA·TP), and PA in brackets";
-    let mut table = Table { title: title.to_owned(), ..Table::default() };
-    table.columns = ["", "beside"].map(str::to_owned).into_iter().chain(heads).collect();
-    for subject in subjects(record) {
-        let mut besides: Vec<&str> = Vec::new();
-        for point in points.iter().filter(|point| point.subject == subject) {
-            if !besides.contains(&point.beside.as_str()) {
-                besides.push(&point.beside);
-            }
-        }
-        for beside in besides {
-            let cell = |workers: &usize| {
-                let is_it = |it: &&&Point| {
-                    it.subject == subject && it.beside == beside && it.workers == *workers
-                };
-                points.iter().find(is_it).map_or_else(String::new, |point| {
-                    format!("{:.2} ({:.2})", point.utilization, point.processors)
-                })
-            };
-            let names = [subject, beside].map(str::to_owned).into_iter();
-            table.row(names.chain(workers.iter().map(cell)));
-        }
+    let mut table = Table::new(title, ["", "beside"].map(str::to_owned).into_iter().chain(heads));
+    for (subject, beside) in points.iter().map(|it| (&it.subject, &it.beside)).unique() {
+        let cell = |workers: &usize| {
+            let is_it =
+                |it: &&&Point| (&it.subject, &it.beside, &it.workers) == (subject, beside, workers);
+            points.iter().find(is_it).map_or_else(String::new, |point| {
+                format!("{:.2} ({:.2})", point.utilization, point.processors)
+            })
+        };
+        table.row([subject.clone(), beside.clone()].into_iter().chain(workers.iter().map(cell)));
     }
     Section::new(
         format!("Utilization {name}"),
         "Over the normalized number of processes; no point should lie under the curve with \
          c1 = 1.05 and c∞ = 2.",
-        vec![chart(true), chart(false)],
-        vec![table],
+        [table],
     )
+    .with_charts([true, false].map(chart))
 }
 
 fn inputs(record: &Record) -> Table {
-    let mut table = Table::new("in seconds", &["", "T1", "T∞", "T1/T∞"]);
+    let mut table = Table::new("in seconds", ["", "T1", "T∞", "T1/T∞"]);
     for subject in subjects(record) {
         if let Some((work, span, parallelism)) = work_and_span(record, subject) {
-            table.row([subject.to_owned(), number(work), number(span), number(parallelism)]);
+            let [work, span, parallelism] = [work, span, parallelism].map(number);
+            table.row([subject, &work, &span, &parallelism]);
         }
     }
     table
@@ -125,7 +107,7 @@ fn inputs(record: &Record) -> Table {
 
 fn constants(points: &[Point]) -> Table {
     let columns = ["", "c1", "± c1", "c∞", "± c∞", "mean error", "points"];
-    let mut table = Table::new("constants", &columns);
+    let mut table = Table::new("constants", columns);
     let is_knary = |point: &&Point| point.subject.starts_with("knary");
     let rows = [
         ("knary", bound::fit(points.iter().filter(is_knary))),
@@ -136,13 +118,17 @@ fn constants(points: &[Point]) -> Table {
     ];
     for (name, fit) in rows {
         let Some(fit) = fit else { continue };
-        let margin = |of: fn((f64, f64)) -> f64| {
-            fit.margins.map_or_else(String::new, |margins| format!("{:.3}", of(margins)))
-        };
-        let error = format!("{:.0} %", 100.0 * fit.mean_error);
-        let constants = [format!("{:.3}", fit.c1), margin(|it| it.0), format!("{:.2}", fit.c_inf)];
-        let rest = [margin(|it| it.1), error, fit.points.to_string()];
-        table.row([name.to_owned()].into_iter().chain(constants).chain(rest));
+        let (of_c1, of_c_inf) = fit.margins.unzip();
+        let margin = |of: Option<f64>| of.map_or_else(String::new, |of| format!("{of:.3}"));
+        table.row([
+            name.to_owned(),
+            format!("{:.3}", fit.c1),
+            margin(of_c1),
+            format!("{:.2}", fit.c_inf),
+            margin(of_c_inf),
+            percent(fit.mean_error),
+            fit.points.to_string(),
+        ]);
     }
     table
 }
@@ -151,25 +137,20 @@ fn constants(points: &[Point]) -> Table {
 fn comparison(record: &Record, rate: Option<f64>) -> Section {
     let columns =
         ["beside", "measurements", "PA", "papers' method: more by", "distance", "at most"];
-    let mut table = Table::new("PA by the system's account, and by the papers' method", &columns);
+    let mut table = Table::new("PA by the system's account, and by the papers' method", columns);
     let mut all = Vec::new();
     for runtime in record.runtimes().into_iter().filter(|name| Beside::of(name).is_some()) {
         let cells = record.plan.cells.iter().filter(|cell| cell.runtime == runtime);
-        let both: Vec<(f64, f64)> = cells
-            .filter_map(|it| granted::shared(record, &it.subject, runtime, it.workers, rate))
-            .flat_map(|shared| shared.both)
-            .collect();
+        let shared =
+            cells.filter_map(|it| granted::shared(record, &it.subject, runtime, it.workers, rate));
+        let both = shared.flat_map(|shared| shared.both).collect_vec();
         let cycler = Beside::of(runtime).map_or_else(String::new, |beside| beside.to_string());
         table.rows.extend(granted::row(&cycler, &both));
         all.extend(both);
     }
     table.rows.extend(granted::row("all", &all));
-    Section::new(
-        "Processors granted",
-        "The papers take the machine less what the cycler counted.",
-        Vec::new(),
-        vec![table],
-    )
+    let about = "The papers take the machine less what the cycler counted.";
+    Section::new("Processors granted", about, [table])
 }
 
 fn in_words(fit: &Fit) -> String {

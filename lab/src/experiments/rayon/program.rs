@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::experiment::Readings;
-use crate::experiment::child;
+use crate::experiment::prelude::*;
 use crate::experiment::record::OTHERS;
 use crate::experiments::corun::measure::{Extent, side_by_side};
-use crate::fault::{Fault, Outcome};
 use crate::files;
 use crate::output::note;
 
@@ -63,8 +61,8 @@ pub(super) fn find(folder: &Path, runtimes: &[&str]) -> Outcome<Vec<Program>> {
             return Err(fault(format!("it is not there: {BUILD} makes it")));
         }
         let mut version = Command::new(&file);
-        let mut found: Program =
-            child::finds(version.arg("version"), INTRODUCTION).map_err(fault)?;
+        let mut found: Program = child::finds(version.arg("version"), INTRODUCTION)
+            .map_err(|why| fault(why.to_string()))?;
         if found.core != runtime {
             return Err(fault(format!("it runs on the core of {}, not {runtime}", found.core)));
         }

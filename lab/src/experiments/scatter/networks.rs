@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::once::{CURRENT, LAST, NORNIR_CURRENT, NORNIR_LAST, SERIAL, STATIC};
 use super::{DIVISION, UTILIZATION};
-use crate::fault::{Fault, Outcome};
+use crate::experiment::prelude::*;
 
 const MOST_PROCESSES: u64 = 100_000;
 const MOST_MESSAGES: u64 = 1_000_000_000;

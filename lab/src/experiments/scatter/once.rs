@@ -12,10 +12,8 @@ use locksley::{Pool, PoolBuilder};
 use locksley_kahn::{Receiver, Sender};
 
 use super::networks::Network;
-use crate::experiment::scaling::SECONDS;
+use crate::experiment::prelude::*;
 pub(super) use crate::experiment::scaling::SERIAL;
-use crate::experiment::{Cell, Readings, named};
-use crate::fault::{Fault, Outcome};
 use crate::policies::EXACT_ABP;
 use crate::team::Team;
 use crate::topology;
@@ -98,17 +96,15 @@ type Found = (u64, [(&'static str, f64); 4]);
 
 pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
     let (network, workers) = (Network::find(&cell.subject)?, cell.workers);
+    chosen("runtime", std::slice::from_ref(&cell.runtime), &RUNTIMES.map(|it| it.0), &[])?;
+    if cell.runtime == SERIAL && workers > 1 {
+        return Err(Fault::input("the serial loop has one worker"));
+    }
     let divisions = divisions_within(network.nanos);
-    let found = match cell.runtime.as_str() {
-        pool if POOLS.contains(&pool) => on_pool(network, workers, divisions, seed, pool),
-        SERIAL if workers > 1 => Err("the serial loop has one worker".to_owned()),
-        SERIAL | STATIC => in_shares(network, workers, divisions, seed),
-        unknown => {
-            let known = RUNTIMES.map(|it| it.0).join(", ");
-            Err(format!("unknown runtime '{unknown}'; there are {known}"))
-        }
+    let (answer, metrics) = match cell.runtime.as_str() {
+        SERIAL | STATIC => in_shares(network, workers, divisions, seed)?,
+        pool => on_pool(network, workers, divisions, seed, pool)?,
     };
-    let (answer, metrics) = found.map_err(Fault::Input)?;
     let right = right_answer(&network, divisions, seed);
     if answer != right {
         return Err(Fault::run(format!("it is {answer} instead of {right}")));
@@ -134,14 +130,14 @@ fn on_pool(
     divisions: u64,
     seed: u64,
     runtime: &str,
-) -> Result<Found, String> {
+) -> Outcome<Found> {
     let is_last = [LAST, NORNIR_LAST].contains(&runtime);
     let placement = if is_last { Placement::Last } else { Placement::Current };
     let mut builder = Pool::builder().workers(workers).placement(placement);
     if [NORNIR_LAST, NORNIR_CURRENT].contains(&runtime) {
         builder = builder.deque(DequeKind::BlockingLock).idle_policy(EXACT_ABP);
     }
-    let pool = bound(builder, workers).build().map_err(|error| error.to_string())?;
+    let pool = bound(builder, workers).build().map_err(Fault::input)?;
     let mut network = locksley_kahn::Network::new();
     let (mut messages, mut answers) = (Vec::new(), Vec::new());
     for process in 0..processes {
@@ -182,17 +178,17 @@ fn on_pool(
     });
     let start = Instant::now();
     let before = pool.stats().total();
-    network.run(&pool).map_err(|error| error.to_string())?;
+    network.run(&pool).map_err(Fault::input)?;
     let (running, after) = (start.elapsed().as_secs_f64(), pool.stats().total());
-    let (seconds, answer) = center.take().ok_or("the central process has not ended")?;
+    let (seconds, answer) = center.take().expect("the network has ended");
     let steals = (after.steals - before.steals) as f64;
     let failed = (after.failed_steals - before.failed_steals) as f64;
     Ok((answer, [(SECONDS, seconds), (RUNNING, running), (STEALS, steals), (FAILED, failed)]))
 }
 
 /// The same work without processes and messages: each thread does an equal share.
-fn in_shares(network: Network, workers: usize, divisions: u64, seed: u64) -> Result<Found, String> {
-    let team = Team::start(workers)?;
+fn in_shares(network: Network, workers: usize, divisions: u64, seed: u64) -> Outcome<Found> {
+    let team = Team::start(workers).map_err(Fault::Input)?;
     let sum = AtomicU64::new(0);
     let every = |messages: u64| {
         let share = |rank: usize, (), _: &Barrier| {

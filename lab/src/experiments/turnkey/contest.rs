@@ -14,9 +14,7 @@
 //! 94.5 % of 2500 times, where that over a given number did in 96.2 %).
 
 use super::{CHOSEN, LOCKSLEY};
-use crate::experiment::Record;
-use crate::experiment::estimate::{Estimate, median};
-use crate::experiment::scaling::SECONDS;
+use crate::experiment::prelude::*;
 
 /// Rotations, with a ratio or a time of each.
 pub(super) type Ratios = Vec<(usize, f64)>;
@@ -32,17 +30,12 @@ pub(super) struct Best {
 
 /// What turnkey takes for a subject over a number of workers, in each rotation that has both.
 pub(super) fn over(record: &Record, subject: &str, workers: usize) -> Ratios {
-    let times = |workers| record.by_repetition(subject, LOCKSLEY, workers, SECONDS);
-    let ratio = |(rotation, seconds): (usize, f64)| {
-        let (_, fixed) = times(workers).find(|(its, _)| *its == rotation)?;
-        Some((rotation, seconds / fixed))
-    };
-    times(CHOSEN).filter_map(ratio).collect()
+    record.paired(subject, [(LOCKSLEY, CHOSEN), (LOCKSLEY, workers)], SECONDS)
 }
 
 /// The median of ratios, with its interval.
 pub(super) fn estimate(ratios: &[(usize, f64)]) -> Option<Estimate> {
-    Estimate::of_median(ratios.iter().map(|(_, ratio)| *ratio).collect())
+    Estimate::of_median(ratios.iter().map(|(_, ratio)| ratio))
 }
 
 /// What turnkey takes over the best of several numbers, by what it takes over each of them; nothing
