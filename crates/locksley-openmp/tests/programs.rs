@@ -85,9 +85,8 @@ fn succeeds(compiler: &mut Command) -> bool {
 
 /// Runs a command in an environment without OMP_* variables but these.
 fn run(command: &mut Command, variables: &[(&str, &str)]) -> Output {
-    for (name, _) in
-        std::env::vars().filter(|(name, _)| name.starts_with("OMP_") || name.starts_with("GOMP_"))
-    {
+    let is_ours = |name: &[u8]| name.starts_with(b"OMP_") || name.starts_with(b"GOMP_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name.as_encoded_bytes())) {
         command.env_remove(name);
     }
     command.envs(variables.iter().copied()).output().unwrap()
@@ -255,9 +254,19 @@ fn settings_right_and_wrong_are_read_as_libgomp_does() {
         ("OMP_MAX_ACTIVE_LEVELS", &["256", "x"]),
         (
             "OMP_PLACES",
-            &["{0", "{70000}", "{0:2:-1}", "{0},!{0}", "!{0}", "{0,!1}", "{0},{4095}", "cores(0)"],
+            &[
+                "{0",
+                "{70000}",
+                "{0:2:-1}",
+                "{0},!{0}",
+                "!{0}",
+                "{0,!1}",
+                "{0},{4095}",
+                "cores(0)",
+                "{0:1:9223372036854775808}",
+            ],
         ),
-        ("GOMP_CPU_AFFINITY", &["1-0", "0x0", "0,"]),
+        ("GOMP_CPU_AFFINITY", &["1-0", "0x0", "0,", "+0x0", "0x 0", "0x-0", "-0", "00-0"]),
         ("OMP_WAIT_POLICY", &["active", "x"]),
         ("GOMP_SPINCOUNT", &["5kk", "infinite"]),
         ("OMP_STACKSIZE", &["1k", "x", "3 m"]),

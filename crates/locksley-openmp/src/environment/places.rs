@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use locksley_sys::os::Processors;
 use locksley_sys::places::{Kind, Topology};
 
-use super::text::Text;
+use super::text::{Text, list};
 use super::warn;
 
 /// The number of threads that use all processors that affinity and quota allow. Where there are
@@ -65,35 +65,31 @@ fn next_symbol(name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
-/// The numbers of processors that libgomp knows, up to the end of a word of its set.
-fn most() -> usize {
+/// The number of processors that libgomp's sets have room for: they consist of words.
+fn capacity() -> usize {
     Processors::allowed().ids().last().map_or(0, |last| last / 64 + 1) * 64
 }
 
 /// Reads GOMP_CPU_AFFINITY: numbers and ranges `first-last[:stride]`, each processor a place.
 pub(super) fn of_list(text: &mut Text<'_>) -> Option<Vec<Vec<usize>>> {
-    let most = most();
-    let known = ranges(text)?.into_iter().filter(|&it| it < most);
+    let capacity = capacity();
+    let known = ranges(text)?.into_iter().filter(|&it| it < capacity);
     Some(known.map(|it| vec![it]).collect())
 }
 
 fn ranges(text: &mut Text<'_>) -> Option<Vec<usize>> {
-    let number = |text: &mut Text<'_>| {
-        let number = text.any_number().and_then(|it| usize::try_from(it).ok());
-        number.filter(|&it| it < 65536)
-    };
     let mut numbers = Vec::new();
     loop {
-        let first = number(text)?;
+        let first = text.any_number()?;
         let (mut last, mut stride) = (first, 1);
-        if text.mark(b'-') {
-            last = number(text).filter(|&it| it >= first)?;
-            if text.mark(b':') {
-                stride = number(text).filter(|&it| it > 0)?;
+        if text.accept(b'-') {
+            last = text.any_number().filter(|&it| it >= first)?;
+            if text.accept(b':') {
+                stride = text.any_number().filter(|&it| it > 0)?;
             }
         }
         numbers.extend((first..=last).step_by(stride));
-        if !text.then(b',') && text.is_over() {
+        if !text.accept_next(b',') && text.is_over() {
             return Some(numbers);
         }
     }
@@ -143,19 +139,13 @@ pub(super) fn stated(text: &mut Text<'_>) -> Option<Stated> {
         ("numa_domains", Level::Of(Kind::Memory)),
     ];
     if let Some(level) = text.word(&LEVELS) {
-        if !text.then(b'(') {
+        if !text.accept_next(b'(') {
             return Some(Stated::Level(level, usize::MAX));
         }
         let count = index(text)?;
-        return text.then(b')').then_some(Stated::Level(level, count));
+        return text.accept_next(b')').then_some(Stated::Level(level, count));
     }
-    let mut items = Vec::new();
-    loop {
-        items.push(item(text)?);
-        if !text.then(b',') {
-            return Some(Stated::Explicit(items));
-        }
-    }
+    list(text, item).map(Stated::Explicit)
 }
 
 /// A number that C's `unsigned long` holds.
@@ -164,20 +154,20 @@ fn index(text: &mut Text<'_>) -> Option<usize> {
 }
 
 fn item(text: &mut Text<'_>) -> Option<Item> {
-    let mut item = Item { is_excluded: text.then(b'!'), ..Item::default() };
-    if text.then(b'{') {
+    let mut item = Item { is_excluded: text.accept_next(b'!'), ..Item::default() };
+    if text.accept_next(b'{') {
         loop {
-            let is_removed = text.then(b'!');
+            let is_removed = text.accept_next(b'!');
             let first = index(text)?;
             match (is_removed, interval(text)?) {
                 (false, interval) => item.added.push((first, interval.unwrap_or_default())),
                 (true, None) => item.removed.push(first),
                 (true, Some(_)) => return None,
             }
-            if text.then(b'}') {
+            if text.accept_next(b'}') {
                 break;
             }
-            text.then(b',').then_some(())?;
+            text.accept_next(b',').then_some(())?;
         }
     } else {
         item.added.push((index(text)?, Interval::default()));
@@ -192,11 +182,11 @@ fn item(text: &mut Text<'_>) -> Option<Item> {
 
 /// `[:count[:stride]]`. `None` if it is invalid.
 fn interval(text: &mut Text<'_>) -> Option<Option<Interval>> {
-    if !text.then(b':') {
+    if !text.accept_next(b':') {
         return Some(None);
     }
     let count = index(text).filter(|&it| it > 0)?;
-    let stride = if text.then(b':') { text.number()? as isize } else { 1 };
+    let stride = if text.accept_next(b':') { text.signed()? as isize } else { 1 };
     Some(Some(Interval { count, stride }))
 }
 
@@ -205,9 +195,11 @@ pub(super) fn find(stated: Stated) -> Result<Vec<Vec<usize>>, String> {
     match stated {
         Stated::Level(_, 0) => Err("Error reading core/socket topology".into()),
         Stated::Level(level, count) => Ok(of_level(level, count)),
-        Stated::Explicit(items) => of_items(&items, most()).and_then(usable).map_err(|message| {
-            format!("{message}\n\nlibgomp: Invalid value for environment variable OMP_PLACES")
-        }),
+        Stated::Explicit(items) => {
+            of_items(&items, capacity()).and_then(usable).map_err(|message| {
+                format!("{message}\n\nlibgomp: Invalid value for environment variable OMP_PLACES")
+            })
+        }
     }
 }
 
@@ -231,10 +223,10 @@ fn of_level(level: Level, count: usize) -> Vec<Vec<usize>> {
 
 type Set = BTreeSet<usize>;
 
-fn of_items(items: &[Item], most: usize) -> Result<Vec<Set>, String> {
+fn of_items(items: &[Item], capacity: usize) -> Result<Vec<Set>, String> {
     let mut places: Vec<Set> = Vec::new();
     for item in items {
-        let place = item.place(most)?;
+        let place = item.place(capacity)?;
         if item.is_excluded {
             let at = places.iter().position(|it| *it == place);
             let missing = "Trying to remove a non-existing place from list of places";
@@ -243,7 +235,7 @@ fn of_items(items: &[Item], most: usize) -> Result<Vec<Set>, String> {
         }
         let mut next = place;
         for _ in 1..item.interval.count {
-            let moved = next.iter().map(|&it| moved(it, item.interval.stride, most));
+            let moved = next.iter().map(|&it| moved(it, item.interval.stride, capacity));
             let moved = moved.collect::<Result<_, _>>()?;
             places.push(std::mem::replace(&mut next, moved));
         }
@@ -253,27 +245,22 @@ fn of_items(items: &[Item], most: usize) -> Result<Vec<Set>, String> {
 }
 
 impl Item {
-    fn place(&self, most: usize) -> Result<Set, String> {
+    fn place(&self, capacity: usize) -> Result<Set, String> {
+        let known = |number| {
+            let known = Some(number).filter(|&it| it < capacity);
+            known.ok_or_else(|| format!("Logical CPU number {number} out of range"))
+        };
         let mut place = Set::new();
         for &(first, interval) in &self.added {
-            let mut number = first;
-            if number >= most {
-                return Err(format!("Logical CPU number {number} out of range"));
-            }
-            place.insert(number);
-            for _ in 1..interval.count {
-                number = moved(number, interval.stride, usize::MAX)?;
-                if number >= most {
-                    return Err(format!("Logical CPU number {number} out of range"));
-                }
+            let mut next = Ok(first);
+            for _ in 0..interval.count {
+                let number = known(next?)?;
                 place.insert(number);
+                next = moved(number, interval.stride, usize::MAX);
             }
         }
         for &number in &self.removed {
-            if number >= most {
-                return Err(format!("Logical CPU number {number} out of range"));
-            }
-            if !place.remove(&number) {
+            if !place.remove(&known(number)?) {
                 return Err(format!("Logical CPU {number} to be removed is not in the set"));
             }
         }
@@ -281,8 +268,9 @@ impl Item {
     }
 }
 
-fn moved(number: usize, stride: isize, most: usize) -> Result<usize, String> {
-    let moved = number.checked_add_signed(stride).filter(|&it| stride <= 0 || it < most);
+/// A processor's number in another place, so much further.
+fn moved(number: usize, stride: isize, capacity: usize) -> Result<usize, String> {
+    let moved = number.checked_add_signed(stride).filter(|&it| stride <= 0 || it < capacity);
     moved.ok_or_else(|| format!("Logical CPU number {number}+{stride} out of range"))
 }
 

@@ -4,7 +4,7 @@ use std::env;
 use std::os::unix::ffi::OsStrExt;
 
 use super::places::is_libgomp_loaded;
-use super::settings::Settings;
+use super::settings::{MIN_STACK, Settings};
 use super::text::{self, Text};
 use super::{places, warn};
 use crate::icv::{Icvs, SUPPORTED_LEVELS, Schedule};
@@ -91,13 +91,12 @@ fn active_levels(is_nested_by_default: bool) -> u32 {
     levels.min(SUPPORTED_LEVELS.into()) as u32
 }
 
-/// The stack of a thread, if it is large enough for one.
+/// The stack of a thread.
 fn stack() -> Option<usize> {
-    const LEAST: usize = 16 << 10;
     let size = |name| variable(name, text::size);
     let stated = size("OMP_STACKSIZE").or_else(|| size("GOMP_STACKSIZE"))?;
-    if stated < LEAST {
-        warn_once("Stack size less than minimum of 16k");
+    if stated < MIN_STACK {
+        warn_once(&format!("Stack size less than minimum of {}k", MIN_STACK >> 10));
     }
     Some(stated)
 }

@@ -5,6 +5,10 @@ use std::sync::OnceLock;
 use super::{display, read};
 use crate::icv::Icvs;
 
+/// `PTHREAD_STACK_MIN`, in bytes.
+pub(super) const MIN_STACK: usize =
+    if cfg!(target_arch = "aarch64") { 128 << 10 } else { 16 << 10 };
+
 /// What the environment says, or the defaults.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -16,8 +20,8 @@ pub(crate) struct Settings {
     pub(crate) binds: Vec<i32>,
     /// Processors by place; empty if there are no places.
     pub(crate) places: Vec<Vec<usize>>,
-    /// The stack of a thread, in bytes; `None` for the system's default.
-    pub(crate) stack: Option<usize>,
+    /// The stack of a thread, in bytes, if the environment says so.
+    pub(super) stack: Option<usize>,
     /// What OMP_WAIT_POLICY says: 0 for ACTIVE, 1 for PASSIVE.
     pub(super) policy: Option<usize>,
     /// True if OMP_DYNAMIC is TRUE: a program that sets a size does not insist on it.
@@ -36,6 +40,11 @@ impl Settings {
     /// No wait spins.
     pub(crate) fn is_passive(&self) -> bool {
         self.policy == Some(1)
+    }
+
+    /// The stack of a thread, in bytes; `None` for the system's default, also where it says too few.
+    pub(crate) fn stack(&self) -> Option<usize> {
+        self.stack.filter(|&it| it >= MIN_STACK)
     }
 
     /// A target region whose device does not exist ends the program.

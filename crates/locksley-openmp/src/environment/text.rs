@@ -23,16 +23,16 @@ impl Text<'_> {
     }
 
     /// Reads that character, if it is the next one.
-    pub(super) fn mark(&mut self, mark: u8) -> bool {
-        let rest = self.0.strip_prefix(&[mark]);
+    pub(super) fn accept(&mut self, character: u8) -> bool {
+        let rest = self.0.strip_prefix(&[character]);
         self.0 = rest.unwrap_or(self.0);
         rest.is_some()
     }
 
     /// The same behind spaces.
-    pub(super) fn then(&mut self, mark: u8) -> bool {
+    pub(super) fn accept_next(&mut self, character: u8) -> bool {
         self.skip_spaces();
-        self.mark(mark)
+        self.accept(character)
     }
 
     /// Reads one of these words, in either case, and returns its value.
@@ -46,34 +46,47 @@ impl Text<'_> {
         Some(value)
     }
 
+    /// A decimal number, as `strtoul` reads it.
     pub(super) fn number(&mut self) -> Option<u64> {
-        self.number_of(10)
+        self.unsigned(false)
     }
 
-    /// A number that may be hexadecimal or octal.
-    pub(super) fn any_number(&mut self) -> Option<u64> {
-        self.skip_spaces();
-        match self.0 {
-            [b'0', b'x' | b'X', rest @ ..] => {
-                self.0 = rest;
-                self.number_of(16)
-            }
-            [b'0', ..] => self.number_of(8),
-            _ => self.number_of(10),
-        }
+    /// A number below 65536 that may be hexadecimal or octal.
+    pub(super) fn any_number(&mut self) -> Option<usize> {
+        self.unsigned(true).filter(|&it| it < 65536).map(|it| it as usize)
     }
 
-    fn number_of(&mut self, radix: u32) -> Option<u64> {
+    fn unsigned(&mut self, has_prefix: bool) -> Option<u64> {
+        let (is_negative, number) = self.sign_and_number(has_prefix)?;
+        Some(if is_negative { number.wrapping_neg() } else { number })
+    }
+
+    /// A decimal number, as `strtol` reads it.
+    pub(super) fn signed(&mut self) -> Option<i64> {
+        let (is_negative, number) = self.sign_and_number(false)?;
+        let number = i128::from(number);
+        i64::try_from(if is_negative { -number } else { number }).ok()
+    }
+
+    fn sign_and_number(&mut self, has_prefix: bool) -> Option<(bool, u64)> {
         self.skip_spaces();
-        let is_negative = self.mark(b'-');
+        let is_negative = self.accept(b'-');
         if !is_negative {
-            self.mark(b'+');
+            self.accept(b'+');
         }
+        let radix = match self.0 {
+            [b'0', b'x' | b'X', next, ..] if has_prefix && next.is_ascii_hexdigit() => {
+                self.0 = &self.0[2..];
+                16
+            }
+            [b'0', ..] if has_prefix => 8,
+            _ => 10,
+        };
         let end = self.0.iter().position(|it| !char::from(*it).is_digit(radix));
         let (digits, rest) = self.0.split_at(end.unwrap_or(self.0.len()));
-        let number = u64::from_str_radix(str::from_utf8(digits).ok()?, radix).ok()?;
         self.0 = rest;
-        Some(if is_negative { number.wrapping_neg() } else { number })
+        let number = u64::from_str_radix(str::from_utf8(digits).ok()?, radix).ok()?;
+        Some((is_negative, number))
     }
 
     /// A number that is at least `least` and not negative.
@@ -92,15 +105,21 @@ pub(super) fn boolean(text: &mut Text<'_>) -> Option<bool> {
     text.word(&[("true", true), ("false", false)])
 }
 
-/// Numbers of at least 1, with commas between them.
-pub(super) fn numbers(text: &mut Text<'_>) -> Option<Vec<u32>> {
-    let mut numbers = Vec::new();
-    loop {
-        numbers.push(text.number_from(1)?.min(i32::MAX as u64) as u32);
-        if !text.then(b',') {
-            return Some(numbers);
-        }
+/// What `item` reads, once or more, with commas between.
+pub(super) fn list<T>(
+    text: &mut Text<'_>,
+    item: impl Fn(&mut Text<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut items = vec![item(text)?];
+    while text.accept_next(b',') {
+        items.push(item(text)?);
     }
+    Some(items)
+}
+
+/// Numbers of at least 1.
+pub(super) fn numbers(text: &mut Text<'_>) -> Option<Vec<u32>> {
+    list(text, |it| Some(it.number_from(1)?.min(i32::MAX as u64) as u32))
 }
 
 /// A size in kibibytes, or in the unit that its last letter says: B, K, M or G. In bytes.
@@ -131,7 +150,7 @@ pub(super) fn schedule(text: &mut Text<'_>) -> (Schedule, Result<(), &'static st
         ("auto", Kind::Auto),
     ];
     let modifier = text.word(&[("monotonic", true), ("nonmonotonic", false)]);
-    let is_unknown = modifier.is_some() && !text.then(b':');
+    let is_unknown = modifier.is_some() && !text.accept_next(b':');
     let Some(kind) = text.word(&KINDS).filter(|_| !is_unknown) else {
         return (Schedule::new(Kind::Dynamic, false, 1), Err(UNKNOWN));
     };
@@ -140,7 +159,7 @@ pub(super) fn schedule(text: &mut Text<'_>) -> (Schedule, Result<(), &'static st
     if text.is_over() {
         return (with(i64::from(kind != Kind::Static)), Ok(()));
     }
-    if !text.mark(b',') {
+    if !text.accept(b',') {
         return (with(1), Err(UNKNOWN));
     }
     let chunk = text.number().and_then(|it| i32::try_from(it.cast_signed()).ok());
@@ -156,13 +175,7 @@ pub(super) fn binds(text: &mut Text<'_>) -> Option<Vec<i32>> {
     if let Some(is_bound) = boolean(text) {
         return Some(vec![is_bound.into()]);
     }
-    let mut binds = Vec::new();
-    loop {
-        binds.push(text.word(&WORDS)?);
-        if !text.then(b',') {
-            return Some(binds);
-        }
-    }
+    list(text, |it| it.word(&WORDS))
 }
 
 #[cfg(test)]
@@ -185,6 +198,11 @@ mod tests {
         let any = |value| read(value, |it| it.any_number());
         assert_eq!([any("0x1F"), any("010"), any("0"), any(" 9")], [31, 8, 0, 9].map(Some));
         assert_eq!([any("08"), any("0x")], [None; 2]);
+        assert_eq!([any("+0x1F"), any("-0"), any("+010")], [31, 0, 8].map(Some));
+        assert_eq!([any("0x 1"), any("0x-1"), any("-0x1"), any("65536")], [None; 4]);
+        let signed = |value| read(value, |it| it.signed());
+        assert_eq!([signed("-9223372036854775808"), signed(" +7")], [i64::MIN, 7].map(Some));
+        assert_eq!([signed("9223372036854775808"), signed("-")], [None; 2]);
     }
 
     #[test]

@@ -138,10 +138,11 @@ pub(super) fn end_reserve() {
 
 /// What the environment says, or the system's default, which is larger than the standard library's.
 fn stack_size() -> usize {
-    const LEAST: usize = 16 << 10;
+    /// Room for this library's own frames.
+    const MIN: usize = 64 << 10;
     let system = || {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
         limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(8 << 20)
     };
-    settings().stack.filter(|&it| it >= LEAST).unwrap_or_else(system).max(64 << 10)
+    settings().stack().unwrap_or_else(system).max(MIN)
 }
