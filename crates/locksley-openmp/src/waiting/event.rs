@@ -37,20 +37,8 @@ impl Event {
     }
 
     /// Waits until `is_done`.
-    pub(crate) fn wait(&self, mut is_done: impl FnMut() -> bool) {
-        let mut poll = || if is_done() { Poll::Done } else { Poll::Idle };
-        loop {
-            let mut patience = Patience::new();
-            loop {
-                if poll() == Poll::Done {
-                    return;
-                }
-                if !patience.pause() {
-                    break;
-                }
-            }
-            self.sleep_unless(|| poll() == Poll::Done);
-        }
+    pub(crate) fn wait(&self, is_done: impl Fn() -> bool) {
+        self.wait_and_work(|| if is_done() { Poll::Done } else { Poll::Idle }, &is_done);
     }
 
     /// Waits until `poll` is done. It may work meanwhile. The thread sleeps while `is_ready` is
@@ -75,7 +63,7 @@ impl Event {
     }
 
     /// Sleeps until a notification, unless `is_ready`.
-    fn sleep_unless(&self, mut is_ready: impl FnMut() -> bool) {
+    fn sleep_unless(&self, is_ready: impl Fn() -> bool) {
         self.sleepers.fetch_add(1, Ordering::Relaxed);
         // Acquire: pairs with the release in `notify`. After a changed epoch, what its notifier
         // changed before is seen.
@@ -90,25 +78,21 @@ impl Event {
 
     /// Wakes all sleepers. The caller has changed what they wait for.
     pub(crate) fn notify_all(&self) {
-        self.notify(i32::MAX.cast_unsigned());
+        // Pairs with the fence in `sleep_unless`, as do the next two.
+        fence(Ordering::SeqCst);
+        self.wake(i32::MAX.cast_unsigned());
     }
 
     /// Wakes one sleeper. Only where any sleeper can do what there is to do.
     pub(crate) fn notify_one(&self) {
-        self.notify(1);
+        fence(Ordering::SeqCst);
+        self.wake(1);
     }
 
     /// Wakes one sleeper of the first of these events that has any.
     pub(crate) fn notify_one_of(events: [&Self; 2]) {
-        // Pairs with the fence in `sleep_unless`.
         fence(Ordering::SeqCst);
         let _ = events[0].wake(1) || events[1].wake(1);
-    }
-
-    fn notify(&self, count: u32) {
-        // Pairs with the fence in `sleep_unless`.
-        fence(Ordering::SeqCst);
-        self.wake(count);
     }
 
     /// True if there was a sleeper.

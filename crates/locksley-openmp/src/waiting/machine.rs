@@ -65,8 +65,7 @@ fn read() -> u32 {
 
 /// Samples the other programs' threads and the processors that are allowed, if that is due.
 pub(crate) fn sample() {
-    let now = now();
-    let is_first = SAMPLED_AT.load(Ordering::Relaxed) == 0;
+    let (now, last) = (now(), SAMPLED_AT.load(Ordering::Relaxed));
     if !is_due(&SAMPLED_AT, now, BETWEEN_SAMPLES) {
         return;
     }
@@ -76,9 +75,16 @@ pub(crate) fn sample() {
     }
     let Some(all) = runnable_threads() else { return };
     let others = u32::try_from(all).unwrap_or(u32::MAX).saturating_sub(awake()).min(1 << 16) * ONE;
-    let before = OTHERS.load(Ordering::Relaxed);
-    let after = if is_first { others } else { before - before / WEIGHT + others / WEIGHT };
-    OTHERS.store(after, Ordering::Relaxed);
+    let interval = Duration::from_nanos(now.saturating_sub(last));
+    let before = if last == 0 { others } else { OTHERS.load(Ordering::Relaxed) };
+    OTHERS.store(smooth(before, others, interval), Ordering::Relaxed);
+}
+
+/// Adds a sample to the exponential moving average `before`, which was of so long ago. One that is
+/// too old counts only as far as the sample confirms it.
+fn smooth(before: u32, others: u32, interval: Duration) -> u32 {
+    let before = if interval < BETWEEN_READINGS { before } else { before.min(others) };
+    before - before / WEIGHT + others / WEIGHT
 }
 
 /// True if other programs want processors.
@@ -153,6 +159,15 @@ mod tests {
             sample();
             assert!(began.elapsed() < std::time::Duration::from_secs(20));
         }
+    }
+
+    #[test]
+    fn samples_are_smoothed_and_forgotten_after_a_pause() {
+        assert_eq!(smooth(0, ONE, BETWEEN_SAMPLES), ONE / WEIGHT);
+        assert_eq!(smooth(4 * ONE, 4 * ONE, BETWEEN_SAMPLES), 4 * ONE);
+        assert_eq!(smooth(4 * ONE, 0, BETWEEN_SAMPLES), 3 * ONE);
+        assert_eq!(smooth(4 * ONE, 0, BETWEEN_READINGS), 0);
+        assert_eq!(smooth(0, ONE, BETWEEN_READINGS), ONE / WEIGHT, "one thread is no load yet");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod lock;
 mod machine;
 #[cfg(all(test, loom))]
 mod models;
+#[cfg_attr(loom, path = "patience_of_loom.rs")]
 mod patience;
 
 pub(crate) use event::{Event, Poll};

@@ -1,36 +1,26 @@
 //! How long a thread waits before it sleeps.
 
-#[cfg(not(loom))]
 use std::cell::Cell;
-#[cfg(not(loom))]
 use std::time::{Duration, Instant};
 
-#[cfg(not(loom))]
 use super::machine;
-#[cfg(not(loom))]
 use crate::environment::settings;
 
 /// For how long a thread spins: about twice what it takes to wake a thread on a halted virtual
 /// processor.
-#[cfg(not(loom))]
 const SPIN: Duration = Duration::from_micros(100);
 /// The longest spin while other programs want processors. Members that run at the same time meet
 /// within a fraction of it; to sleep and be woken takes twice as long.
-#[cfg(not(loom))]
 const SPIN_BESIDE_OTHERS: Duration = Duration::from_micros(20);
 /// For how long a thread yields to the others of a large team. A member that sleeps wakes late, and
 /// delays those that wait for it.
-#[cfg(not(loom))]
 const YIELD: Duration = Duration::from_millis(1);
 /// How many instructions to pause are a pause. A thread that polls more often takes the cache line
 /// from the one that is about to change it again (a barrier took half as long again).
-#[cfg(not(loom))]
 const INSTRUCTIONS: u32 = 6;
 /// How many pauses lie between two readings of the clock.
-#[cfg(not(loom))]
 const PAUSES: u32 = 16;
 
-#[cfg(not(loom))]
 thread_local! {
     /// For how long the thread's next wait beside others spins. Members that share a processor
     /// never meet while one of them spins: each wait that sleeps halves it, and each other one
@@ -39,7 +29,6 @@ thread_local! {
 }
 
 /// The pauses of one wait.
-#[cfg(not(loom))]
 #[derive(Debug)]
 pub(crate) struct Patience {
     pauses: u32,
@@ -49,7 +38,6 @@ pub(crate) struct Patience {
     ends_in_sleep: bool,
 }
 
-#[cfg(not(loom))]
 impl Patience {
     pub(crate) fn new() -> Self {
         Self { pauses: 0, began: None, ends_in_sleep: false }
@@ -102,7 +90,6 @@ impl Patience {
     }
 }
 
-#[cfg(not(loom))]
 impl Drop for Patience {
     fn drop(&mut self) {
         if self.pauses > 0 && !self.ends_in_sleep && machine::is_contended() {
@@ -110,21 +97,5 @@ impl Drop for Patience {
                 |it: Duration| (2 * it).clamp(Duration::from_micros(1), SPIN_BESIDE_OTHERS);
             let _ = BESIDE_OTHERS.try_with(|it| it.set(double(it.get())));
         }
-    }
-}
-
-/// In loom's models threads sleep at once.
-#[cfg(loom)]
-#[derive(Debug)]
-pub(crate) struct Patience;
-
-#[cfg(loom)]
-impl Patience {
-    pub(crate) fn new() -> Self {
-        Self
-    }
-
-    pub(crate) fn pause(&mut self) -> bool {
-        false
     }
 }
