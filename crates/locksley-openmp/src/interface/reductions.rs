@@ -41,7 +41,8 @@ pub(super) unsafe fn begin_share(
     // SAFETY: not null, so it is the compiler's size.
     let size = if memory.is_null() { 0 } else { (unsafe { *memory }) as usize };
     let prepare = |reductions| {
-        let doacross = doacross.map(Doacross::new);
+        // A team of one executes all iterations in their order.
+        let doacross = doacross.filter(|_| team.size > 1).map(Doacross::new);
         Preparation { plan, doacross, memory: size, reductions }
     };
     if descriptor.is_null() {

@@ -114,6 +114,8 @@ impl List {
                 Ok(_) => (next, is_first) = (spare.as_ptr(), true),
                 Err(appended) => {
                     next = appended;
+                    // SAFETY: as above.
+                    unsafe { &mut *spare.as_ptr() }.free_memory();
                     position.spare.set(Some(spare));
                 }
             }

@@ -71,6 +71,11 @@ impl Share {
         self.next.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
+    /// Another share has been appended instead.
+    pub(super) fn free_memory(&mut self) {
+        (self.doacross, self.memory) = (None, Memory::default());
+    }
+
     /// The loop's values for the iterations that the thread executes next.
     pub(crate) fn next(&self, thread: u32, cursor: &Cursor) -> Option<(u64, u64)> {
         let next = self.dispenser.next(thread, cursor)?;
