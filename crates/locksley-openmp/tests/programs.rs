@@ -144,6 +144,11 @@ fn edges() {
 }
 
 #[test]
+fn a_thread_exits_the_program_after_a_region_of_its_own() {
+    assert_same("exit.c", &[]);
+}
+
+#[test]
 fn refused_threads_end_the_program_with_a_line() {
     let Some(program) = Program::with_library("cc", "refused.c") else { return };
     let output = run(&mut program.command(), &[("OMP_STACKSIZE", "200000G")]);

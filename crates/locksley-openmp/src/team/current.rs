@@ -146,10 +146,14 @@ pub(super) fn thread() -> &'static Thread {
 /// The calling thread ends: its workers go to the reserve.
 fn release() {
     let thread = THREAD.get().cast_mut();
+    if thread.is_null() {
+        return;
+    }
     // SAFETY: as in `thread`.
-    let is_in_region = |it: *mut Thread| !unsafe { &*it }.state.borrow().active.is_empty();
-    // The program exits within a region: its workers still use what is here.
-    if thread.is_null() || is_in_region(thread) {
+    let root = unsafe { &*thread }.root.as_deref();
+    // A thread within a region exits the program: others use what is here, and functions that the
+    // program calls at its exit see the region.
+    if MEMBER.get() != root.map_or(ptr::null(), |it| ptr::from_ref(it.member(0))) {
         return;
     }
     THREAD.set(ptr::null());
