@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use super::diagnostics::fatal;
+use super::read;
 use crate::allocator::{self, Allocator, Failure, Trait};
 use crate::team::with_task;
 
@@ -83,11 +84,8 @@ fn destroy(handle: usize) {
 }
 
 fn set_default(handle: usize) {
-    with_task(|task| {
-        let mut icvs = task.icvs();
-        icvs.allocator = if handle == 0 { allocator::DEFAULT } else { handle };
-        task.set_icvs(icvs);
-    });
+    let handle = if handle == 0 { allocator::DEFAULT } else { handle };
+    with_task(|it| it.change_icvs(|it| it.allocator = handle));
 }
 
 export! {
@@ -113,7 +111,7 @@ export! {
         realloc(memory, size, handle, old_handle)
     }
 
-    omp_free GOMP_free(memory: *mut c_void, _handle: usize) -> () {
+    omp_free GOMP_free(memory: *mut c_void) -> () {
         free(memory);
     }
 
@@ -130,17 +128,11 @@ export! {
     }
 
     omp_init_allocator_(space: *const usize, count: *const i32, traits: *const Trait) -> usize {
-        // SAFETY: Fortran passes it by reference.
-        let space = unsafe { *space };
-        // SAFETY: as above.
-        init(space, i64::from(unsafe { *count }), traits)
+        init(read(space), i64::from(read(count)), traits)
     }
 
     omp_init_allocator_8_(space: *const usize, count: *const i64, traits: *const Trait) -> usize {
-        // SAFETY: Fortran passes it by reference.
-        let space = unsafe { *space };
-        // SAFETY: as above.
-        init(space, unsafe { *count }, traits)
+        init(read(space), read(count), traits)
     }
 
     omp_destroy_allocator(handle: usize) -> () {
@@ -148,8 +140,7 @@ export! {
     }
 
     omp_destroy_allocator_(handle: *const usize) -> () {
-        // SAFETY: Fortran passes it by reference.
-        destroy(unsafe { *handle });
+        destroy(read(handle));
     }
 
     omp_set_default_allocator(handle: usize) -> () {
@@ -157,8 +148,7 @@ export! {
     }
 
     omp_set_default_allocator_(handle: *const usize) -> () {
-        // SAFETY: Fortran passes it by reference.
-        set_default(unsafe { *handle });
+        set_default(read(handle));
     }
 
     omp_get_default_allocator omp_get_default_allocator_() -> usize {

@@ -15,33 +15,15 @@ fn error(errno: Errno) -> c_int {
     errno.raw_os_error()
 }
 
-/// Copies a box of elements between two arrays with any number of dimensions.
-///
-/// # Safety
-/// The arrays have these dimensions, and the box lies within both.
-unsafe fn copy_box(
-    (to, from): (*mut u8, *const u8),
-    element: usize,
-    volume: &[usize],
-    (to_offsets, from_offsets): (&[usize], &[usize]),
-    (to_sizes, from_sizes): (&[usize], &[usize]),
-) {
-    let Some((&count, inner_volume)) = volume.split_first() else { return };
-    let stride = |sizes: &[usize]| sizes[1..].iter().product::<usize>() * element;
-    let (to_stride, from_stride) = (stride(to_sizes), stride(from_sizes));
-    for row in 0..count {
-        let to = to.wrapping_add((to_offsets[0] + row) * to_stride);
-        let from = from.wrapping_add((from_offsets[0] + row) * from_stride);
-        if inner_volume.is_empty() {
-            // SAFETY: as the caller promises.
-            unsafe { ptr::copy(from, to, element) };
-        } else {
-            let offsets = (&to_offsets[1..], &from_offsets[1..]);
-            let sizes = (&to_sizes[1..], &from_sizes[1..]);
-            // SAFETY: as the caller promises, for each row of the outermost dimension.
-            unsafe { copy_box((to, from), element, inner_volume, offsets, sizes) };
-        }
+/// Where the element number `number` of a box with these numbers of elements by dimension lies in
+/// an array, in elements.
+fn place(number: usize, volume: &[usize], offsets: &[usize], sizes: &[usize]) -> usize {
+    let (mut rest, mut place, mut stride) = (number, 0, 1);
+    for (at, &count) in volume.iter().enumerate().rev() {
+        place += (offsets[at] + rest % count) * stride;
+        (rest, stride) = (rest / count, stride * sizes[at]);
     }
+    place
 }
 
 export! {
@@ -99,20 +81,19 @@ export! {
         }
         // SAFETY: the program's lists have a number for each dimension.
         let list = |list| unsafe { slice::from_raw_parts(list, count) };
-        let offsets = (list(to_offsets), list(from_offsets));
-        let sizes = (list(to_sizes), list(from_sizes));
-        // SAFETY: the program's arrays have these dimensions.
-        unsafe { copy_box((to, from), element, list(volume), offsets, sizes) };
+        let volume = list(volume);
+        let (to_offsets, to_sizes) = (list(to_offsets), list(to_sizes));
+        let (from_offsets, from_sizes) = (list(from_offsets), list(from_sizes));
+        for number in 0..volume.iter().product() {
+            let to = to.wrapping_add(place(number, volume, to_offsets, to_sizes) * element);
+            let from = from.wrapping_add(place(number, volume, from_offsets, from_sizes) * element);
+            // SAFETY: the box lies within both of the program's arrays.
+            unsafe { ptr::copy(from, to, element) };
+        }
         0
     }
 
-    omp_target_associate_ptr(
-        _host: *const c_void, _other: *const c_void, _size: usize, _offset: usize, _device: c_int,
-    ) -> c_int {
-        error(Errno::INVAL)
-    }
-
-    omp_target_disassociate_ptr(_memory: *const c_void, _device: c_int) -> c_int {
+    omp_target_associate_ptr omp_target_disassociate_ptr() -> c_int {
         error(Errno::INVAL)
     }
 }

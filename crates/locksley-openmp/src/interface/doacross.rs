@@ -1,20 +1,17 @@
 //! Loops whose iterations wait for others.
 
 use std::ffi::{c_long, c_uint, c_void};
-use std::{ptr, slice};
+use std::slice;
 
 use super::loops::{IsMonotonic, Stated, Values, chunk, next};
-use super::reductions::{self, Extras};
+use super::reductions::{Extras, NO_EXTRAS, begin_share};
 use super::variadic::{Arguments, variadic};
 use crate::icv::{Kind, MONOTONIC};
 use crate::shares::{Doacross, Iterations};
 use crate::team::current;
 
 /// Begins such a loop over the iterations of the outermost of `levels` loops.
-///
-/// # Safety
-/// The pointers are the compiler's, or null.
-unsafe fn start(
+fn start(
     stated: Stated,
     levels: c_uint,
     counts: *const u64,
@@ -25,29 +22,29 @@ unsafe fn start(
     let counts = unsafe { slice::from_raw_parts(counts, levels as usize) };
     let member = current();
     let plan = stated.plan(member, Iterations::counted(counts[0]));
-    // SAFETY: as the caller promises.
-    unsafe { reductions::begin_share(member, Some(plan), Some(counts), extras) };
+    begin_share(member, Some(plan), Some(counts), extras);
     values.0.is_null() || next(member, values)
 }
 
-const NONE: Extras = (ptr::null_mut(), ptr::null_mut());
-
 macro_rules! doacross {
-    ($($name:ident $unsigned:ident $kind:ident;)*) => { export! {$(
+    ($($name:ident $unsigned:ident ($($size:ident)?) $stated:expr;)*) => { export! {$(
         $name $unsigned(
-            levels: c_uint, counts: *const u64, size: c_long, from: *mut u64, to: *mut u64,
+            levels: c_uint, counts: *const u64, $($size: c_long,)? from: *mut u64, to: *mut u64,
         ) -> bool {
-            let stated = Stated::Given(Kind::$kind, IsMonotonic::Yes, chunk(size));
-            // SAFETY: the compiler's pointers.
-            unsafe { start(stated, levels, counts, (from, to), NONE) }
+            start($stated, levels, counts, (from, to), NO_EXTRAS)
         }
     )*} };
 }
 
 doacross! {
-    GOMP_loop_doacross_static_start GOMP_loop_ull_doacross_static_start Static;
-    GOMP_loop_doacross_dynamic_start GOMP_loop_ull_doacross_dynamic_start Dynamic;
-    GOMP_loop_doacross_guided_start GOMP_loop_ull_doacross_guided_start Guided;
+    GOMP_loop_doacross_static_start GOMP_loop_ull_doacross_static_start (size)
+        Stated::Given(Kind::Static, IsMonotonic::Yes, chunk(size));
+    GOMP_loop_doacross_dynamic_start GOMP_loop_ull_doacross_dynamic_start (size)
+        Stated::Given(Kind::Dynamic, IsMonotonic::Yes, chunk(size));
+    GOMP_loop_doacross_guided_start GOMP_loop_ull_doacross_guided_start (size)
+        Stated::Given(Kind::Guided, IsMonotonic::Yes, chunk(size));
+    GOMP_loop_doacross_runtime_start GOMP_loop_ull_doacross_runtime_start ()
+        Stated::Runtime(IsMonotonic::Yes);
 }
 
 /// The iteration vector that the compiler passes to a post.
@@ -58,20 +55,12 @@ fn iteration<'a>(numbers: *const u64) -> Option<(&'a Doacross, &'a [u64])> {
 }
 
 export! {
-    GOMP_loop_doacross_runtime_start GOMP_loop_ull_doacross_runtime_start(
-        levels: c_uint, counts: *const u64, from: *mut u64, to: *mut u64,
-    ) -> bool {
-        // SAFETY: the compiler's pointers.
-        unsafe { start(Stated::Runtime(IsMonotonic::Yes), levels, counts, (from, to), NONE) }
-    }
-
     GOMP_loop_doacross_start GOMP_loop_ull_doacross_start(
         levels: c_uint, counts: *const u64, schedule: c_long, size: c_long,
         from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
     ) -> bool {
         let stated = Stated::from_number(schedule | c_long::from(MONOTONIC), chunk(size));
-        // SAFETY: the compiler's pointers.
-        unsafe { start(stated, levels, counts, (from, to), (reductions, memory)) }
+        start(stated, levels, counts, (from, to), (reductions, memory))
     }
 
     GOMP_doacross_post GOMP_doacross_ull_post(numbers: *const u64) -> () {

@@ -2,18 +2,13 @@
 
 use std::ffi::c_int;
 
-use crate::team::{current, member};
+use crate::team::{Member, current, member};
 
-fn ancestor_number(level: c_int) -> c_int {
+/// What `number` says of the calling member's ancestor at a nesting level; -1 if there is none.
+fn of_ancestor(level: c_int, number: impl FnOnce(&Member) -> u32) -> c_int {
     let member = current();
     let ancestor = u32::try_from(level).ok().and_then(|it| member.team().ancestor(member, it));
-    ancestor.map_or(-1, |it| it.number.cast_signed())
-}
-
-fn team_size(level: c_int) -> c_int {
-    let member = current();
-    let ancestor = u32::try_from(level).ok().and_then(|it| member.team().ancestor(member, it));
-    ancestor.map_or(-1, |it| it.team().size.cast_signed())
+    ancestor.map_or(-1, |it| number(it).cast_signed())
 }
 
 export! {
@@ -40,6 +35,7 @@ export! {
 
 of_a_number! { c_int =>
     omp_get_ancestor_thread_num omp_get_ancestor_thread_num_ omp_get_ancestor_thread_num_8_
-        ancestor_number;
-    omp_get_team_size omp_get_team_size_ omp_get_team_size_8_ team_size;
+        |level| of_ancestor(level, |it| it.number);
+    omp_get_team_size omp_get_team_size_ omp_get_team_size_8_
+        |level| of_ancestor(level, |it| it.team().size);
 }

@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use super::{read, write};
 use crate::team::current;
 use crate::waiting::Lock;
 
@@ -64,24 +65,18 @@ fn lock<'a>(place: *mut c_void) -> &'a Lock {
 /// The program's variable has the address of a nested lock: in Fortran, and in clang's `omp.h`, it
 /// has room for no more.
 fn nest_lock<'a>(place: *mut *mut NestLock) -> &'a NestLock {
-    // SAFETY: the variable holds an address from `omp_init_nest_lock`.
-    let address = unsafe { *place };
-    // SAFETY: the lock is freed by `omp_destroy_nest_lock`, after its last use.
-    unsafe { &*address }
+    // SAFETY: the address is from `omp_init_nest_lock`, and the lock is freed by
+    // `omp_destroy_nest_lock`, after its last use.
+    unsafe { &*read(place) }
 }
 
 export! {
-    omp_init_lock omp_init_lock_(place: *mut c_void) -> () {
-        // SAFETY: the program's memory for a lock.
-        unsafe { place.cast::<Lock>().write(Lock::new()) };
+    omp_init_lock omp_init_lock_with_hint
+    omp_init_lock_ omp_init_lock_with_hint_(place: *mut c_void) -> () {
+        write(place.cast(), Lock::new());
     }
 
-    omp_init_lock_with_hint omp_init_lock_with_hint_(place: *mut c_void, _hint: usize) -> () {
-        // SAFETY: the program's memory for a lock.
-        unsafe { place.cast::<Lock>().write(Lock::new()) };
-    }
-
-    omp_destroy_lock omp_destroy_lock_(_place: *mut c_void) -> () {}
+    omp_destroy_lock omp_destroy_lock_() -> () {}
 
     omp_set_lock omp_set_lock_(place: *mut c_void) -> () {
         lock(place).acquire();
@@ -97,8 +92,7 @@ export! {
 
     omp_init_nest_lock omp_init_nest_lock_with_hint
     omp_init_nest_lock_ omp_init_nest_lock_with_hint_(place: *mut *mut NestLock) -> () {
-        // SAFETY: the program's variable for a nested lock.
-        unsafe { place.write(Box::into_raw(Box::new(NestLock::new()))) };
+        write(place, Box::into_raw(Box::new(NestLock::new())));
     }
 
     omp_destroy_nest_lock omp_destroy_nest_lock_(place: *mut *mut NestLock) -> () {

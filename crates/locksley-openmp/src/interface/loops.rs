@@ -2,9 +2,10 @@
 
 use std::ffi::{c_long, c_void};
 
-use super::reductions;
+use super::reductions::{Extras, NO_EXTRAS, begin_share};
+use super::write;
 use crate::icv::{Kind, MONOTONIC};
-use crate::shares::{Iterations, Plan, Preparation};
+use crate::shares::{Iterations, Plan};
 use crate::team::{Member, current};
 
 /// A schedule as the compiler states it.
@@ -61,17 +62,22 @@ pub(super) fn chunk(stated: c_long) -> u64 {
 /// Where the first and the last value of a chunk go. They are `long` or `unsigned long long`.
 pub(super) type Values = (*mut u64, *mut u64);
 
-/// Begins a loop, and takes the first chunk.
-pub(super) fn start(stated: Stated, iterations: Iterations, values: Values) -> bool {
+/// Begins a loop that may have reductions by tasks and shared memory. It takes the first chunk by
+/// `take`, unless the compiler divides the iterations itself.
+fn start(
+    stated: Stated,
+    iterations: Iterations,
+    values: Values,
+    extras: Extras,
+    take: fn(&Member, Values) -> bool,
+) -> bool {
     let member = current();
-    begin(member, stated, iterations);
-    next(member, values)
+    begin(member, stated, iterations, extras);
+    values.0.is_null() || take(member, values)
 }
 
-pub(super) fn begin(member: &Member, stated: Stated, iterations: Iterations) {
-    let prepare =
-        || Preparation { plan: Some(stated.plan(member, iterations)), ..Preparation::default() };
-    member.team().shares.advance(&member.position, prepare);
+pub(super) fn begin(member: &Member, stated: Stated, iterations: Iterations, extras: Extras) {
+    begin_share(member, Some(stated.plan(member, iterations)), None, extras);
 }
 
 pub(super) fn next(member: &Member, values: Values) -> bool {
@@ -85,89 +91,83 @@ pub(super) fn next_ordered(member: &Member, values: Values) -> bool {
 }
 
 fn give(chunk: Option<(u64, u64)>, (from, to): Values) -> bool {
-    let Some(chunk) = chunk else { return false };
-    // SAFETY: the compiler's variables for the two values.
-    unsafe { *from = chunk.0 };
-    // SAFETY: as above.
-    unsafe { *to = chunk.1 };
+    let Some((first, end)) = chunk else { return false };
+    write(from, first);
+    write(to, end);
     true
 }
 
-/// Begins a loop that may have reductions by tasks and shared memory. It takes the first chunk
-/// unless the compiler divides the iterations itself.
-///
-/// # Safety
-/// The pointers are the compiler's, or null.
-pub(super) unsafe fn start_with(
-    stated: Stated,
-    iterations: Iterations,
-    values: Values,
-    extras: reductions::Extras,
-    take: fn(&Member, Values) -> bool,
-) -> bool {
-    let member = current();
-    let plan = stated.plan(member, iterations);
-    // SAFETY: as the caller promises.
-    unsafe { reductions::begin_share(member, Some(plan), None, extras) };
-    values.0.is_null() || take(member, values)
-}
-
+// `(size)` stands for the argument that says how large chunks are.
 macro_rules! starts {
-    ($($name:ident $unsigned:ident $stated:expr;)*) => { export! {$(
+    ($($name:ident $unsigned:ident ($($size:ident)?) $stated:expr;)*) => { export! {$(
         $name(
-            start: c_long, end: c_long, step: c_long, size: c_long, from: *mut u64, to: *mut u64,
+            start: c_long, end: c_long, step: c_long, $($size: c_long,)? from: *mut u64,
+            to: *mut u64,
         ) -> bool {
-            let stated: fn(u64) -> Stated = $stated;
-            self::start(stated(chunk(size)), Iterations::signed(start, end, step), (from, to))
+            $(let $size = chunk($size);)?
+            let iterations = Iterations::signed(start, end, step);
+            self::start($stated, iterations, (from, to), NO_EXTRAS, next)
         }
         $unsigned(
-            is_up: bool, start: u64, end: u64, step: u64, size: u64, from: *mut u64, to: *mut u64,
+            is_up: bool, start: u64, end: u64, step: u64, $($size: u64,)? from: *mut u64,
+            to: *mut u64,
         ) -> bool {
-            let stated: fn(u64) -> Stated = $stated;
-            self::start(stated(size), Iterations::unsigned(is_up, start, end, step), (from, to))
+            let iterations = Iterations::unsigned(is_up, start, end, step);
+            self::start($stated, iterations, (from, to), NO_EXTRAS, next)
         }
     )*} };
 }
 
 starts! {
-    GOMP_loop_static_start GOMP_loop_ull_static_start |size| Stated::Given(Kind::Static, Yes, size);
-    GOMP_loop_dynamic_start GOMP_loop_ull_dynamic_start
-        |size| Stated::Given(Kind::Dynamic, Yes, size);
-    GOMP_loop_guided_start GOMP_loop_ull_guided_start |size| Stated::Given(Kind::Guided, Yes, size);
-    GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_start
-        |size| Stated::Given(Kind::Dynamic, No, size);
-    GOMP_loop_nonmonotonic_guided_start GOMP_loop_ull_nonmonotonic_guided_start
-        |size| Stated::Given(Kind::Guided, No, size);
-    GOMP_loop_ordered_static_start GOMP_loop_ull_ordered_static_start
-        |size| Stated::Given(Kind::Static, Yes, size);
-    GOMP_loop_ordered_dynamic_start GOMP_loop_ull_ordered_dynamic_start
-        |size| Stated::Given(Kind::Dynamic, Yes, size);
-    GOMP_loop_ordered_guided_start GOMP_loop_ull_ordered_guided_start
-        |size| Stated::Given(Kind::Guided, Yes, size);
+    GOMP_loop_static_start GOMP_loop_ull_static_start (size)
+        Stated::Given(Kind::Static, Yes, size);
+    GOMP_loop_dynamic_start GOMP_loop_ull_dynamic_start (size)
+        Stated::Given(Kind::Dynamic, Yes, size);
+    GOMP_loop_guided_start GOMP_loop_ull_guided_start (size)
+        Stated::Given(Kind::Guided, Yes, size);
+    GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_start (size)
+        Stated::Given(Kind::Dynamic, No, size);
+    GOMP_loop_nonmonotonic_guided_start GOMP_loop_ull_nonmonotonic_guided_start (size)
+        Stated::Given(Kind::Guided, No, size);
+    GOMP_loop_ordered_static_start GOMP_loop_ull_ordered_static_start (size)
+        Stated::Given(Kind::Static, Yes, size);
+    GOMP_loop_ordered_dynamic_start GOMP_loop_ull_ordered_dynamic_start (size)
+        Stated::Given(Kind::Dynamic, Yes, size);
+    GOMP_loop_ordered_guided_start GOMP_loop_ull_ordered_guided_start (size)
+        Stated::Given(Kind::Guided, Yes, size);
+    GOMP_loop_runtime_start GOMP_loop_ull_runtime_start () Stated::Runtime(Yes);
+    GOMP_loop_nonmonotonic_runtime_start GOMP_loop_ull_nonmonotonic_runtime_start ()
+        Stated::Runtime(No);
+    GOMP_loop_maybe_nonmonotonic_runtime_start GOMP_loop_ull_maybe_nonmonotonic_runtime_start ()
+        Stated::Runtime(Maybe);
+    GOMP_loop_ordered_runtime_start GOMP_loop_ull_ordered_runtime_start () Stated::Runtime(Yes);
 }
 
-macro_rules! runtime_starts {
-    ($($name:ident $unsigned:ident $is_monotonic:expr;)*) => { export! {$(
+// For any schedule. `$flags` are added to its number.
+macro_rules! general_starts {
+    ($($name:ident $unsigned:ident $flags:expr, $take:ident;)*) => { export! {$(
         $name(
-            start: c_long, end: c_long, step: c_long, from: *mut u64, to: *mut u64,
+            start: c_long, end: c_long, step: c_long, schedule: c_long, size: c_long,
+            from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
         ) -> bool {
+            let stated = Stated::from_number(schedule | c_long::from($flags), chunk(size));
             let iterations = Iterations::signed(start, end, step);
-            self::start(Stated::Runtime($is_monotonic), iterations, (from, to))
+            self::start(stated, iterations, (from, to), (reductions, memory), $take)
         }
         $unsigned(
-            is_up: bool, start: u64, end: u64, step: u64, from: *mut u64, to: *mut u64,
+            is_up: bool, start: u64, end: u64, step: u64, schedule: c_long, size: u64,
+            from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
         ) -> bool {
+            let stated = Stated::from_number(schedule | c_long::from($flags), size);
             let iterations = Iterations::unsigned(is_up, start, end, step);
-            self::start(Stated::Runtime($is_monotonic), iterations, (from, to))
+            self::start(stated, iterations, (from, to), (reductions, memory), $take)
         }
     )*} };
 }
 
-runtime_starts! {
-    GOMP_loop_runtime_start GOMP_loop_ull_runtime_start Yes;
-    GOMP_loop_nonmonotonic_runtime_start GOMP_loop_ull_nonmonotonic_runtime_start No;
-    GOMP_loop_maybe_nonmonotonic_runtime_start GOMP_loop_ull_maybe_nonmonotonic_runtime_start Maybe;
-    GOMP_loop_ordered_runtime_start GOMP_loop_ull_ordered_runtime_start Yes;
+general_starts! {
+    GOMP_loop_start GOMP_loop_ull_start 0, next;
+    GOMP_loop_ordered_start GOMP_loop_ull_ordered_start MONOTONIC, next_ordered;
 }
 
 export! {
@@ -189,57 +189,5 @@ export! {
     GOMP_loop_ordered_runtime_next GOMP_loop_ull_ordered_runtime_next
     (from: *mut u64, to: *mut u64) -> bool {
         next_ordered(current(), (from, to))
-    }
-
-    GOMP_loop_start(
-        start: c_long, end: c_long, step: c_long, schedule: c_long, size: c_long,
-        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
-    ) -> bool {
-        let stated = Stated::from_number(schedule, chunk(size));
-        let iterations = Iterations::signed(start, end, step);
-        // SAFETY: the compiler's pointers.
-        unsafe { start_with(stated, iterations, (from, to), (reductions, memory), next) }
-    }
-
-    GOMP_loop_ordered_start(
-        start: c_long, end: c_long, step: c_long, schedule: c_long, size: c_long,
-        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
-    ) -> bool {
-        let stated = Stated::from_number(schedule | c_long::from(MONOTONIC), chunk(size));
-        let iterations = Iterations::signed(start, end, step);
-        // SAFETY: the compiler's pointers.
-        unsafe { start_with(stated, iterations, (from, to), (reductions, memory), next_ordered) }
-    }
-
-    GOMP_loop_ull_start(
-        is_up: bool, start: u64, end: u64, step: u64, schedule: c_long, size: u64,
-        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
-    ) -> bool {
-        let stated = Stated::from_number(schedule, size);
-        let iterations = Iterations::unsigned(is_up, start, end, step);
-        // SAFETY: the compiler's pointers.
-        unsafe { start_with(stated, iterations, (from, to), (reductions, memory), next) }
-    }
-
-    GOMP_loop_ull_ordered_start(
-        is_up: bool, start: u64, end: u64, step: u64, schedule: c_long, size: u64,
-        from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
-    ) -> bool {
-        let stated = Stated::from_number(schedule | c_long::from(MONOTONIC), size);
-        let iterations = Iterations::unsigned(is_up, start, end, step);
-        // SAFETY: the compiler's pointers.
-        unsafe { start_with(stated, iterations, (from, to), (reductions, memory), next_ordered) }
-    }
-
-    GOMP_loop_end() -> () {
-        let member = current();
-        member.team().wait_at_barrier(member);
-    }
-
-    GOMP_loop_end_nowait() -> () {}
-
-    GOMP_loop_end_cancel() -> bool {
-        let member = current();
-        member.team().wait_unless_cancelled(member)
     }
 }

@@ -1,7 +1,8 @@
 //! libgomp's functions, as gcc calls them (`libgomp_g.h`), those that clang calls, and OpenMP's
 //! (`omp.h`, `omp_lib`).
 //!
-//! A function here reads its arguments and calls the module that has the subject.
+//! A function here reads its arguments and calls the module that has the subject. It declares them
+//! up to the last one that it reads: those of a C function are removed by its caller.
 
 /// Defines functions of the C interface. Several names are several functions with the same body:
 /// `long` and `unsigned long long`, or C and Fortran, may look alike here.
@@ -25,12 +26,10 @@ macro_rules! of_a_number {
             ($function)(number)
         }
         $fortran(number: *const i32) -> $result {
-            // SAFETY: Fortran passes it by reference.
-            ($function)(unsafe { *number })
+            ($function)($crate::interface::read(number))
         }
         $fortran_8(number: *const i64) -> $result {
-            // SAFETY: Fortran passes it by reference.
-            ($function)($crate::interface::narrow(unsafe { *number }))
+            ($function)($crate::interface::narrow($crate::interface::read(number)))
         }
     )*} };
 }
@@ -38,6 +37,20 @@ macro_rules! of_a_number {
 /// The nearest `int`.
 fn narrow(value: i64) -> std::ffi::c_int {
     value.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
+
+/// Reads a variable of the caller's.
+fn read<T: Copy>(place: *const T) -> T {
+    // SAFETY: the program passes its address, and it lives while the call lasts.
+    unsafe { place.read() }
+}
+
+/// Writes to a variable of the caller's, if it has passed one.
+fn write<T>(place: *mut T, value: T) {
+    if !place.is_null() {
+        // SAFETY: as in `read`.
+        unsafe { place.write(value) };
+    }
 }
 
 mod affinity;

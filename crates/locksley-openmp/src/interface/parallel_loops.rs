@@ -16,14 +16,14 @@ fn prepare(stated: Stated, (start, end, step): (c_long, c_long, c_long)) -> Opti
     Some(Preparation { plan: Some(plan), ..Preparation::default() })
 }
 
+// `(size)` stands for the argument that says how large chunks are.
 macro_rules! parallel_loops {
-    ($($name:ident $kind:ident $is_monotonic:ident;)*) => { export! {$(
+    ($($name:ident ($($size:ident)?) $stated:expr;)*) => { export! {$(
         $name(
             function: Function, data: *mut c_void, threads: c_uint, start: c_long, end: c_long,
-            step: c_long, size: c_long, flags: c_uint,
+            step: c_long, $($size: c_long,)? flags: c_uint,
         ) -> () {
-            let stated = Stated::Given(Kind::$kind, $is_monotonic, chunk(size));
-            let share = prepare(stated, (start, end, step));
+            let share = prepare($stated, (start, end, step));
             // SAFETY: the compiler's function and its data.
             unsafe { parallel::run(function, data, (threads, flags), share, |_| None) };
         }
@@ -31,40 +31,23 @@ macro_rules! parallel_loops {
 }
 
 parallel_loops! {
-    GOMP_parallel_loop_static Static Yes;
-    GOMP_parallel_loop_dynamic Dynamic Yes;
-    GOMP_parallel_loop_guided Guided Yes;
-    GOMP_parallel_loop_nonmonotonic_dynamic Dynamic No;
-    GOMP_parallel_loop_nonmonotonic_guided Guided No;
-}
-
-macro_rules! parallel_runtime_loops {
-    ($($name:ident $is_monotonic:ident;)*) => { export! {$(
-        $name(
-            function: Function, data: *mut c_void, threads: c_uint, start: c_long, end: c_long,
-            step: c_long, flags: c_uint,
-        ) -> () {
-            let share = prepare(Stated::Runtime($is_monotonic), (start, end, step));
-            // SAFETY: the compiler's function and its data.
-            unsafe { parallel::run(function, data, (threads, flags), share, |_| None) };
-        }
-    )*} };
-}
-
-parallel_runtime_loops! {
-    GOMP_parallel_loop_runtime Yes;
-    GOMP_parallel_loop_nonmonotonic_runtime No;
-    GOMP_parallel_loop_maybe_nonmonotonic_runtime Maybe;
+    GOMP_parallel_loop_static (size) Stated::Given(Kind::Static, Yes, chunk(size));
+    GOMP_parallel_loop_dynamic (size) Stated::Given(Kind::Dynamic, Yes, chunk(size));
+    GOMP_parallel_loop_guided (size) Stated::Given(Kind::Guided, Yes, chunk(size));
+    GOMP_parallel_loop_runtime () Stated::Runtime(Yes);
+    GOMP_parallel_loop_nonmonotonic_dynamic (size) Stated::Given(Kind::Dynamic, No, chunk(size));
+    GOMP_parallel_loop_nonmonotonic_guided (size) Stated::Given(Kind::Guided, No, chunk(size));
+    GOMP_parallel_loop_nonmonotonic_runtime () Stated::Runtime(No);
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime () Stated::Runtime(Maybe);
 }
 
 macro_rules! parallel_loop_starts {
-    ($($name:ident $kind:ident;)*) => { export! {$(
+    ($($name:ident ($($size:ident)?) $stated:expr;)*) => { export! {$(
         $name(
             function: Function, data: *mut c_void, threads: c_uint, start: c_long, end: c_long,
-            step: c_long, size: c_long,
+            step: c_long, $($size: c_long,)?
         ) -> () {
-            let stated = Stated::Given(Kind::$kind, Yes, chunk(size));
-            let share = prepare(stated, (start, end, step));
+            let share = prepare($stated, (start, end, step));
             team::start(Region { function, data, threads, bind: 0, share }, |_| None);
         }
     )*} };
@@ -72,17 +55,8 @@ macro_rules! parallel_loop_starts {
 
 // The functions of GOMP_1.0: the program itself calls the body, and then `GOMP_parallel_end`.
 parallel_loop_starts! {
-    GOMP_parallel_loop_static_start Static;
-    GOMP_parallel_loop_dynamic_start Dynamic;
-    GOMP_parallel_loop_guided_start Guided;
-}
-
-export! {
-    GOMP_parallel_loop_runtime_start(
-        function: Function, data: *mut c_void, threads: c_uint, start: c_long, end: c_long,
-        step: c_long,
-    ) -> () {
-        let share = prepare(Stated::Runtime(Yes), (start, end, step));
-        team::start(Region { function, data, threads, bind: 0, share }, |_| None);
-    }
+    GOMP_parallel_loop_static_start (size) Stated::Given(Kind::Static, Yes, chunk(size));
+    GOMP_parallel_loop_dynamic_start (size) Stated::Given(Kind::Dynamic, Yes, chunk(size));
+    GOMP_parallel_loop_guided_start (size) Stated::Given(Kind::Guided, Yes, chunk(size));
+    GOMP_parallel_loop_runtime_start () Stated::Runtime(Yes);
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use super::read;
 use crate::team::{member, release_threads};
 
 fn pause() -> c_int {
@@ -23,15 +24,10 @@ export! {
     }
 
     omp_pause_resource_(_kind: *const i32, device: *const i32) -> c_int {
-        // SAFETY: Fortran passes it by reference.
-        pause_device(unsafe { *device })
+        pause_device(read(device))
     }
 
-    omp_pause_resource_all(_kind: c_int) -> c_int {
-        pause()
-    }
-
-    omp_pause_resource_all_(_kind: *const i32) -> c_int {
+    omp_pause_resource_all omp_pause_resource_all_() -> c_int {
         pause()
     }
 }

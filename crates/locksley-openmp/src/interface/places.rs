@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::narrow;
+use super::{narrow, read, write};
 use crate::environment::settings;
 use crate::team::{current, with_task};
 
@@ -11,23 +11,18 @@ fn place(number: c_int) -> &'static [usize] {
     number.and_then(|it| settings().places.get(it)).map_or(&[], Vec::as_slice)
 }
 
-/// Writes numbers to the program's array, which has room for them.
-fn write<T>(numbers: impl Iterator<Item = usize>, to: *mut T, convert: impl Fn(usize) -> T) {
-    for (at, number) in numbers.enumerate() {
-        // SAFETY: the program has asked for the number, and provides so much room.
-        let element = unsafe { to.add(at) };
-        // SAFETY: as above.
-        unsafe { element.write(convert(number)) };
-    }
+/// Writes numbers to the program's array, which has room for them: it has asked how many there are.
+fn write_all<T>(numbers: impl Iterator<Item = usize>, to: *mut T, convert: impl Fn(usize) -> T) {
+    numbers.enumerate().for_each(|(at, number)| write(to.wrapping_add(at), convert(number)));
 }
 
 fn write_processors<T>(number: c_int, to: *mut T, convert: impl Fn(usize) -> T) {
-    write(place(number).iter().copied(), to, convert);
+    write_all(place(number).iter().copied(), to, convert);
 }
 
 fn write_partition<T>(to: *mut T, convert: impl Fn(usize) -> T) {
     let place = current().place.get();
-    write((0..place.count).map(|it| (place.first + it) as usize), to, convert);
+    write_all((0..place.count).map(|it| (place.first + it) as usize), to, convert);
 }
 
 export! {
@@ -53,13 +48,11 @@ export! {
     }
 
     omp_get_place_proc_ids_(number: *const i32, to: *mut i32) -> () {
-        // SAFETY: Fortran passes it by reference.
-        write_processors(unsafe { *number }, to, |it| it as i32);
+        write_processors(read(number), to, |it| it as i32);
     }
 
     omp_get_place_proc_ids_8_(number: *const i64, to: *mut i64) -> () {
-        // SAFETY: Fortran passes it by reference.
-        write_processors(narrow(unsafe { *number }), to, |it| it as i64);
+        write_processors(narrow(read(number)), to, |it| it as i64);
     }
 
     omp_get_partition_place_nums omp_get_partition_place_nums_(to: *mut c_int) -> () {

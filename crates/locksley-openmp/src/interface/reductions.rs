@@ -1,9 +1,11 @@
 //! Reductions that tasks take part in, and constructs that begin with them.
 
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::Arc;
 
 use super::tasks::{begin_group, end_group};
+use super::{read, write};
 use crate::shares::{Doacross, Plan, Preparation};
 use crate::tasks::{Group, Reductions};
 use crate::team::{Member, current};
@@ -12,6 +14,8 @@ use crate::waiting::Lock;
 /// A descriptor of reductions, or null; and where the compiler says how much shared memory it
 /// wants, and expects its address, or null.
 pub(super) type Extras = (*mut usize, *mut *mut c_void);
+
+pub(super) const NO_EXTRAS: Extras = (ptr::null_mut(), ptr::null_mut());
 
 /// One thread at a time registers the reductions of a shared construct.
 static REGISTRATION: Lock = Lock::new();
@@ -27,19 +31,15 @@ pub(super) fn register_for_region(descriptor: *mut usize, size: u32) -> Arc<Grou
 }
 
 /// Begins a construct that the team shares. `doacross` are the numbers of iterations of loops that
-/// wait for each other's.
-///
-/// # Safety
-/// The pointers are the compiler's, or null.
-pub(super) unsafe fn begin_share(
+/// wait for each other's. The pointers are the compiler's, or null.
+pub(super) fn begin_share(
     member: &Member,
     plan: Option<Plan>,
     doacross: Option<&[u64]>,
     (descriptor, memory): Extras,
 ) {
     let (team, position) = (member.team(), &member.position);
-    // SAFETY: not null, so it is the compiler's size.
-    let size = if memory.is_null() { 0 } else { (unsafe { *memory }) as usize };
+    let size = if memory.is_null() { 0 } else { read(memory) as usize };
     let prepare = |reductions| {
         // A team of one executes all iterations in their order.
         let doacross = doacross.filter(|_| team.size > 1).map(Doacross::new);
@@ -64,10 +64,7 @@ pub(super) unsafe fn begin_share(
         REGISTRATION.release();
         group.set_reductions(reductions);
     }
-    if !memory.is_null() {
-        // SAFETY: the compiler's variable.
-        unsafe { *memory = position.current().memory() };
-    }
+    write(memory, position.current().memory());
 }
 
 export! {
@@ -96,10 +93,9 @@ export! {
         let member = current();
         let Some(group) = member.with_task(|it| it.group()) else { return };
         for number in 0..count {
-            // SAFETY: the compiler's list has that many pointers.
-            let pointer = unsafe { list.add(number) };
-            // SAFETY: as above.
-            let address = unsafe { *pointer } as usize;
+            // The compiler's list has that many pointers.
+            let pointer = list.wrapping_add(number);
+            let address = read(pointer) as usize;
             let found = group.reductions().find(address, member.number as usize);
             let Some((copy, original)) = found else {
                 super::diagnostics::fatal(&format!(
@@ -107,13 +103,10 @@ export! {
                      {address:#x}"
                 ));
             };
-            // SAFETY: as above.
-            unsafe { *pointer = copy as *mut c_void };
+            write(pointer, copy as *mut c_void);
             if number < with_original {
-                // SAFETY: the list has so many more for the variables.
-                let place = unsafe { list.add(count + number) };
-                // SAFETY: as above.
-                unsafe { *place = original as *mut c_void };
+                // It has so many more for the variables.
+                write(list.wrapping_add(count + number), original as *mut c_void);
             }
         }
     }

@@ -3,7 +3,8 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr;
 
-use super::{parallel, reductions};
+use super::parallel;
+use super::reductions::{NO_EXTRAS, begin_share};
 use crate::icv::Kind;
 use crate::shares::{Iterations, Plan, Preparation};
 use crate::tasks::Function;
@@ -39,8 +40,7 @@ pub(super) fn hand_to_all(member: &Member, pointer: Option<*mut c_void>) -> *mut
 
 export! {
     GOMP_sections_start(count: c_uint) -> c_uint {
-        let member = current();
-        member.team().shares.advance(&member.position, || prepare(count));
+        begin_share(current(), Some(plan(count)), None, NO_EXTRAS);
         next()
     }
 
@@ -49,9 +49,7 @@ export! {
         reductions: *mut usize,
         memory: *mut *mut c_void,
     ) -> c_uint {
-        let extras = (reductions, memory);
-        // SAFETY: the compiler's pointers.
-        unsafe { reductions::begin_share(current(), Some(plan(count)), None, extras) };
+        begin_share(current(), Some(plan(count)), None, (reductions, memory));
         next()
     }
 
@@ -71,18 +69,6 @@ export! {
     ) -> () {
         // SAFETY: the compiler's function and its data.
         unsafe { parallel::run(function, data, (threads, flags), Some(prepare(count)), |_| None) };
-    }
-
-    GOMP_sections_end() -> () {
-        let member = current();
-        member.team().wait_at_barrier(member);
-    }
-
-    GOMP_sections_end_nowait() -> () {}
-
-    GOMP_sections_end_cancel() -> bool {
-        let member = current();
-        member.team().wait_unless_cancelled(member)
     }
 
     GOMP_single_start() -> bool {
@@ -106,7 +92,6 @@ export! {
     }
 
     GOMP_scope_start(reductions: *mut usize) -> () {
-        // SAFETY: the compiler's pointer.
-        unsafe { reductions::begin_share(current(), None, None, (reductions, ptr::null_mut())) };
+        begin_share(current(), None, None, (reductions, ptr::null_mut()));
     }
 }

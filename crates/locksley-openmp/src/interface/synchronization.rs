@@ -1,4 +1,4 @@
-//! Barriers, `critical`, `atomic` and `ordered`.
+//! Barriers, also those of loops and sections, `critical`, `atomic` and `ordered`.
 
 use std::ffi::c_void;
 
@@ -15,16 +15,34 @@ pub(super) fn named<'a>(pointer: *mut *mut c_void) -> &'a Lock {
     unsafe { &*pointer.cast::<Lock>() }
 }
 
+/// The calling member waits for all others of its team.
+pub(super) fn barrier() {
+    let member = current();
+    member.team().wait_at_barrier(member);
+}
+
+/// The same, but the member leaves if the region is cancelled. True if it is.
+pub(super) fn cancel_barrier() -> bool {
+    let member = current();
+    member.team().wait_unless_cancelled(member)
+}
+
+/// Waits until all iterations before the calling member's chunk have passed.
+pub(super) fn wait_for_turn() {
+    let position = &current().position;
+    position.current().wait_for_turn(&position.cursor);
+}
+
 export! {
-    GOMP_barrier() -> () {
-        let member = current();
-        member.team().wait_at_barrier(member);
+    GOMP_barrier GOMP_loop_end GOMP_sections_end() -> () {
+        barrier();
     }
 
-    GOMP_barrier_cancel() -> bool {
-        let member = current();
-        member.team().wait_unless_cancelled(member)
+    GOMP_barrier_cancel GOMP_loop_end_cancel GOMP_sections_end_cancel() -> bool {
+        cancel_barrier()
     }
+
+    GOMP_loop_end_nowait GOMP_sections_end_nowait() -> () {}
 
     GOMP_critical_start() -> () {
         CRITICAL.acquire();
@@ -51,9 +69,7 @@ export! {
     }
 
     GOMP_ordered_start() -> () {
-        let member = current();
-        let position = &member.position;
-        position.current().wait_for_turn(&position.cursor);
+        wait_for_turn();
     }
 
     GOMP_ordered_end() -> () {}

@@ -17,11 +17,8 @@ const DEFAULT_TEAMS: u32 = 3;
 
 fn limit_threads(member: &Member, limit: c_uint) {
     if limit != 0 {
-        member.with_task(|task| {
-            let mut icvs = task.icvs();
-            icvs.thread_limit = if limit > c_int::MAX.cast_unsigned() { u32::MAX } else { limit };
-            task.set_icvs(icvs);
-        });
+        let limit = if limit > c_int::MAX.cast_unsigned() { u32::MAX } else { limit };
+        member.with_task(|it| it.change_icvs(|it| it.thread_limit = limit));
     }
 }
 
@@ -38,6 +35,29 @@ fn next(member: &Member, teams: c_uint, limit: c_uint, is_first: bool) -> bool {
         league.set((count, number + 1));
     }
     true
+}
+
+/// Executes a function once for each team of a league. 0 stands for what no clause says.
+///
+/// # Safety
+/// The function and its data belong together.
+pub(super) unsafe fn run(function: Function, data: *mut c_void, (teams, limit): (c_uint, c_uint)) {
+    let member = current();
+    let (before, icvs) = (member.team().league.get(), member.with_task(|it| it.icvs()));
+    let read = |value: &AtomicI32| value.load(Ordering::Relaxed).cast_unsigned();
+    limit_threads(member, if limit == 0 { read(&THREAD_LIMIT) } else { limit });
+    let count = match (teams, read(&TEAMS)) {
+        (0, 0) => DEFAULT_TEAMS,
+        (0, stated) => stated,
+        (stated, _) => stated,
+    };
+    for number in 0..count {
+        member.team().league.set((count, number));
+        // SAFETY: as the caller promises.
+        unsafe { function(data) };
+    }
+    member.team().league.set(before);
+    member.with_task(|it| it.change_icvs(|it| *it = icvs));
 }
 
 /// Sets a variable, unless the value is negative.
@@ -64,24 +84,10 @@ export! {
     }
 
     GOMP_teams_reg(
-        function: Function, data: *mut c_void, teams: c_uint, limit: c_uint, _flags: c_uint,
+        function: Function, data: *mut c_void, teams: c_uint, limit: c_uint,
     ) -> () {
-        let member = current();
-        let (before, icvs) = (member.team().league.get(), member.with_task(|it| it.icvs()));
-        let read = |value: &AtomicI32| value.load(Ordering::Relaxed).cast_unsigned();
-        limit_threads(member, if limit == 0 { read(&THREAD_LIMIT) } else { limit });
-        let count = match (teams, read(&TEAMS)) {
-            (0, 0) => DEFAULT_TEAMS,
-            (0, stated) => stated,
-            (stated, _) => stated,
-        };
-        for number in 0..count {
-            member.team().league.set((count, number));
-            // SAFETY: the compiler's function and its data.
-            unsafe { function(data) };
-        }
-        member.team().league.set(before);
-        member.with_task(|it| it.set_icvs(icvs));
+        // SAFETY: the compiler's function and its data.
+        unsafe { run(function, data, (teams, limit)) };
     }
 
     omp_get_num_teams omp_get_num_teams_() -> c_int {

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_double, c_int};
 
-use super::narrow;
+use super::{narrow, read, write};
 use crate::environment::{display, settings};
 use crate::icv::{Icvs, Kind, MONOTONIC, SUPPORTED_LEVELS, Schedule};
 use crate::team::{current, with_task};
@@ -13,11 +13,7 @@ fn icvs() -> Icvs {
 }
 
 fn change(change: impl FnOnce(&mut Icvs)) {
-    with_task(|task| {
-        let mut icvs = task.icvs();
-        change(&mut icvs);
-        task.set_icvs(icvs);
-    });
+    with_task(|it| it.change_icvs(change));
 }
 
 fn int(value: u32) -> c_int {
@@ -112,41 +108,30 @@ export! {
     }
 
     omp_set_schedule_(kind: *const u32, chunk: *const i32) -> () {
-        // SAFETY: Fortran passes it by reference.
-        let kind = unsafe { *kind };
-        // SAFETY: as above.
-        set_schedule(kind, i64::from(unsafe { *chunk }));
+        set_schedule(read(kind), i64::from(read(chunk)));
     }
 
     omp_set_schedule_8_(kind: *const u32, chunk: *const i64) -> () {
-        // SAFETY: Fortran passes it by reference.
-        let kind = unsafe { *kind };
-        // SAFETY: as above.
-        set_schedule(kind, i64::from(narrow(unsafe { *chunk })));
-    }
-
-    omp_get_schedule_(kind: *mut u32, chunk: *mut i32) -> () {
-        let schedule = icvs().schedule;
-        // SAFETY: the program's variable.
-        unsafe { *kind = schedule.kind as u32 };
-        // SAFETY: as above.
-        unsafe { *chunk = schedule.chunk as i32 };
+        set_schedule(read(kind), i64::from(narrow(read(chunk))));
     }
 
     omp_get_schedule(kind: *mut u32, chunk: *mut i32) -> () {
         let schedule = icvs().schedule;
-        // SAFETY: the program's variable.
-        unsafe { *kind = schedule.number() };
-        // SAFETY: as above.
-        unsafe { *chunk = schedule.chunk as i32 };
+        write(kind, schedule.number());
+        write(chunk, schedule.chunk as i32);
+    }
+
+    // Fortran does not know the modifier.
+    omp_get_schedule_(kind: *mut u32, chunk: *mut i32) -> () {
+        let schedule = icvs().schedule;
+        write(kind, schedule.kind as u32);
+        write(chunk, schedule.chunk as i32);
     }
 
     omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) -> () {
         let schedule = icvs().schedule;
-        // SAFETY: the program's variable. Fortran does not know the modifier.
-        unsafe { *kind = schedule.kind as u32 };
-        // SAFETY: as above.
-        unsafe { *chunk = schedule.chunk.cast_signed() };
+        write(kind, schedule.kind as u32);
+        write(chunk, schedule.chunk.cast_signed());
     }
 
     omp_get_wtime omp_get_wtime_() -> c_double {

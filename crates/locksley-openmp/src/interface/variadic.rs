@@ -27,7 +27,7 @@ impl Arguments {
 }
 
 macro_rules! variadic {
-    ($($name:ident)+ => $function:ident;) => {$(
+    (@one $name:ident $function:ident) => {
         /// Has another function read the arguments.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
@@ -66,6 +66,7 @@ macro_rules! variadic {
                 function = sym $function,
             );
         }
-    )+};
+    };
+    ($($($name:ident)+ => $function:ident;)+) => {$($(variadic!(@one $name $function);)+)+};
 }
 pub(super) use variadic;

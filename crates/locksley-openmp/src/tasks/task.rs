@@ -161,7 +161,9 @@ impl Task {
         self.own.icvs.get()
     }
 
-    pub(crate) fn set_icvs(&self, icvs: Icvs) {
+    pub(crate) fn change_icvs(&self, change: impl FnOnce(&mut Icvs)) {
+        let mut icvs = self.icvs();
+        change(&mut icvs);
         self.own.icvs.set(icvs);
     }
 

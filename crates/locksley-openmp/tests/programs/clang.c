@@ -111,6 +111,34 @@ static void regions(void) {
   printf("%d %d %d %d %d %d\n", levels, serial, master, singles, copies, in_critical);
 }
 
+int omp_get_num_teams(void);
+int omp_get_team_num(void);
+
+static void leagues(void) {
+  int count = 0, numbers = 0, last = 0, sum = 0;
+#pragma omp teams num_teams(3) reduction(+ : count, numbers)
+  {
+    count += omp_get_num_teams();
+    numbers += 1 << omp_get_team_num();
+#pragma omp distribute
+    for (int i = 7; i < 907; i++) seen[i] += 1 + omp_get_thread_num();
+  }
+  printf("teams: %d %d, %d wrong", count, numbers, wrong(7, 907));
+#pragma omp teams distribute num_teams(4) dist_schedule(static, 7) lastprivate(last)
+  for (unsigned long i = 906; i >= 7; i--) {
+    seen[i] += 1 + omp_get_team_num() - (906 - i) / 7 % 4;
+    last = i;
+  }
+  printf(", %d wrong, last %d", wrong(7, 907), last);
+#pragma omp teams distribute parallel for num_teams(2) thread_limit(2) reduction(+ : sum)
+  for (long i = 7; i < 907; i++) {
+#pragma omp atomic
+    seen[i]++;
+    sum += omp_get_num_threads() <= 2;
+  }
+  printf(", %d wrong, sum %d\n", wrong(7, 907), sum);
+}
+
 static int fib(int n) {
   int a, b;
   if (n < 2) return n;
@@ -202,6 +230,7 @@ static void locks(void) {
 int main(void) {
   loops();
   regions();
+  leagues();
   tasks();
   untied_tasks();
   locks();

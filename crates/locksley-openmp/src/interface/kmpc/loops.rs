@@ -1,12 +1,17 @@
 //! Loops. Their bounds are included, where those of libgomp's functions are excluded.
 
-use super::{Place, Thread, read, write};
+use super::{Place, Thread};
 use crate::icv::Kind;
 use crate::interface::loops::{IsMonotonic, Stated, begin};
-use crate::shares::Iterations;
+use crate::interface::reductions::NO_EXTRAS;
+use crate::interface::{read, write};
+use crate::shares::{Iterations, Share};
 use crate::team::{Member, current};
 
 const STATIC_CHUNKED: i32 = 33;
+/// Of the teams of a league.
+const DISTRIBUTE_CHUNKED: i32 = 91;
+const DISTRIBUTE: i32 = 92;
 const MONOTONIC: i32 = 1 << 29;
 const NONMONOTONIC: i32 = 1 << 30;
 /// By how much the numbers of the schedules of ordered loops are larger.
@@ -51,6 +56,18 @@ fn divide(total: u64, chunk: Option<u64>, thread: u64, threads: u64) -> Own {
     Own { first, last: end.wrapping_sub(1), stride: total, has_last }
 }
 
+/// What the calling thread, or its team in the league, has of a loop with a static schedule.
+fn own(schedule: i32, total: u64, chunk: i64) -> Own {
+    let team = current().team();
+    let kind = schedule & !(MONOTONIC | NONMONOTONIC);
+    let (count, number) = match kind {
+        DISTRIBUTE | DISTRIBUTE_CHUNKED => team.league.get(),
+        _ => (team.size, current().number),
+    };
+    let is_chunked = matches!(kind, STATIC_CHUNKED | DISTRIBUTE_CHUNKED);
+    divide(total, is_chunked.then(|| chunk.max(1) as u64), number.into(), count.into())
+}
+
 /// The schedule of a loop that the library divides, and whether it is ordered.
 fn schedule(number: i32, chunk: u64) -> (Stated, bool) {
     let is_ordered = number & !(MONOTONIC | NONMONOTONIC) >= 64;
@@ -70,31 +87,21 @@ fn schedule(number: i32, chunk: u64) -> (Stated, bool) {
     (stated, is_ordered)
 }
 
-/// The first and the last value of some iterations, and whether the loop's last one is among them.
-/// Values of shorter types are cut off.
-struct Part {
-    first: u64,
-    last: u64,
-    has_last: bool,
-}
-
-/// The next iterations of the calling member.
-fn next(member: &Member) -> Option<(Part, u64)> {
+/// The next iterations of the calling member: the first and the last value, and whether the loop's
+/// last one is among them. Values of shorter types are cut off.
+fn next(member: &Member) -> Option<(u64, u64, bool)> {
     let position = &member.position;
     let (share, cursor) = (position.current(), &position.cursor);
-    let (first, end) = if cursor.is_ordered() {
-        share.next_ordered(member.number, cursor)?
-    } else {
-        share.next(member.number, cursor)?
-    };
+    let next = if cursor.is_ordered() { Share::next_ordered } else { Share::next };
+    let (first, end) = next(share, member.number, cursor)?;
     let iterations = share.iterations();
-    let (last, step) = (end.wrapping_sub(iterations.step()), iterations.step());
-    Some((Part { first, last, has_last: cursor.current().1 == iterations.total() }, step))
+    let has_last = cursor.current().1 == iterations.total();
+    Some((first, end.wrapping_sub(iterations.step()), has_last))
 }
 
 macro_rules! loops {
     ($(
-        $type:ty, $signed:ty, $static:ident $begin:ident $next:ident $finish:ident;
+        $type:ty, $signed:ty, $static:ident $begin:ident $next:ident;
     )*) => { export! {$(
         $static(
             _place: Place, _thread: Thread, schedule: i32, has_last: *mut i32, first: *mut $type,
@@ -105,11 +112,7 @@ macro_rules! loops {
             write(has_last, 0);
             write(stride, step);
             if total > 0 {
-                let is_chunked = schedule & !(MONOTONIC | NONMONOTONIC) == STATIC_CHUNKED;
-                let chunk = is_chunked.then(|| chunk.max(1) as u64);
-                let member = current();
-                let (thread, threads) = (member.number.into(), member.team().size.into());
-                let own = divide(total, chunk, thread, threads);
+                let own = own(schedule, total, chunk as i64);
                 let value = |at: u64| (from as u64).wrapping_add(at.wrapping_mul(step as u64));
                 write(first, value(own.first) as $type);
                 write(last, value(own.last) as $type);
@@ -125,7 +128,8 @@ macro_rules! loops {
             let member = current();
             let total = count(i128::from(first), i128::from(last), step as i64);
             let (stated, is_ordered) = self::schedule(schedule, chunk.max(1) as u64);
-            begin(member, stated, Iterations::new(first as u64, total, step as u64));
+            let iterations = Iterations::new(first as u64, total, step as u64);
+            begin(member, stated, iterations, NO_EXTRAS);
             member.position.cursor.set_ordered(is_ordered);
         }
 
@@ -133,31 +137,27 @@ macro_rules! loops {
             _place: Place, _thread: Thread, has_last: *mut i32, first: *mut $type,
             last: *mut $type, stride: *mut $signed,
         ) -> i32 {
-            let Some((part, step)) = next(current()) else { return 0 };
-            write(has_last, i32::from(part.has_last));
-            write(first, part.first as $type);
-            write(last, part.last as $type);
-            write(stride, step as $signed);
+            let member = current();
+            let Some(values) = self::next(member) else { return 0 };
+            write(first, values.0 as $type);
+            write(last, values.1 as $type);
+            write(has_last, i32::from(values.2));
+            write(stride, member.position.current().iterations().step() as $signed);
             1
         }
-
-        $finish(_place: Place, _thread: Thread) -> () {}
     )*} };
 }
 
 loops! {
-    i32, i32, __kmpc_for_static_init_4 __kmpc_dispatch_init_4 __kmpc_dispatch_next_4
-        __kmpc_dispatch_fini_4;
-    u32, i32, __kmpc_for_static_init_4u __kmpc_dispatch_init_4u __kmpc_dispatch_next_4u
-        __kmpc_dispatch_fini_4u;
-    i64, i64, __kmpc_for_static_init_8 __kmpc_dispatch_init_8 __kmpc_dispatch_next_8
-        __kmpc_dispatch_fini_8;
-    u64, i64, __kmpc_for_static_init_8u __kmpc_dispatch_init_8u __kmpc_dispatch_next_8u
-        __kmpc_dispatch_fini_8u;
+    i32, i32, __kmpc_for_static_init_4 __kmpc_dispatch_init_4 __kmpc_dispatch_next_4;
+    u32, i32, __kmpc_for_static_init_4u __kmpc_dispatch_init_4u __kmpc_dispatch_next_4u;
+    i64, i64, __kmpc_for_static_init_8 __kmpc_dispatch_init_8 __kmpc_dispatch_next_8;
+    u64, i64, __kmpc_for_static_init_8u __kmpc_dispatch_init_8u __kmpc_dispatch_next_8u;
 }
 
 export! {
-    __kmpc_for_static_fini __kmpc_dispatch_deinit(_place: Place, _thread: Thread) -> () {}
+    __kmpc_for_static_fini __kmpc_dispatch_deinit __kmpc_dispatch_fini_4 __kmpc_dispatch_fini_4u
+    __kmpc_dispatch_fini_8 __kmpc_dispatch_fini_8u() -> () {}
 }
 
 #[cfg(test)]

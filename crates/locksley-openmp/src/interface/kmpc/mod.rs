@@ -15,7 +15,7 @@ use super::allocators;
 use super::cancellation::cancel;
 use super::diagnostics::fatal;
 use super::sections::hand_to_all;
-use super::synchronization::named;
+use super::synchronization::{barrier, cancel_barrier, named, wait_for_turn};
 use crate::team::current;
 
 /// The place in the source.
@@ -29,8 +29,8 @@ fn cancelled(kind: i32) -> c_int {
 }
 
 export! {
-    __kmpc_begin(_place: Place, _flags: i32) -> () {}
-    __kmpc_end(_place: Place) -> () {}
+    __kmpc_begin __kmpc_end __kmpc_end_master __kmpc_end_masked __kmpc_end_single
+    __kmpc_end_ordered() -> () {}
 
     __kmpc_alloc(_thread: Thread, size: usize, handle: usize) -> *mut c_void {
         allocators::allocate(handle, size, 1, false)
@@ -42,26 +42,24 @@ export! {
         allocators::allocate(handle, size, align, false)
     }
 
-    __kmpc_free(_thread: Thread, memory: *mut c_void, _handle: usize) -> () {
+    __kmpc_free(_thread: Thread, memory: *mut c_void) -> () {
         allocators::free(memory);
     }
 
-    __kmpc_flush(_place: Place) -> () {
+    __kmpc_flush() -> () {
         fence(Ordering::SeqCst);
     }
 
-    __kmpc_global_thread_num(_place: Place) -> Thread {
+    __kmpc_global_thread_num() -> Thread {
         current().number.cast_signed()
     }
 
-    __kmpc_barrier(_place: Place, _thread: Thread) -> () {
-        let member = current();
-        member.team().wait_at_barrier(member);
+    __kmpc_barrier() -> () {
+        barrier();
     }
 
-    __kmpc_cancel_barrier(_place: Place, _thread: Thread) -> i32 {
-        let member = current();
-        i32::from(member.team().wait_unless_cancelled(member))
+    __kmpc_cancel_barrier() -> i32 {
+        i32::from(cancel_barrier())
     }
 
     __kmpc_cancel(_place: Place, _thread: Thread, kind: i32) -> i32 {
@@ -72,21 +70,19 @@ export! {
         i32::from(cancel(cancelled(kind), false))
     }
 
-    __kmpc_critical(_place: Place, _thread: Thread, name: *mut *mut c_void) -> () {
-        named(name).acquire();
-    }
-
-    __kmpc_critical_with_hint(
-        _place: Place, _thread: Thread, name: *mut *mut c_void, _hint: u32,
+    __kmpc_critical __kmpc_critical_with_hint(
+        _place: Place, _thread: Thread, name: *mut *mut c_void,
     ) -> () {
         named(name).acquire();
     }
 
-    __kmpc_end_critical(_place: Place, _thread: Thread, name: *mut *mut c_void) -> () {
+    __kmpc_end_critical __kmpc_end_reduce_nowait(
+        _place: Place, _thread: Thread, name: *mut *mut c_void,
+    ) -> () {
         named(name).release();
     }
 
-    __kmpc_master(_place: Place, _thread: Thread) -> i32 {
+    __kmpc_master() -> i32 {
         i32::from(current().number == 0)
     }
 
@@ -94,10 +90,7 @@ export! {
         i32::from(current().number.cast_signed() == filter)
     }
 
-    __kmpc_end_master __kmpc_end_masked __kmpc_end_single __kmpc_end_ordered
-    (_place: Place, _thread: Thread) -> () {}
-
-    __kmpc_single(_place: Place, _thread: Thread) -> i32 {
+    __kmpc_single() -> i32 {
         let member = current();
         i32::from(member.team().take_single(member))
     }
@@ -112,12 +105,11 @@ export! {
             // SAFETY: the compiler's function, which copies from the other thread's data.
             unsafe { copy(data, published) };
         }
-        member.team().wait_at_barrier(member);
+        barrier();
     }
 
-    __kmpc_ordered(_place: Place, _thread: Thread) -> () {
-        let position = &current().position;
-        position.current().wait_for_turn(&position.cursor);
+    __kmpc_ordered() -> () {
+        wait_for_turn();
     }
 
     // Each thread adds its part to the result while it holds the lock.
@@ -129,28 +121,9 @@ export! {
         1
     }
 
-    __kmpc_end_reduce_nowait(_place: Place, _thread: Thread, name: *mut *mut c_void) -> () {
-        named(name).release();
-    }
-
     __kmpc_end_reduce(_place: Place, _thread: Thread, name: *mut *mut c_void) -> () {
         named(name).release();
-        let member = current();
-        member.team().wait_at_barrier(member);
-    }
-}
-
-/// Reads a variable of the compiler's.
-fn read<T: Copy>(place: *const T) -> T {
-    // SAFETY: it lives while the compiler's call lasts.
-    unsafe { place.read() }
-}
-
-/// Writes to a variable of the compiler's, if it has that one.
-fn write<T>(place: *mut T, value: T) {
-    if !place.is_null() {
-        // SAFETY: it lives while the compiler's call lasts.
-        unsafe { place.write(value) };
+        barrier();
     }
 }
 
@@ -166,8 +139,7 @@ missing! {
     __kmpc_dist_dispatch_init_4 __kmpc_dist_dispatch_init_4u
     __kmpc_dist_dispatch_init_8 __kmpc_dist_dispatch_init_8u __kmpc_dist_for_static_init_4
     __kmpc_dist_for_static_init_4u __kmpc_dist_for_static_init_8 __kmpc_dist_for_static_init_8u
-    __kmpc_doacross_init __kmpc_fork_call_if __kmpc_fork_teams
-    __kmpc_omp_reg_task_with_affinity __kmpc_push_num_teams __kmpc_push_num_teams_51
+    __kmpc_doacross_init __kmpc_fork_call_if __kmpc_omp_reg_task_with_affinity
     __kmpc_push_num_threads_strict __kmpc_task_reduction_init
     __kmpc_task_reduction_modifier_init __kmpc_taskloop_5 __kmpc_taskred_init
     __kmpc_taskred_modifier_init __kmpc_threadprivate_cached __kmpc_threadprivate_register

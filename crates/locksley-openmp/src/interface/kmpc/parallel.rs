@@ -6,8 +6,8 @@ use std::{array, ptr};
 
 use super::{Place, Thread};
 use crate::interface::diagnostics::fatal;
-use crate::interface::parallel;
 use crate::interface::variadic::{Arguments, variadic};
+use crate::interface::{parallel, teams};
 use crate::team::{self, Region, current};
 
 /// How many pointers of a call are in registers, behind the thread's numbers.
@@ -29,6 +29,18 @@ struct Call {
 }
 
 impl Call {
+    /// The arguments are `(place, count, function, pointers ...)`.
+    ///
+    /// # Safety
+    /// A function has been called with so many.
+    unsafe fn new(registers: *const u64, stack: *const u64) -> Self {
+        // SAFETY: as the caller promises.
+        let argument = |at| unsafe { Arguments { registers, stack }.get(at) } as usize;
+        let count = argument(1) as u32 as usize;
+        let pointers = (3..3 + count).map(argument).collect();
+        Self { function: argument(2) as *const c_void, pointers }
+    }
+
     /// # Safety
     /// The function is the compiler's for these pointers, at most as many as are in registers and
     /// `N`.
@@ -62,24 +74,29 @@ unsafe extern "C" fn execute(call: *mut c_void) {
 thread_local! {
     /// What `num_threads` and `proc_bind` say of the thread's next region.
     static CLAUSES: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
+    /// What `num_teams` and `thread_limit` say of its next league.
+    static LEAGUE: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
 }
 
-/// `__kmpc_fork_call(place, count, function, pointers ...)`
 unsafe extern "C" fn fork(registers: *const u64, stack: *const u64) {
-    // SAFETY: the function has been called with so many arguments.
-    let argument = |at| unsafe { Arguments { registers, stack }.get(at) } as usize;
-    let count = argument(1) as u32 as usize;
-    let mut call = Call {
-        function: argument(2) as *const c_void,
-        pointers: (3..3 + count).map(argument).collect(),
-    };
-    let clauses = CLAUSES.take();
+    // SAFETY: the compiler has passed them.
+    let mut call = unsafe { Call::new(registers, stack) };
     let data = (&raw mut call).cast();
     // SAFETY: the function and its data belong together.
-    unsafe { parallel::run(execute, data, clauses, None, |_| None) };
+    unsafe { parallel::run(execute, data, CLAUSES.take(), None, |_| None) };
 }
 
-variadic! { __kmpc_fork_call => fork; }
+unsafe extern "C" fn fork_teams(registers: *const u64, stack: *const u64) {
+    // SAFETY: the compiler has passed them.
+    let mut call = unsafe { Call::new(registers, stack) };
+    // SAFETY: the function and its data belong together.
+    unsafe { teams::run(execute, (&raw mut call).cast(), LEAGUE.take()) };
+}
+
+variadic! {
+    __kmpc_fork_call => fork;
+    __kmpc_fork_teams => fork_teams;
+}
 
 export! {
     __kmpc_push_num_threads(_place: Place, _thread: Thread, threads: u32) -> () {
@@ -91,14 +108,24 @@ export! {
         CLAUSES.set((CLAUSES.get().0, if bind == 5 { 2 } else { bind }));
     }
 
-    __kmpc_serialized_parallel(_place: Place, _thread: Thread) -> () {
+    __kmpc_push_num_teams(_place: Place, _thread: Thread, teams: u32, limit: u32) -> () {
+        LEAGUE.set((teams, limit));
+    }
+
+    __kmpc_push_num_teams_51(
+        _place: Place, _thread: Thread, least: u32, _most: u32, limit: u32,
+    ) -> () {
+        LEAGUE.set((least, limit));
+    }
+
+    __kmpc_serialized_parallel() -> () {
         CLAUSES.take();
         // The compiler calls the region's function itself.
         let (function, data, share) = (execute, ptr::null_mut(), None);
         team::start(Region { function, data, threads: 1, bind: 0, share }, |_| None);
     }
 
-    __kmpc_end_serialized_parallel(_place: Place, _thread: Thread) -> () {
+    __kmpc_end_serialized_parallel() -> () {
         team::end();
     }
 }

@@ -10,10 +10,10 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::loops::count;
-use super::{Place, Thread, read, write};
-use crate::interface::depend;
+use super::{Place, Thread};
 use crate::interface::taskloop::{Division, GRAINSIZE, divide};
 use crate::interface::tasks::{begin_group, end_group};
+use crate::interface::{depend, read, write};
 use crate::tasks::{Access, Event, Task};
 use crate::team::{self, Member, NewTask, current, wait_until};
 
