@@ -148,6 +148,26 @@ fn a_thread_exits_the_program_after_a_region_of_its_own() {
     assert_same("exit.c", &[]);
 }
 
+/// libgomp executes such tasks at once, so it hangs.
+#[test]
+fn tasks_outside_of_regions_wait_for_events() {
+    let Some(program) = Program::new("outside.c") else { return };
+    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "a task that need not wait has ended: 1\nsum: 30\n"
+    );
+}
+
+#[test]
+fn tasks_take_little_memory_however_many_are_created() {
+    let Some(program) = Program::new("memory.c") else { return };
+    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mebibytes = said.strip_prefix("1500000 tasks, ").and_then(|it| it.strip_suffix(" MiB\n"));
+    assert!(mebibytes.and_then(|it| it.parse::<u32>().ok()).is_some_and(|it| it < 32), "{said}");
+}
+
 #[test]
 fn refused_threads_end_the_program_with_a_line() {
     let Some(program) = Program::with_library("cc", "refused.c") else { return };

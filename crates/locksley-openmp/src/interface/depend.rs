@@ -9,10 +9,12 @@ use crate::team::{Member, wait_until};
 /// Waits for the member's children that access what a list names.
 ///
 /// # Safety
-/// The list is the compiler's.
+/// The list is the compiler's, or null: there is nothing to wait for.
 pub(super) unsafe fn wait(member: &Member, list: *const *mut c_void) {
-    // SAFETY: as the caller promises.
-    wait_for(member, &unsafe { accesses(list) });
+    if !list.is_null() {
+        // SAFETY: as the caller promises.
+        wait_for(member, &unsafe { accesses(list) });
+    }
 }
 
 /// Waits for the member's children that access these addresses.

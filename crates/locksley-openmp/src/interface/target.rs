@@ -1,16 +1,18 @@
 //! Target regions: there are no accelerators, so the host executes them.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::{ptr, slice};
+use std::ptr;
 
-use super::depend;
 use super::diagnostics::fatal;
+use super::{depend, read};
 use crate::environment::settings;
 use crate::tasks::Function;
-use crate::team::{self, current};
+use crate::team::{self, NewTask, current};
 
 /// The kind of a mapped variable that the region gets a copy of.
 const FIRSTPRIVATE: u16 = 12;
+
+const NOWAIT: c_uint = 1;
 
 const THREAD_LIMIT: usize = 2 << 8;
 const ID: usize = 0xFF << 8;
@@ -34,58 +36,89 @@ fn run(function: Function, addresses: *mut *mut c_void, thread_limit: u32) {
     });
 }
 
-/// Copies the variables of kind `firstprivate`, and has their addresses refer to the copies.
-///
-/// # Safety
-/// The lists are the compiler's, with `count` elements.
-unsafe fn copy_private(
-    count: usize,
-    addresses: *mut *mut c_void,
-    sizes: *const usize,
-    kinds: *const u16,
-) -> Vec<Box<[u128]>> {
-    if count == 0 {
-        return Vec::new();
-    }
-    // SAFETY: as the caller promises.
-    let sizes = unsafe { slice::from_raw_parts(sizes, count) };
-    // SAFETY: as the caller promises.
-    let kinds = unsafe { slice::from_raw_parts(kinds, count) };
-    let mut copies = Vec::new();
-    for (at, (&size, &kind)) in sizes.iter().zip(kinds).enumerate() {
-        if kind & 0xFF != FIRSTPRIVATE {
-            continue;
-        }
-        let align = 1_usize << (kind >> 8).min(20);
-        let mut copy = vec![0_u128; (size + align).div_ceil(16)].into_boxed_slice();
-        let start = copy.as_mut_ptr().cast::<u8>();
-        let start = start.wrapping_add(start.align_offset(align));
-        // SAFETY: the list has that many elements.
-        let address = unsafe { addresses.add(at) };
-        // SAFETY: as above.
-        let from = unsafe { *address }.cast::<u8>();
-        if from.is_null() {
-            // An argument of Fortran's that is absent.
-            continue;
-        }
-        // SAFETY: the variable has that size, and the copy has room for it.
-        unsafe { ptr::copy_nonoverlapping(from, start, size) };
-        // SAFETY: as above.
-        unsafe { *address = start.cast() };
-        copies.push(copy);
-    }
-    copies
+/// A region, with copies of what the compiler passes: a task may execute it later.
+#[derive(Default)]
+struct Target {
+    /// `None` for a construct that only maps data.
+    function: Option<Function>,
+    addresses: Vec<*mut c_void>,
+    /// Variables of kind `firstprivate`, to which addresses refer.
+    _copies: Vec<Box<[u128]>>,
+    thread_limit: u32,
 }
 
-/// The `thread_limit` among a region's arguments, or 0.
-///
-/// # Safety
-/// The list is the compiler's, which ends with null, or null.
-unsafe fn thread_limit(list: *const *mut c_void) -> u32 {
+impl Target {
+    /// # Safety
+    /// The lists are the compiler's, with `count` elements, and the function is for them.
+    unsafe fn new(
+        function: Function,
+        count: usize,
+        addresses: *const *mut c_void,
+        sizes: *const usize,
+        kinds: *const u16,
+        thread_limit: u32,
+    ) -> Self {
+        let mut copies = Vec::new();
+        let address = |at: usize| {
+            let variable = read(addresses.wrapping_add(at));
+            let kind = read(kinds.wrapping_add(at));
+            // An argument of Fortran's may be absent.
+            if kind & 0xFF != FIRSTPRIVATE || variable.is_null() {
+                return variable;
+            }
+            let (size, align) = (read(sizes.wrapping_add(at)), 1_usize << (kind >> 8).min(20));
+            let mut copy = vec![0_u128; (size + align).div_ceil(16)].into_boxed_slice();
+            let start = copy.as_mut_ptr().cast::<u8>();
+            let start = start.wrapping_add(start.align_offset(align));
+            // SAFETY: the variable has that size, and the copy has room for it.
+            unsafe { ptr::copy_nonoverlapping(variable.cast(), start, size) };
+            copies.push(copy);
+            start.cast()
+        };
+        let addresses = (0..count).map(address).collect();
+        Self { function: Some(function), addresses, _copies: copies, thread_limit }
+    }
+
+    fn run(mut self) {
+        if let Some(function) = self.function {
+            run(function, self.addresses.as_mut_ptr(), self.thread_limit);
+        }
+    }
+
+    /// Executes the region when what it depends on has ended. With `NOWAIT` the program goes on.
+    fn run_after(self, flags: c_uint, list: *mut *mut c_void) {
+        if flags & NOWAIT == 0 {
+            // SAFETY: the compiler's list.
+            unsafe { depend::wait(current(), list) };
+            return self.run();
+        }
+        // SAFETY: the compiler's list.
+        let accesses = unsafe { depend::accesses(list) };
+        let mut region = Box::into_raw(Box::new(self));
+        let task = NewTask::with_pointer(execute, discard, &mut region);
+        team::create(current(), NewTask { accesses: &accesses, ..task });
+    }
+}
+
+/// The region of a task, whose data are its address.
+fn region_at(data: *mut c_void) -> Box<Target> {
+    // SAFETY: `run_after` has made it, and a task is executed or discarded once.
+    unsafe { Box::from_raw(read(data.cast())) }
+}
+
+unsafe extern "C" fn execute(data: *mut c_void) {
+    region_at(data).run();
+}
+
+unsafe extern "C" fn discard(data: *mut c_void) {
+    drop(region_at(data));
+}
+
+/// The `thread_limit` among a region's arguments, or 0. The compiler's list ends with null, or is.
+fn thread_limit(list: *const *mut c_void) -> u32 {
     let mut at = list;
     let mut limit = 0;
-    // SAFETY: as the caller promises.
-    let word = |at: *const *mut c_void| unsafe { *at } as usize;
+    let word = |at: *const *mut c_void| read(at) as usize;
     while !at.is_null() && word(at) != 0 {
         let argument = word(at);
         at = at.wrapping_add(1);
@@ -102,18 +135,10 @@ unsafe fn thread_limit(list: *const *mut c_void) -> u32 {
     limit
 }
 
-/// Waits for what a construct depends on.
-fn wait_for(list: *mut *mut c_void) {
-    if !list.is_null() {
-        // SAFETY: the compiler's list.
-        unsafe { depend::wait(current(), list) };
-    }
-}
-
 export! {
     GOMP_target(
         device: c_int, function: Function, _unused: *const c_void, _count: usize,
-        addresses: *mut *mut c_void, _sizes: *mut usize, _kinds: *mut u8,
+        addresses: *mut *mut c_void,
     ) -> () {
         check(device);
         run(function, addresses, 0);
@@ -121,63 +146,28 @@ export! {
 
     GOMP_target_ext(
         device: c_int, function: Function, count: usize, addresses: *mut *mut c_void,
-        sizes: *mut usize, kinds: *mut u16, _flags: c_uint, depend: *mut *mut c_void,
+        sizes: *mut usize, kinds: *mut u16, flags: c_uint, depend: *mut *mut c_void,
         arguments: *mut *mut c_void,
     ) -> () {
         check(device);
-        wait_for(depend);
+        let limit = thread_limit(arguments);
         // SAFETY: the compiler's lists.
-        let copies = unsafe { copy_private(count, addresses, sizes, kinds) };
-        // SAFETY: the compiler's list.
-        let limit = unsafe { thread_limit(arguments) };
-        run(function, addresses, limit);
-        drop(copies);
+        let region = unsafe { Target::new(function, count, addresses, sizes, kinds, limit) };
+        region.run_after(flags, depend);
     }
 
-    GOMP_target_data(
-        device: c_int, _unused: *const c_void, _count: usize, _addresses: *mut *mut c_void,
-        _sizes: *mut usize, _kinds: *mut u8,
-    ) -> () {
+    GOMP_target_data GOMP_target_data_ext GOMP_target_update(device: c_int) -> () {
         check(device);
     }
 
-    GOMP_target_data_ext(
+    GOMP_target_update_ext GOMP_target_enter_exit_data(
         device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
-        _kinds: *mut u16,
+        _kinds: *mut u16, flags: c_uint, depend: *mut *mut c_void,
     ) -> () {
         check(device);
+        Target::default().run_after(flags, depend);
     }
 
-    GOMP_target_end_data() -> () {}
-
-    GOMP_target_update(
-        device: c_int, _unused: *const c_void, _count: usize, _addresses: *mut *mut c_void,
-        _sizes: *mut usize, _kinds: *mut u8,
-    ) -> () {
-        check(device);
-    }
-
-    GOMP_target_update_ext(
-        device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
-        _kinds: *mut u16, _flags: c_uint, depend: *mut *mut c_void,
-    ) -> () {
-        check(device);
-        wait_for(depend);
-    }
-
-    GOMP_target_enter_exit_data(
-        device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *mut usize,
-        _kinds: *mut u16, _flags: c_uint, depend: *mut *mut c_void,
-    ) -> () {
-        check(device);
-        wait_for(depend);
-    }
-
-    GOMP_offload_register GOMP_offload_unregister(
-        _table: *const c_void, _kind: c_int, _data: *const c_void,
-    ) -> () {}
-
-    GOMP_offload_register_ver GOMP_offload_unregister_ver(
-        _version: c_uint, _table: *const c_void, _kind: c_int, _data: *const c_void,
-    ) -> () {}
+    GOMP_target_end_data GOMP_offload_register GOMP_offload_unregister GOMP_offload_register_ver
+    GOMP_offload_unregister_ver() -> () {}
 }

@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
 use super::reductions::register_in_group;
-use super::tasks::{PRIORITY, begin_group, end_group};
+use super::tasks::{described, within_group};
+use super::{read, write};
 use crate::shares::Iterations;
 use crate::tasks::{Copier, Function};
-use crate::team::{self, Member, NewTask, current};
+use crate::team::{self, NewTask, current};
 
-const FINAL: c_uint = 1 << 1;
 const UP: c_uint = 1 << 8;
 pub(super) const GRAINSIZE: c_uint = 1 << 9;
 const IF: c_uint = 1 << 10;
@@ -16,92 +16,53 @@ const NOGROUP: c_uint = 1 << 11;
 const REDUCTION: c_uint = 1 << 12;
 const STRICT: c_uint = 1 << 14;
 
-/// How many tasks, how many iterations each has, and how many of the first have one more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Division {
-    pub(super) tasks: u64,
-    pub(super) each: u64,
-    pub(super) longer: u64,
-}
-
-/// Divides iterations by what `grainsize` or `num_tasks` says; 0 for neither.
-pub(super) fn divide(total: u64, stated: u64, flags: c_uint, threads: u64) -> Division {
-    if flags & GRAINSIZE != 0 && stated > 0 {
-        if flags & STRICT != 0 {
-            return Division { tasks: total.div_ceil(stated), each: stated, longer: 0 };
-        }
-        let tasks = (total / stated).max(1);
-        return Division { tasks, each: total / tasks, longer: total % tasks };
-    }
-    let wanted = if stated == 0 { threads } else { stated };
-    let tasks = wanted.min(total);
-    Division { tasks, each: total / tasks, longer: total % tasks }
-}
-
-struct Loop {
-    function: Function,
-    data: *mut c_void,
-    copier: Option<Copier>,
-    size: usize,
-    align: usize,
-    flags: c_uint,
+/// Divides iterations by what `grainsize` or `num_tasks` says; 0 for neither. Returns the bounds of
+/// each task's iterations: the first ones may have one more than the others.
+pub(super) fn divide(
+    total: u64,
     stated: u64,
-    priority: c_int,
-    iterations: Iterations,
-}
-
-/// Creates the tasks of a loop, and waits for them unless `nogroup` says otherwise.
-fn run(member: &Member, it: &Loop) {
-    let has_group = it.flags & NOGROUP == 0;
-    if has_group {
-        begin_group(member);
-    }
-    if it.flags & REDUCTION != 0 {
-        // SAFETY: the third word of the data is the address of the descriptor.
-        let descriptor = unsafe { *it.data.cast::<*mut usize>().wrapping_add(2) };
-        register_in_group(member, descriptor);
-    }
-    let total = it.iterations.total();
-    if total > 0 {
-        create(member, it, total);
-    }
-    if has_group {
-        end_group(member);
-    }
-}
-
-fn create(member: &Member, it: &Loop, total: u64) {
-    let division = divide(total, it.stated, it.flags, u64::from(member.team().size));
-    let mut from = 0;
-    for number in 0..division.tasks {
-        let to = (from + division.each + u64::from(number < division.longer)).min(total);
-        let values = it.iterations.values((from, to));
-        let adjust = |data: *mut c_void| {
-            let words = data.cast::<u64>();
-            // SAFETY: the first two words of the data are the task's first and last value.
-            unsafe { *words = values.0 };
-            // SAFETY: as above.
-            unsafe { *words.wrapping_add(1) = values.1 };
+    flags: c_uint,
+    threads: u64,
+) -> impl Iterator<Item = (u64, u64)> {
+    let grain = if flags & GRAINSIZE != 0 { stated } else { 0 };
+    let (tasks, each, longer) = if grain > 0 && flags & STRICT != 0 {
+        (total.div_ceil(grain), grain, 0)
+    } else {
+        let wanted = match (grain, stated) {
+            (0, 0) => threads,
+            (0, stated) => stated,
+            (grain, _) => (total / grain).max(1),
         };
-        team::create(
-            member,
-            NewTask {
-                function: it.function,
-                discard: None,
-                data: it.data,
-                copier: it.copier,
-                size: it.size,
-                align: it.align,
-                may_be_deferred: it.flags & IF != 0,
-                is_final: it.flags & FINAL != 0,
-                priority: it.priority,
-                accesses: &[],
-                event: None,
-                adjust: Some(&adjust),
-            },
-        );
-        from = to;
-    }
+        let tasks = wanted.min(total);
+        (tasks, total / tasks.max(1), total % tasks.max(1))
+    };
+    let bound = move |number: u64| {
+        number.saturating_mul(each).saturating_add(number.min(longer)).min(total)
+    };
+    (0..tasks).map(move |number| (bound(number), bound(number + 1)))
+}
+
+/// Creates the tasks of a loop, and waits for them unless `nogroup` says otherwise. The first two
+/// words of a task's data are its first and last value.
+fn run(task: NewTask<'_>, flags: c_uint, stated: u64, iterations: Iterations) {
+    let member = current();
+    let task = NewTask { may_be_deferred: flags & IF != 0, ..task };
+    within_group(member, flags & NOGROUP == 0, || {
+        if flags & REDUCTION != 0 {
+            // The third word of the data is the address of the descriptor.
+            register_in_group(member, read(task.data.cast::<*mut usize>().wrapping_add(2)));
+        }
+        let threads = u64::from(member.team().size);
+        for part in divide(iterations.total(), stated, flags, threads) {
+            let (first, end) = iterations.values(part);
+            let adjust = |data: *mut c_void| {
+                let words = data.cast::<u64>();
+                write(words, first);
+                write(words.wrapping_add(1), end);
+            };
+            team::create(member, NewTask { adjust: Some(&adjust), ..task });
+        }
+    });
 }
 
 export! {
@@ -110,11 +71,8 @@ export! {
         align: c_long, flags: c_uint, stated: c_ulong, priority: c_int, start: c_long,
         end: c_long, step: c_long,
     ) -> () {
-        let (size, align) = (size.max(0) as usize, align.max(1) as usize);
-        let iterations = Iterations::signed(start, end, step);
-        let priority = if flags & PRIORITY == 0 { 0 } else { priority };
-        let it = Loop { function, data, copier, size, align, flags, stated, priority, iterations };
-        run(current(), &it);
+        let task = described(function, (data, copier), (size, align), (flags, priority));
+        run(task, flags, stated, Iterations::signed(start, end, step));
     }
 
     GOMP_taskloop_ull(
@@ -122,11 +80,8 @@ export! {
         align: c_long, flags: c_uint, stated: c_ulong, priority: c_int, start: u64, end: u64,
         step: u64,
     ) -> () {
-        let (size, align) = (size.max(0) as usize, align.max(1) as usize);
-        let iterations = Iterations::unsigned(flags & UP != 0, start, end, step);
-        let priority = if flags & PRIORITY == 0 { 0 } else { priority };
-        let it = Loop { function, data, copier, size, align, flags, stated, priority, iterations };
-        run(current(), &it);
+        let task = described(function, (data, copier), (size, align), (flags, priority));
+        run(task, flags, stated, Iterations::unsigned(flags & UP != 0, start, end, step));
     }
 }
 
@@ -136,12 +91,21 @@ mod tests {
 
     #[test]
     fn tasks_have_a_grain_or_a_number() {
-        let tasks = |total, stated, flags| divide(total, stated, flags, 4);
-        assert_eq!(tasks(10, 0, 0), Division { tasks: 4, each: 2, longer: 2 });
-        assert_eq!(tasks(10, 3, 0), Division { tasks: 3, each: 3, longer: 1 });
-        assert_eq!(tasks(2, 3, 0), Division { tasks: 2, each: 1, longer: 0 });
-        assert_eq!(tasks(10, 4, GRAINSIZE), Division { tasks: 2, each: 5, longer: 0 });
-        assert_eq!(tasks(3, 4, GRAINSIZE), Division { tasks: 1, each: 3, longer: 0 });
-        assert_eq!(tasks(10, 4, GRAINSIZE | STRICT), Division { tasks: 3, each: 4, longer: 0 });
+        let lengths = |total, stated, flags| {
+            let parts: Vec<_> = divide(total, stated, flags, 4).collect();
+            assert!(parts.windows(2).all(|it| it[0].1 == it[1].0));
+            assert_eq!(
+                (parts.first().map(|it| it.0), parts.last().map(|it| it.1)),
+                (Some(0), Some(total))
+            );
+            parts.iter().map(|(from, to)| to - from).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(10, 0, 0), [3, 3, 2, 2]);
+        assert_eq!(lengths(10, 3, 0), [4, 3, 3]);
+        assert_eq!(lengths(2, 3, 0), [1, 1]);
+        assert_eq!(lengths(10, 4, GRAINSIZE), [5, 5]);
+        assert_eq!(lengths(3, 4, GRAINSIZE), [3]);
+        assert_eq!(lengths(10, 4, GRAINSIZE | STRICT), [4, 4, 2]);
+        assert_eq!(divide(0, 4, GRAINSIZE, 4).count() + divide(0, 0, 0, 4).count(), 0);
     }
 }

@@ -1,16 +1,32 @@
 //! Tasks, and waits for them.
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
+use std::ptr;
 use std::sync::Arc;
 
-use super::depend;
+use super::{depend, write};
 use crate::tasks::{Copier, Event, Function, Group};
 use crate::team::{self, Member, NewTask, current, wait_until};
 
 const FINAL: c_uint = 1 << 1;
 const DEPEND: c_uint = 1 << 3;
-pub(super) const PRIORITY: c_uint = 1 << 4;
+const PRIORITY: c_uint = 1 << 4;
 const DETACH: c_uint = 1 << 13;
+
+/// A task as gcc describes it.
+pub(super) fn described<'a>(
+    function: Function,
+    (data, copier): (*mut c_void, Option<Copier>),
+    (size, align): (c_long, c_long),
+    (flags, priority): (c_uint, c_int),
+) -> NewTask<'a> {
+    NewTask {
+        copier,
+        is_final: flags & FINAL != 0,
+        priority: if flags & PRIORITY == 0 { 0 } else { priority },
+        ..NewTask::new(function, data, size.max(0) as usize, align.max(1) as usize)
+    }
+}
 
 /// Begins a group of the calling member's task.
 pub(super) fn begin_group(member: &Member) -> Arc<Group> {
@@ -28,49 +44,51 @@ pub(super) fn end_group(member: &Member) {
     member.with_task(|it| it.set_group(group.outer()));
 }
 
+/// Creates tasks by `body`, and waits for them if they are to have a group.
+pub(super) fn within_group(member: &Member, has_group: bool, body: impl FnOnce()) {
+    if has_group {
+        begin_group(member);
+    }
+    body();
+    if has_group {
+        end_group(member);
+    }
+}
+
+/// Waits for the children of the calling member's task.
+pub(super) fn wait() {
+    let member = current();
+    let task = member.task();
+    wait_until(member, || task.has_no_children());
+}
+
 export! {
     GOMP_task(
         function: Function, data: *mut c_void, copier: Option<Copier>, size: c_long,
         align: c_long, may_be_deferred: bool, flags: c_uint, list: *mut *mut c_void,
         priority: c_int, detach: *mut usize,
     ) -> () {
-        let accesses = if flags & DEPEND == 0 {
-            Vec::new()
-        } else {
-            // SAFETY: with the flag, the list is the compiler's.
-            unsafe { depend::accesses(list) }
-        };
-        let event = (flags & DETACH != 0).then(|| {
-            let event = Arc::<Event>::default();
+        let list = if flags & DEPEND == 0 { ptr::null_mut() } else { list };
+        // SAFETY: with the flag, the list is the compiler's.
+        let accesses = unsafe { depend::accesses(list) };
+        let event = (flags & DETACH != 0).then(Arc::<Event>::default);
+        if let Some(event) = &event {
             let handle = event.handle();
-            // SAFETY: the compiler's variable for the handle.
-            unsafe { *detach = handle };
-            if !data.is_null() {
-                // SAFETY: the first word of the data is the task's own variable for the handle.
-                unsafe { *data.cast::<usize>() = handle };
-            }
-            event
-        });
+            write(detach, handle);
+            // The first word of the data is the task's own variable for the handle.
+            write(data.cast(), handle);
+        }
+        let task = described(function, (data, copier), (size, align), (flags, priority));
         team::create(current(), NewTask {
-            function,
-            discard: None,
-            data,
-            copier,
-            size: size.max(0) as usize,
-            align: align.max(1) as usize,
             may_be_deferred,
-            is_final: flags & FINAL != 0,
-            priority: if flags & PRIORITY == 0 { 0 } else { priority },
             accesses: &accesses,
-            event,
-            adjust: None,
+            event: event.as_ref(),
+            ..task
         });
     }
 
     GOMP_taskwait() -> () {
-        let member = current();
-        let task = member.task();
-        wait_until(member, || task.has_no_children());
+        wait();
     }
 
     GOMP_taskwait_depend(list: *mut *mut c_void) -> () {

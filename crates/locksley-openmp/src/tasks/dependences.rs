@@ -32,8 +32,11 @@ const IN: usize = 1;
 /// `mutexinoutset`, of readers, and addresses, the last of which are those of `omp_depend_t`.
 ///
 /// # Safety
-/// `list` is such a list.
+/// `list` is such a list, or null: there are none.
 pub(crate) unsafe fn accesses(list: *const *mut c_void) -> Vec<Access> {
+    if list.is_null() {
+        return Vec::new();
+    }
     // SAFETY: the list has all words that are read below, since its head says how many.
     let word = |at: usize| (unsafe { *list.wrapping_add(at) }) as usize;
     let (all, writers, known, first) = match word(0) {
@@ -92,8 +95,8 @@ impl Links {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     by_address: Option<HashMap<usize, Users>>,
-    /// With this many addresses, those without living users are removed.
-    most: usize,
+    /// With more addresses than this, those without living users are removed.
+    threshold: usize,
     /// The last one that writes all memory.
     writer_of_all: Option<Arc<Task>>,
 }
@@ -146,11 +149,12 @@ impl Table {
 
     /// Keeps at most about twice as many addresses as have users.
     fn remove_unused(&mut self) {
-        let Some(by_address) = self.by_address.as_mut().filter(|it| it.len() > self.most) else {
+        let Some(by_address) = self.by_address.as_mut().filter(|it| it.len() > self.threshold)
+        else {
             return;
         };
         by_address.retain(|_, users| users.writer.iter().chain(&users.readers).any(has_not_ended));
-        self.most = (2 * by_address.len()).max(64);
+        self.threshold = (2 * by_address.len()).max(64);
     }
 }
 

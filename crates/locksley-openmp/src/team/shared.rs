@@ -13,7 +13,7 @@ use super::Member;
 use super::barrier::Barrier;
 use crate::icv::Icvs;
 use crate::shares::{List, Preparation};
-use crate::tasks::{Function, Group};
+use crate::tasks::{Function, Group, Task};
 use crate::waiting::{Event, Poll};
 
 /// A team.
@@ -27,7 +27,9 @@ pub(crate) struct Team {
     /// For barriers that members leave when the region is cancelled.
     cancel_barrier: CachePadded<Barrier>,
     /// Deferred tasks that have not ended.
-    pub(super) outstanding: CachePadded<AtomicUsize>,
+    outstanding: CachePadded<AtomicUsize>,
+    /// Those of them that are detached.
+    detached: AtomicUsize,
     /// How many `single` constructs have been taken.
     singles: CachePadded<AtomicU64>,
     is_cancelled: AtomicBool,
@@ -122,6 +124,7 @@ impl Team {
             barrier: CachePadded::new(Barrier::new(size)),
             cancel_barrier: CachePadded::new(Barrier::new(size)),
             outstanding: CachePadded::new(AtomicUsize::new(0)),
+            detached: AtomicUsize::new(0),
             singles: CachePadded::new(AtomicU64::new(0)),
             is_cancelled: AtomicBool::new(false),
             cancelled_share: AtomicU64::new(0),
@@ -201,8 +204,29 @@ impl Team {
         self.outstanding.load(Ordering::Relaxed) != 0
     }
 
+    /// True if at least so many tasks are outstanding, and all can end while their creator waits:
+    /// that of a detached task may have to fulfill its event.
+    pub(super) fn has_pending(&self, count: usize) -> bool {
+        // Relaxed: a limit, which orders nothing.
+        self.outstanding.load(Ordering::Relaxed) >= count
+            && self.detached.load(Ordering::Relaxed) == 0
+    }
+
+    /// A deferred task has been created.
+    pub(super) fn add_task(&self, task: &Task) {
+        // Relaxed: the calling member has not arrived at a barrier, or executes a task that is
+        // counted.
+        self.outstanding.fetch_add(1, Ordering::Relaxed);
+        if task.event().is_some() {
+            self.detached.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// A task has ended, or will not be executed.
-    pub(super) fn remove_task(&self) {
+    pub(super) fn remove_task(&self, task: &Task) {
+        if task.event().is_some() {
+            self.detached.fetch_sub(1, Ordering::Relaxed);
+        }
         // Release: pairs with the acquire in `Barrier::open`. Acquire: so do those of earlier
         // tasks.
         if self.outstanding.fetch_sub(1, Ordering::AcqRel) == 1 {

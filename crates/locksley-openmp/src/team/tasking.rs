@@ -1,6 +1,7 @@
 //! How members create, find, execute and await tasks.
 
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,6 +12,7 @@ use crate::trace;
 use crate::waiting::{Event as Waiters, Poll};
 
 /// A task as the program states it.
+#[derive(Clone, Copy)]
 pub(crate) struct NewTask<'a> {
     pub(crate) function: Function,
     /// Gets the data instead if the task is cancelled before it begins.
@@ -25,13 +27,46 @@ pub(crate) struct NewTask<'a> {
     pub(crate) priority: i32,
     pub(crate) accesses: &'a [Access],
     /// That of a detached task.
-    pub(crate) event: Option<Arc<Event>>,
+    pub(crate) event: Option<&'a Arc<Event>>,
     /// Writes into the task's copy of the data, before it may run.
     pub(crate) adjust: Option<&'a dyn Fn(*mut c_void)>,
 }
 
-/// With so many tasks for each thread, a creator executes its next one itself.
-const ENOUGH: usize = 64;
+impl NewTask<'_> {
+    /// A task that gets a copy of so many bytes of data.
+    pub(crate) fn new(function: Function, data: *mut c_void, size: usize, align: usize) -> Self {
+        Self {
+            function,
+            discard: None,
+            data,
+            copier: None,
+            size,
+            align,
+            may_be_deferred: true,
+            is_final: false,
+            priority: 0,
+            accesses: &[],
+            event: None,
+            adjust: None,
+        }
+    }
+
+    /// A task that gets a pointer, which `function` or else `discard` frees.
+    pub(crate) fn with_pointer<T>(
+        function: Function,
+        discard: Function,
+        pointer: &mut *mut T,
+    ) -> Self {
+        let data = ptr::from_mut(pointer).cast();
+        let size = size_of::<*mut T>();
+        Self { discard: Some(discard), ..Self::new(function, data, size, align_of::<*mut T>()) }
+    }
+}
+
+/// With so many ready tasks for each thread of the team, their creator executes its next ones.
+const READY_PER_THREAD: usize = 64;
+/// With so many tasks for each thread, ready or not, it also waits for what those depend on.
+const PENDING_PER_THREAD: usize = 4096;
 
 /// Creates a task.
 pub(crate) fn create(member: &Member, new: NewTask<'_>) {
@@ -45,10 +80,13 @@ pub(crate) fn create(member: &Member, new: NewTask<'_>) {
         }
         return;
     }
-    let is_simple = new.accesses.is_empty() && new.event.is_none();
-    let has_enough = member.queue.len() >= ENOUGH * team.size as usize;
-    let is_outside = team.level == 0 && new.event.is_none();
-    let is_immediate = is_in_final || is_outside || is_simple && has_enough;
+    let (threads, has_event) = (team.size as usize, new.event.is_some());
+    let is_simple = new.accesses.is_empty() && !has_event;
+    // Outside of regions nothing might wait for the task.
+    let runs_now =
+        !has_event && (team.level == 0 || member.queue.len() >= READY_PER_THREAD * threads);
+    let must_wait = !has_event && team.has_pending(PENDING_PER_THREAD * threads);
+    let is_immediate = is_in_final || is_simple && runs_now || must_wait;
     let is_deferred = new.may_be_deferred && !is_immediate;
     let is_final = is_in_final || new.is_final;
     if !is_deferred && is_simple && new.copier.is_none() && new.adjust.is_none() {
@@ -65,20 +103,22 @@ pub(crate) fn create(member: &Member, new: NewTask<'_>) {
     if let Some(adjust) = new.adjust {
         adjust(body.data());
     }
-    let task = Task::child(&parent, options, Some(body), !new.accesses.is_empty(), new.event);
+    let has_dependences = !new.accesses.is_empty();
+    let task = Task::child(&parent, options, Some(body), has_dependences, new.event.cloned());
     if is_deferred {
-        // Relaxed: the calling member has not arrived at a barrier, or executes a task that is
-        // counted.
-        team.outstanding.fetch_add(1, Ordering::Relaxed);
-        if task.link(&parent, new.accesses, false) {
-            push(team, member, task);
-        }
-        return;
+        team.add_task(&task);
     }
-    if !task.link(&parent, new.accesses, true) {
+    if !task.link(&parent, new.accesses, !is_deferred) {
+        if is_deferred {
+            return;
+        }
         wait_until(member, || task.is_ready());
     }
-    execute(team, member, task);
+    if is_deferred && !runs_now {
+        push(team, member, task);
+    } else {
+        execute(team, member, task);
+    }
 }
 
 fn is_cancelled(team: &Team, task: &Task) -> bool {
@@ -114,7 +154,7 @@ fn execute(team: &Team, member: &Member, task: Arc<Task>) {
     }
     let shared = current::team_of(member);
     event.end(Box::new(move || {
-        let member = current::member().filter(|it| std::ptr::eq(it.team(), &raw const *shared));
+        let member = current::member().filter(|it| ptr::eq(it.team(), &raw const *shared));
         finish_elsewhere(&shared, member.unwrap_or_else(|| shared.member(0)), &task);
     }));
 }
@@ -153,7 +193,7 @@ fn settle(team: &Team, task: &Task, is_awaited: bool) {
         team.progress.notify_all();
     }
     if task.options().is_deferred {
-        team.remove_task();
+        team.remove_task(task);
     }
 }
 

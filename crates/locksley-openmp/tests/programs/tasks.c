@@ -1,6 +1,7 @@
 // Tasks: groups, dependences, reductions, loops of tasks, events, locks that are held at a wait.
 #include <omp.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static int fib(int n) {
   int a, b;
@@ -82,6 +83,28 @@ static void events(void) {
   printf("events: %d\n", done);
 }
 
+// Target regions wait for an event that the thread fulfills which has met them.
+static void targets(void) {
+  int sum = 0, copied[3] = {5, 6, 7};
+  omp_event_handle_t event;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  {
+#pragma omp task detach(event) depend(out : sum)
+    sum = 1;
+#pragma omp target nowait map(tofrom : sum) depend(inout : sum) firstprivate(copied)
+    sum += copied[0] * copied[2];
+#pragma omp target update nowait to(sum) depend(inout : sum)
+#pragma omp target nowait map(tofrom : sum) depend(inout : sum)
+    sum *= 10;
+    copied[0] = copied[2] = 0;
+    omp_fulfill_event(event);
+#pragma omp target map(tofrom : sum) depend(inout : sum)
+    sum += omp_get_num_threads() + 1;
+  }
+  printf("targets: %d\n", sum);
+}
+
 // A task that waits for its child holds a lock that its siblings want, too.
 static void locked(void) {
   omp_lock_t lock;
@@ -115,6 +138,7 @@ static void chain(int left, long *sum) {
 int main(void) {
   int result;
   long sum = 0;
+  alarm(60);
 #pragma omp parallel num_threads(4)
 #pragma omp single
   result = fib(22);
@@ -122,6 +146,7 @@ int main(void) {
   dependences();
   reductions();
   events();
+  targets();
   locked();
 #pragma omp parallel num_threads(2)
 #pragma omp single

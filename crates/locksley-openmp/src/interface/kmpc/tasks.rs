@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use super::loops::count;
 use super::{Place, Thread};
-use crate::interface::taskloop::{Division, GRAINSIZE, divide};
-use crate::interface::tasks::{begin_group, end_group};
+use crate::interface::taskloop::{GRAINSIZE, divide};
+use crate::interface::tasks::{begin_group, end_group, wait, within_group};
 use crate::interface::{depend, read, write};
 use crate::tasks::{Access, Event, Task};
-use crate::team::{self, Member, NewTask, current, wait_until};
+use crate::team::{self, Member, NewTask, current};
 
 type Routine = unsafe extern "C" fn(Thread, *mut Visible) -> i32;
 
@@ -167,24 +167,16 @@ fn create(member: &Member, task: *mut Visible, accesses: &[Access], may_be_defer
     // SAFETY: the task is from `allocate`, and this thread's.
     let head = unsafe { &mut *head(task) };
     let (flags, event) = (head.flags, head.event.take());
-    let mut data = task;
-    team::create(
-        member,
-        NewTask {
-            function: execute,
-            discard: Some(discard),
-            data: (&raw mut data).cast(),
-            copier: None,
-            size: size_of::<*mut Visible>(),
-            align: align_of::<*mut Visible>(),
-            may_be_deferred,
-            is_final: flags & FINAL != 0,
-            priority: if flags & PRIORITY == 0 { 0 } else { head.visible.priority },
-            accesses,
-            event,
-            adjust: None,
-        },
-    );
+    let mut task = task;
+    let new = NewTask {
+        may_be_deferred,
+        is_final: flags & FINAL != 0,
+        priority: if flags & PRIORITY == 0 { 0 } else { head.visible.priority },
+        accesses,
+        event: event.as_ref(),
+        ..NewTask::with_pointer(execute, discard, &mut task)
+    };
+    team::create(member, new);
 }
 
 /// # Safety
@@ -247,24 +239,14 @@ export! {
 
     __kmpc_omp_task_with_deps(
         _place: Place, _thread: Thread, task: *mut Visible, count: i32, list: *const Dependence,
-        _more: i32, _others: *const Dependence,
     ) -> i32 {
         // SAFETY: the compiler's list.
         create(current(), task, &unsafe { accesses(count, list) }, true);
         0
     }
 
-    __kmpc_omp_wait_deps(
-        _place: Place, _thread: Thread, count: i32, list: *const Dependence, _more: i32,
-        _others: *const Dependence,
-    ) -> () {
-        // SAFETY: the compiler's list.
-        depend::wait_for(current(), &unsafe { accesses(count, list) });
-    }
-
-    __kmpc_omp_taskwait_deps_51(
-        _place: Place, _thread: Thread, count: i32, list: *const Dependence, _more: i32,
-        _others: *const Dependence, _need_not_wait: i32,
+    __kmpc_omp_wait_deps __kmpc_omp_taskwait_deps_51(
+        _place: Place, _thread: Thread, count: i32, list: *const Dependence,
     ) -> () {
         // SAFETY: the compiler's list.
         depend::wait_for(current(), &unsafe { accesses(count, list) });
@@ -295,23 +277,21 @@ export! {
         unsafe { free(task) };
     }
 
-    __kmpc_omp_taskwait(_place: Place, _thread: Thread) -> i32 {
-        let member = current();
-        let task = member.task();
-        wait_until(member, || task.has_no_children());
+    __kmpc_omp_taskwait() -> i32 {
+        wait();
         0
     }
 
-    __kmpc_omp_taskyield(_place: Place, _thread: Thread, _part: i32) -> i32 {
+    __kmpc_omp_taskyield() -> i32 {
         team::yield_to_descendant(current());
         0
     }
 
-    __kmpc_taskgroup(_place: Place, _thread: Thread) -> () {
+    __kmpc_taskgroup() -> () {
         begin_group(current());
     }
 
-    __kmpc_end_taskgroup(_place: Place, _thread: Thread) -> () {
+    __kmpc_end_taskgroup() -> () {
         end_group(current());
     }
 
@@ -333,18 +313,12 @@ export! {
         let (first, last) = (read(lower), read(upper));
         // The compiler counts the iterations from 0.
         let total = count(i128::from(first as i64), i128::from(last as i64), step);
-        if total > 0 {
-            let member = current();
-            if has_no_group == 0 {
-                begin_group(member);
-            }
-            let threads = u64::from(member.team().size);
-            let flags = if schedule == 1 { GRAINSIZE } else { 0 };
-            let Division { tasks, each, longer } = divide(total, stated, flags, threads);
-            let value = |number: u64| first.wrapping_add(number.wrapping_mul(step as u64));
-            let mut from = 0;
-            for number in 0..tasks {
-                let to = from + each + u64::from(number < longer);
+        let member = current();
+        let threads = u64::from(member.team().size);
+        let flags = if schedule == 1 { GRAINSIZE } else { 0 };
+        let value = |number: u64| first.wrapping_add(number.wrapping_mul(step as u64));
+        within_group(member, has_no_group == 0, || {
+            for (from, to) in divide(total, stated, flags, threads) {
                 // SAFETY: the compiler's task, and its bounds within it.
                 let copy = unsafe { copy(task, (lower, upper), (value(from), value(to - 1))) };
                 if let Some(duplicate) = duplicate {
@@ -352,12 +326,8 @@ export! {
                     unsafe { duplicate(copy, task, i32::from(to == total)) };
                 }
                 create(member, copy, &[], may_be_deferred != 0);
-                from = to;
             }
-            if has_no_group == 0 {
-                end_group(member);
-            }
-        }
+        });
         // SAFETY: only its copies are executed.
         unsafe { destroy(task) };
         // SAFETY: as above.
