@@ -41,6 +41,7 @@ pub(super) fn begin_group(member: &Member) -> Arc<Group> {
 pub(super) fn end_group(member: &Member) {
     let Some(group) = member.with_task(|it| it.group()) else { return };
     wait_until(member, || group.is_empty());
+    group.reduce();
     member.with_task(|it| it.set_group(group.outer()));
 }
 

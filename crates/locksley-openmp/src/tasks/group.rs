@@ -1,10 +1,11 @@
 //! A `taskgroup`: its tasks and their descendants end before it does.
 
+use std::ffi::c_void;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use super::Reductions;
+use super::{Copies, Reductions};
 
 /// A group of tasks.
 #[derive(Debug)]
@@ -17,6 +18,7 @@ pub(crate) struct Group {
     is_of_share: AtomicBool,
     /// The latest descriptor of its reductions, or of an outer group's.
     reductions: AtomicPtr<usize>,
+    copies: OnceLock<Copies>,
 }
 
 impl Group {
@@ -28,6 +30,7 @@ impl Group {
             is_cancelled: AtomicBool::new(false),
             is_of_share: AtomicBool::new(false),
             reductions: AtomicPtr::new(reductions),
+            copies: OnceLock::new(),
         }
     }
 
@@ -43,6 +46,22 @@ impl Group {
     pub(crate) fn set_reductions(&self, reductions: Reductions) {
         // Release: pairs with the acquire in `reductions`.
         self.reductions.store(reductions.descriptor(), Ordering::Release);
+    }
+
+    /// The group begins with reductions of clang's.
+    pub(crate) fn set_copies(&self, copies: Copies) {
+        let _ = self.copies.set(copies);
+    }
+
+    /// The copy that `thread` has of a variable, in this group or in one around it.
+    pub(crate) fn copy(&self, address: usize, thread: usize) -> Option<*mut c_void> {
+        let own = self.copies.get().and_then(|it| it.find(address, thread));
+        own.or_else(|| self.outer.as_ref()?.copy(address, thread))
+    }
+
+    /// All tasks of the group have ended: finishes its reductions.
+    pub(crate) fn reduce(&self) {
+        self.copies.get().into_iter().for_each(Copies::combine);
     }
 
     pub(crate) fn mark_as_of_share(&self) {

@@ -1,6 +1,7 @@
 //! Explicit tasks: what one is, when it is ready, and where it waits for a thread.
 
 mod body;
+mod copies;
 mod dependences;
 mod detachment;
 mod group;
@@ -9,6 +10,7 @@ mod reductions;
 mod task;
 
 pub(crate) use body::{Body, Copier, Function};
+pub(crate) use copies::{Copies, Variable};
 pub(crate) use dependences::{Access, accesses};
 pub(crate) use detachment::Event;
 pub(crate) use group::Group;

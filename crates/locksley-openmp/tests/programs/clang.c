@@ -181,6 +181,28 @@ static void tasks(void) {
   printf("%d, %d wrong, %d %d %d\n", number, disorder, grouped, looped, last);
 }
 
+static void reductions(void) {
+  long sum = 0, looped = 0;
+  double product = 1;
+#pragma omp parallel num_threads(4)
+#pragma omp single
+  {
+#pragma omp taskgroup task_reduction(+ : sum) task_reduction(* : product)
+    for (int i = 1; i <= 100; i++)
+#pragma omp task in_reduction(+ : sum) in_reduction(* : product)
+    {
+      sum += i;
+      if (i % 10 == 0) product *= 2;
+#pragma omp taskgroup
+#pragma omp task in_reduction(+ : sum)
+      sum += 1000;
+    }
+#pragma omp taskloop reduction(+ : looped) grainsize(7)
+    for (int i = 0; i < 1000; i++) looped += i;
+  }
+  printf("reductions: %ld %.0f %ld\n", sum, product, looped);
+}
+
 // clang calls the function of an untied task once for each part between two such places.
 static void untied_tasks(void) {
   int sum = 0, at_once = 0;
@@ -232,6 +254,7 @@ int main(void) {
   regions();
   leagues();
   tasks();
+  reductions();
   untied_tasks();
   locks();
   return 0;

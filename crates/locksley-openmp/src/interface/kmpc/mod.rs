@@ -6,6 +6,7 @@
 
 mod loops;
 mod parallel;
+mod reductions;
 mod tasks;
 
 use std::ffi::{c_int, c_void};
@@ -141,7 +142,7 @@ missing! {
     __kmpc_dist_for_static_init_4u __kmpc_dist_for_static_init_8 __kmpc_dist_for_static_init_8u
     __kmpc_doacross_init __kmpc_fork_call_if __kmpc_omp_reg_task_with_affinity
     __kmpc_push_num_threads_strict __kmpc_task_reduction_init
-    __kmpc_task_reduction_modifier_init __kmpc_taskloop_5 __kmpc_taskred_init
+    __kmpc_task_reduction_modifier_init __kmpc_taskloop_5
     __kmpc_taskred_modifier_init __kmpc_threadprivate_cached __kmpc_threadprivate_register
     __tgt_target_kernel
 }
