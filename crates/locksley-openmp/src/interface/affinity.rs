@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
+use super::write;
 use crate::affinity::{describe, format, print, set_format};
 use crate::team::current;
 
@@ -29,29 +30,28 @@ fn fortran_text(start: *const u8, length: usize) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches(' ').to_owned()
 }
 
-/// Copies as much as there is room for, and ends it with a zero. Returns the length of all.
+/// Copies as much as there is room for. Returns the length of the copy.
+fn copy(text: &str, to: *mut u8, room: usize) -> usize {
+    let count = text.len().min(room);
+    // SAFETY: the program's buffer has that much room.
+    unsafe { ptr::copy_nonoverlapping(text.as_ptr(), to, count) };
+    count
+}
+
+/// The same, with a zero at the end. Returns the length of all.
 fn give(text: &str, to: *mut u8, room: usize) -> usize {
-    if let Some(most) = room.checked_sub(1) {
-        let count = text.len().min(most);
-        // SAFETY: the program's buffer has that much room.
-        unsafe { ptr::copy_nonoverlapping(text.as_ptr(), to, count) };
-        // SAFETY: `count` is less than the room.
-        let end = unsafe { to.add(count) };
-        // SAFETY: as above.
-        unsafe { *end = 0 };
+    if let Some(room) = room.checked_sub(1) {
+        let count = copy(text, to, room);
+        write(to.wrapping_add(count), 0);
     }
     text.len()
 }
 
-/// Copies as much as there is room for, and fills the rest with blanks. Returns the length of all.
+/// The same, but the rest of the room is filled with blanks.
 fn give_fortran(text: &str, to: *mut u8, room: usize) -> c_int {
-    let count = text.len().min(room);
-    // SAFETY: the program's buffer has that much room.
-    unsafe { ptr::copy_nonoverlapping(text.as_ptr(), to, count) };
-    // SAFETY: `count` is at most the room.
-    let end = unsafe { to.add(count) };
-    // SAFETY: as above.
-    unsafe { ptr::write_bytes(end, b' ', room - count) };
+    for at in copy(text, to, room)..room {
+        write(to.wrapping_add(at), b' ');
+    }
     text.len() as c_int
 }
 

@@ -33,12 +33,10 @@ impl NestLock {
     fn acquire(&self, try_only: bool) -> u32 {
         let own = this_task();
         if self.owner.load(Ordering::Relaxed) != own {
-            if try_only {
-                if !self.lock.try_acquire() {
-                    return 0;
-                }
-            } else {
+            if !try_only {
                 self.lock.acquire();
+            } else if !self.lock.try_acquire() {
+                return 0;
             }
             self.owner.store(own, Ordering::Relaxed);
         }

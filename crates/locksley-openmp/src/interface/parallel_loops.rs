@@ -12,8 +12,7 @@ use crate::team::{self, Region, current};
 use IsMonotonic::{Maybe, No, Yes};
 
 fn prepare(stated: Stated, (start, end, step): (c_long, c_long, c_long)) -> Option<Preparation> {
-    let plan = stated.plan(current(), Iterations::signed(start, end, step));
-    Some(Preparation { plan: Some(plan), ..Preparation::default() })
+    Some(stated.plan(current(), Iterations::signed(start, end, step)).into())
 }
 
 // `(size)` stands for the argument that says how large chunks are.

@@ -15,10 +15,6 @@ fn plan(count: c_uint) -> Plan {
     Plan { iterations, kind: Kind::Dynamic, chunk: 1, is_monotonic: true }
 }
 
-fn prepare(count: c_uint) -> Preparation {
-    Preparation { plan: Some(plan(count)), ..Preparation::default() }
-}
-
 /// The number of the next section, from 1; 0 if there is none.
 fn next() -> c_uint {
     let member = current();
@@ -60,7 +56,7 @@ export! {
     GOMP_parallel_sections_start(
         function: Function, data: *mut c_void, threads: c_uint, count: c_uint,
     ) -> () {
-        let share = Some(prepare(count));
+        let share = Some(plan(count).into());
         team::start(Region { function, data, threads, bind: 0, share }, |_| None);
     }
 
@@ -68,7 +64,7 @@ export! {
         function: Function, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint,
     ) -> () {
         // SAFETY: the compiler's function and its data.
-        unsafe { parallel::run(function, data, (threads, flags), Some(prepare(count)), |_| None) };
+        unsafe { parallel::run(function, data, (threads, flags), Some(plan(count).into()), |_| None) };
     }
 
     GOMP_single_start() -> bool {

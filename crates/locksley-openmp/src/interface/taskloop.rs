@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use super::reductions::register_in_group;
 use super::tasks::{described, within_group};
 use super::{read, write};
-use crate::shares::Iterations;
+use crate::shares::{Iterations, even_share};
 use crate::tasks::{Copier, Function};
 use crate::team::{self, NewTask, current};
 
@@ -25,21 +25,19 @@ pub(super) fn divide(
     threads: u64,
 ) -> impl Iterator<Item = (u64, u64)> {
     let grain = if flags & GRAINSIZE != 0 { stated } else { 0 };
-    let (tasks, each, longer) = if grain > 0 && flags & STRICT != 0 {
-        (total.div_ceil(grain), grain, 0)
-    } else {
-        let wanted = match (grain, stated) {
-            (0, 0) => threads,
-            (0, stated) => stated,
-            (grain, _) => (total / grain).max(1),
-        };
-        let tasks = wanted.min(total);
-        (tasks, total / tasks.max(1), total % tasks.max(1))
+    let is_strict = grain > 0 && flags & STRICT != 0;
+    let tasks = match (grain, stated) {
+        (0, 0) => threads,
+        (0, stated) => stated,
+        (grain, _) if is_strict => total.div_ceil(grain),
+        (grain, _) => (total / grain).max(1),
     };
-    let bound = move |number: u64| {
-        number.saturating_mul(each).saturating_add(number.min(longer)).min(total)
-    };
-    (0..tasks).map(move |number| (bound(number), bound(number + 1)))
+    let tasks = tasks.min(total);
+    let of_grain = move |first: u64| (first, first.saturating_add(grain).min(total));
+    (0..tasks).map(move |number| match is_strict {
+        true => of_grain(number * grain),
+        false => even_share(total, number, tasks),
+    })
 }
 
 /// Creates the tasks of a loop, and waits for them unless `nogroup` says otherwise. The first two

@@ -19,5 +19,5 @@ mod share;
 pub(crate) use doacross::Doacross;
 pub(crate) use iterations::Iterations;
 pub(crate) use list::{List, Position};
-pub(crate) use schedule::{Cursor, Plan};
+pub(crate) use schedule::{Cursor, Plan, even_share};
 pub(crate) use share::{Preparation, Share};

@@ -23,8 +23,11 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 pub(super) struct Dispenser {
     iterations: Iterations,
+    kind: Kind,
     chunk: u64,
-    source: Source,
+    /// Chunks come from the thread's own range, or are stolen. Otherwise dynamic and guided ones are
+    /// the next of all, so that their order is the same for every thread.
+    has_ranges: bool,
     counter: CachePadded<AtomicU64>,
     ranges: Ranges,
     /// True if a thread has the last chunk, which is in no range: it is taken when all are empty.
@@ -32,16 +35,6 @@ pub(super) struct Dispenser {
     /// compiler's test for `lastprivate` looks only at the last value that the thread had.
     is_last_taken: AtomicBool,
     threads: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Source {
-    Static,
-    /// Chunks from the thread's own range, or stolen.
-    DynamicRanges,
-    /// The next chunk of all: the order is the same for every thread.
-    DynamicCounter,
-    GuidedCounter,
 }
 
 /// What a thread remembers of the loop it is in.
@@ -75,12 +68,20 @@ impl Cursor {
     }
 }
 
+/// Divides iterations evenly: the first threads may have one more than the others.
+pub(crate) fn even_share(total: u64, thread: u64, threads: u64) -> (u64, u64) {
+    let (share, rest) = (total / threads, total % threads);
+    let from = share * thread + thread.min(rest);
+    (from, from + share + u64::from(thread < rest))
+}
+
 impl Dispenser {
     pub(super) fn new(threads: usize) -> Self {
         Self {
             iterations: Iterations::counted(0),
+            kind: Kind::Static,
             chunk: 0,
-            source: Source::Static,
+            has_ranges: false,
             counter: CachePadded::new(AtomicU64::new(0)),
             ranges: Ranges::new(threads),
             is_last_taken: AtomicBool::new(false),
@@ -91,26 +92,19 @@ impl Dispenser {
     /// Begins a loop. No other thread uses this yet.
     pub(super) fn begin(&mut self, plan: &Plan) {
         let total = plan.iterations.total();
-        self.iterations = plan.iterations;
+        (self.iterations, self.kind) = (plan.iterations, plan.kind);
         self.chunk = if plan.kind == Kind::Auto { 0 } else { plan.chunk };
         let chunks = total.div_ceil(self.chunk.max(1));
         // A range of chunks may end with a part of one, so their number times their size may be
         // more than fits.
         let has_room = self.chunk < MOST && chunks < MOST;
-        self.source = match plan.kind {
-            Kind::Static | Kind::Auto => Source::Static,
-            Kind::Dynamic if plan.is_monotonic || !has_room => Source::DynamicCounter,
-            Kind::Dynamic => Source::DynamicRanges,
-            // Its chunks are few, and become smaller with what is left of all.
-            Kind::Guided => Source::GuidedCounter,
-        };
+        // Guided chunks are few, and become smaller with what is left of all.
+        self.has_ranges = plan.kind == Kind::Dynamic && !plan.is_monotonic && has_room;
         self.is_last_taken.store(total == 0, Ordering::Relaxed);
-        match self.source {
-            Source::Static => (),
-            Source::DynamicRanges => self.ranges.divide(chunks.saturating_sub(1) as u32),
-            Source::DynamicCounter | Source::GuidedCounter => {
-                self.counter.store(0, Ordering::Relaxed);
-            }
+        if self.has_ranges {
+            self.ranges.divide(chunks.saturating_sub(1) as u32);
+        } else if matches!(plan.kind, Kind::Dynamic | Kind::Guided) {
+            self.counter.store(0, Ordering::Relaxed);
         }
     }
 
@@ -125,15 +119,15 @@ impl Dispenser {
         if cursor.current.get().1 == total {
             return None;
         }
-        let next = match self.source {
-            Source::Static => self.next_static(u64::from(thread), cursor),
-            Source::DynamicRanges => {
+        let next = match self.kind {
+            Kind::Static | Kind::Auto => self.next_static(u64::from(thread), cursor),
+            Kind::Dynamic if self.has_ranges => {
                 let taken = self.ranges.take(index, |_| 1);
                 let values = |(from, to)| (u64::from(from) * chunk, u64::from(to) * chunk);
                 taken.map(values).or_else(|| self.take_last((total - 1) / chunk * chunk))
             }
-            Source::DynamicCounter => self.advance(|_| chunk),
-            Source::GuidedCounter => self.advance(|left| left.div_ceil(self.threads).max(chunk)),
+            Kind::Dynamic => self.advance(|_| chunk),
+            Kind::Guided => self.advance(|left| left.div_ceil(self.threads).max(chunk)),
         };
         if let Some(next) = next {
             cursor.current.set(next);
@@ -152,10 +146,8 @@ impl Dispenser {
         let (total, trip) = (self.iterations.total(), cursor.trips.get());
         cursor.trips.set(trip + 1);
         if self.chunk == 0 {
-            let (share, rest) = (total / self.threads, total % self.threads);
-            let from = share * thread + thread.min(rest);
-            let to = from + share + u64::from(thread < rest);
-            return (trip == 0 && from < to).then_some((from, to));
+            let own = Some(even_share(total, thread, self.threads));
+            return own.filter(|(from, to)| trip == 0 && from < to);
         }
         let from = trip.checked_mul(self.threads)?.checked_add(thread)?.checked_mul(self.chunk)?;
         (from < total).then(|| (from, from.saturating_add(self.chunk).min(total)))

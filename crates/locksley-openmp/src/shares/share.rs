@@ -42,6 +42,12 @@ pub(crate) struct Preparation {
     pub(crate) reductions: Option<*mut usize>,
 }
 
+impl From<Plan> for Preparation {
+    fn from(plan: Plan) -> Self {
+        Self { plan: Some(plan), ..Self::default() }
+    }
+}
+
 impl Share {
     pub(super) fn new(threads: usize) -> Self {
         Self {

@@ -7,6 +7,7 @@
 //! library.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::iter::successors;
 
 /// A chain of descriptors, the innermost first.
 #[derive(Clone, Copy, Debug)]
@@ -49,30 +50,28 @@ impl Reductions {
         (!self.0.is_null()).then_some(self)
     }
 
+    /// This descriptor, and those that follow it.
+    fn chain(self) -> impl Iterator<Item = Self> {
+        successors(self.some(), |it| it.next())
+    }
+
     /// Registers new descriptors, which come before those of `outer`, with memory for `threads`.
     /// If another thread has registered the same reductions, as `first`, its memory is used.
     pub(crate) fn register(self, outer: Self, threads: usize, first: Option<Self>) {
-        let (mut descriptor, mut first) = (self, first);
-        self.set(IS_HEAD, 1);
-        loop {
+        let (mut last, mut first) = (self, first);
+        for descriptor in self.chain() {
             match first {
                 Some(registered) => {
-                    descriptor.set(MEMORY, registered.get(MEMORY));
-                    descriptor.set(ALIGNMENT, registered.get(ALIGNMENT));
-                    descriptor.set(END, registered.get(END));
+                    for word in [MEMORY, ALIGNMENT, END] {
+                        descriptor.set(word, registered.get(word));
+                    }
                 }
                 None => descriptor.allocate(threads),
             }
-            if descriptor.0 != self.0 {
-                descriptor.set(IS_HEAD, 0);
-            }
-            let Some(next) = descriptor.next() else {
-                descriptor.set(NEXT, outer.0 as usize);
-                return;
-            };
-            descriptor = next;
-            first = first.and_then(Self::next);
+            descriptor.set(IS_HEAD, usize::from(descriptor.0 == self.0));
+            (last, first) = (descriptor, first.and_then(Self::next));
         }
+        last.set(NEXT, outer.0 as usize);
     }
 
     fn layout(size: usize, alignment: usize) -> Layout {
@@ -95,24 +94,18 @@ impl Reductions {
 
     /// Frees the memory of a registration, which begins with this descriptor.
     pub(crate) fn unregister(self) {
-        let mut descriptor = self;
-        loop {
+        for descriptor in self.chain().take_while(|it| it.0 == self.0 || it.get(IS_HEAD) == 0) {
             let (memory, end) = (descriptor.get(MEMORY), descriptor.get(END));
             let layout = Self::layout(end - memory, descriptor.get(ALIGNMENT));
             // SAFETY: `allocate` has allocated it with this layout; no task uses it any more.
             unsafe { dealloc(memory as *mut u8, layout) };
-            match descriptor.next() {
-                Some(next) if next.get(IS_HEAD) == 0 => descriptor = next,
-                _ => return,
-            }
         }
     }
 
     /// The copy of a variable that `thread` has, and the variable. `address` is the variable's, or
     /// that of any thread's copy.
     pub(crate) fn find(self, address: usize, thread: usize) -> Option<(usize, usize)> {
-        let mut descriptor = self.some()?;
-        loop {
+        for descriptor in self.chain() {
             let (memory, size) = (descriptor.get(MEMORY), descriptor.get(SIZE));
             let is_copy = (memory..descriptor.get(END)).contains(&address);
             let offset = is_copy.then(|| (address - memory) % size);
@@ -126,7 +119,7 @@ impl Reductions {
             if let Some(offset) = offset {
                 return Some((memory + thread * size + offset, address));
             }
-            descriptor = descriptor.next()?;
         }
+        None
     }
 }

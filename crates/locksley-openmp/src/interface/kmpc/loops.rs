@@ -5,7 +5,7 @@ use crate::icv::Kind;
 use crate::interface::loops::{IsMonotonic, Stated, begin};
 use crate::interface::reductions::NO_EXTRAS;
 use crate::interface::{read, write};
-use crate::shares::{Iterations, Share};
+use crate::shares::{Iterations, Share, even_share};
 use crate::team::{Member, current};
 
 const STATIC_CHUNKED: i32 = 33;
@@ -49,9 +49,7 @@ fn divide(total: u64, chunk: Option<u64>, thread: u64, threads: u64) -> Own {
         let stride = if chunks <= threads { total - first } else { chunk * threads };
         return Own { first, last, stride, has_last: (chunks - 1) % threads == thread };
     }
-    let (share, rest) = (total / threads, total % threads);
-    let first = share * thread + thread.min(rest);
-    let end = first + share + u64::from(thread < rest);
+    let (first, end) = even_share(total, thread, threads);
     let has_last = first < end && end == total;
     Own { first, last: end.wrapping_sub(1), stride: total, has_last }
 }
