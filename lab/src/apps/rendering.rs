@@ -1,5 +1,5 @@
-//! Pictures that are computed ray by ray: the light that a ray brings, the eye, and an instance with
-//! a picture for its answer.
+//! Pictures that are computed ray by ray: the light that a ray brings, the eye, and an instance
+//! with a picture for its answer.
 
 use super::check::same_bits;
 use super::vector::Vector;

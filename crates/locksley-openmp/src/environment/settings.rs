@@ -42,7 +42,7 @@ impl Settings {
         self.policy == Some(1)
     }
 
-    /// The stack of a thread, in bytes; `None` for the system's default, also where it says too few.
+    /// The stack of a thread, in bytes; `None` for the system's default, also if too few are asked.
     pub(crate) fn stack(&self) -> Option<usize> {
         self.stack.filter(|&it| it >= MIN_STACK)
     }

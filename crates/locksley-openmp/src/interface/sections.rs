@@ -63,8 +63,9 @@ export! {
     GOMP_parallel_sections(
         function: Function, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint,
     ) -> () {
+        let share = Some(plan(count).into());
         // SAFETY: the compiler's function and its data.
-        unsafe { parallel::run(function, data, (threads, flags), Some(plan(count).into()), |_| None) };
+        unsafe { parallel::run(function, data, (threads, flags), share, |_| None) };
     }
 
     GOMP_single_start() -> bool {

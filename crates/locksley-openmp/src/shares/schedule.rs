@@ -25,8 +25,8 @@ pub(super) struct Dispenser {
     iterations: Iterations,
     kind: Kind,
     chunk: u64,
-    /// Chunks come from the thread's own range, or are stolen. Otherwise dynamic and guided ones are
-    /// the next of all, so that their order is the same for every thread.
+    /// Chunks come from the thread's own range, or are stolen. Otherwise dynamic and guided ones
+    /// are the next of all, so that their order is the same for every thread.
     has_ranges: bool,
     counter: CachePadded<AtomicU64>,
     ranges: Ranges,

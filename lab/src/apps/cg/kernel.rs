@@ -81,8 +81,8 @@ pub(super) fn iterate(
     estimate
 }
 
-/// Solves A·z = x approximately; returns the norm of x − A·z. In each of the three phases of a step,
-/// the rows are halved down to a leaf: sums are always added in the same order.
+/// Solves A·z = x approximately; returns the norm of x − A·z. In each of the three phases of a
+/// step, the rows are halved down to a leaf: sums are always added in the same order.
 fn solve(fork: &impl Fork, matrix: &Matrix, vectors: &mut Vectors) -> f64 {
     let Vectors { x, z, r, p, q } = vectors;
     let product = |p: &[f64], q: &mut [f64]| {
