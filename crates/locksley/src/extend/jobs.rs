@@ -81,7 +81,7 @@ impl<'w> GroupEnd<'w> {
     /// Makes the end of a group, before its first job is pushed.
     #[must_use]
     pub fn awaited_by(waiter: &'w Worker) -> Self {
-        Self { latch: Latch::new(Some(waiter), None), start: waiter.deque.bottom() }
+        Self { latch: Latch::new(Some(waiter)), start: waiter.deque.bottom() }
     }
 
     /// Records that all jobs of the group have ended, and wakes the waiter.
@@ -98,7 +98,6 @@ impl<'w> GroupEnd<'w> {
     /// Waits for the end. Meanwhile the waiter, for which this was made, runs jobs with a
     /// [header](GroupHeader) that names the group.
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
-        let wait = |event: &_| waiter.wait_for_group(event, group, || self.start, || false);
-        self.latch.wait_with(wait);
+        waiter.wait_for_group(&self.latch.flag, group, || self.start, || false);
     }
 }

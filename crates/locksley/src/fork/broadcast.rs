@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::spawn::Spawn;
 use crate::pool::Pool;
 use crate::scheduler::Worker;
 use crate::scheduler::job::StackJob;
@@ -31,19 +32,17 @@ impl Pool {
         R: Send,
     {
         let shared = self.shared();
-        shared.assert_open();
+        Spawn::At(0).assert_valid_in(shared);
         shared.abort_if_in_forked_child();
         let results = Worker::with_current(|current| {
-            let running = CountLatch::new(current, shared);
+            let running = CountLatch::new(current);
             let job = |_| StackJob::new(&task, &running);
             let jobs: Vec<_> = (0..shared.workers).map(job).collect();
             for (worker, job) in jobs.iter().enumerate() {
                 running.increment();
                 shared.send_to(current, worker, job.as_job());
             }
-            running.end_and_wait(|event| {
-                current.expect("only a worker waits like this").wait_for_others(event);
-            });
+            running.end_and_wait(current, |worker, event| worker.wait_for_others(event));
             // SAFETY: all have ended.
             jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
         });
@@ -71,15 +70,10 @@ impl Pool {
     where
         F: Fn(&Worker) + Send + Sync + 'static,
     {
-        let shared = self.shared();
-        shared.assert_open();
         let task = Arc::new(task);
-        for worker in 0..shared.workers {
+        for worker in 0..self.workers() {
             let task = Arc::clone(&task);
-            // `None` if the pool was closed meanwhile, which a borrowed thread may outlive.
-            if let Some(job) = shared.detached(move |worker| task(worker)) {
-                Worker::with_current(|current| shared.send_to(current, worker, job));
-            }
+            self.spawn_with(Spawn::At(worker), move |worker| task(worker));
         }
     }
 }

@@ -19,8 +19,6 @@ use crate::unwind::{self, Payload};
 pub struct Scope<'scope> {
     /// Alive until the scope ends. Its lifetimes are erased here, and upheld by `run_scope`.
     state: NonNull<ScopeState<'static>>,
-    /// The pool in which the tasks run.
-    pub(crate) home: Arc<Shared>,
     /// Makes the lifetime invariant: it must be neither shortened nor lengthened.
     lifetime: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
@@ -46,8 +44,8 @@ pub(crate) struct ScopeState<'w> {
     token: Option<&'w Cancellation>,
     /// True if a task was dropped without running.
     is_incomplete: AtomicBool,
-    /// True if a task of the scope may be pinned to the waiter.
-    has_broadcasts: AtomicBool,
+    /// True if a task of the scope is pinned to the waiter.
+    has_pinned_tasks: AtomicBool,
 }
 
 // SAFETY: the state is shared by reference only. It consists of atomics, of FIFOs that any thread
@@ -230,31 +228,26 @@ fn run_scope<'scope, R>(
 ) -> Result<R, Cancelled> {
     let mut state = ScopeState {
         home,
-        unfinished: CountLatch::new(current, home),
+        unfinished: CountLatch::new(current),
         panic: OnceBox::new(),
         fifos: OnceBox::new(),
         waiter: home.own_worker(current).map(Worker::slot_index),
         deque_floor: AtomicI64::new(i64::MAX),
         token,
         is_incomplete: AtomicBool::new(false),
-        has_broadcasts: AtomicBool::new(false),
+        has_pinned_tasks: AtomicBool::new(false),
     };
-    let scope = Scope {
-        state: NonNull::from(&state).cast(),
-        home: Arc::clone(home),
-        lifetime: PhantomData,
-    };
+    let scope = Scope { state: NonNull::from(&state).cast(), lifetime: PhantomData };
     let result = unwind::catch(|| body(&scope));
     let group = scope.state.cast();
     // The body counts as the first task.
-    state.unfinished.end_and_wait(|event| {
-        let worker = current.expect("this closure is called on workers only");
+    state.unfinished.end_and_wait(current, |worker, event| {
         if worker.belongs_to(home) {
             // Relaxed: written by this thread.
             let floor = || state.deque_floor.load(Ordering::Relaxed);
             // Relaxed: if it is seen late, the wait runs pinned tasks after a while.
-            let has_broadcasts = || state.has_broadcasts.load(Ordering::Relaxed);
-            worker.wait_for_group(event, group, floor, has_broadcasts);
+            let has_pinned_tasks = || state.has_pinned_tasks.load(Ordering::Relaxed);
+            worker.wait_for_group(event, group, floor, has_pinned_tasks);
         } else {
             worker.wait_for_others(event);
         }
@@ -328,17 +321,25 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        option.assert_valid_in(&self.home);
+        let (state, home) = (self.state(), self.home());
+        option.assert_valid_in(home);
+        // A waiter that is a replacement has a slot that is no index of a worker.
+        if state.waiter.is_some_and(|waiter| option == Spawn::At(waiter)) {
+            state.has_pinned_tasks.store(true, Ordering::Relaxed);
+        }
         let Some(job) = self.job(task) else { return };
         Worker::with_current(|current| {
-            self.lower_deque_floor(current);
-            match (self.home.own_worker(current), option) {
+            // A pinned task lies in no deque.
+            if !matches!(option, Spawn::At(_)) {
+                self.lower_deque_floor(current);
+            }
+            match (home.own_worker(current), option) {
                 // SAFETY: the FIFO is this worker's. It is freed with the state, after all tasks of
                 // the scope have ended.
                 (Some(worker), Spawn::Fifo) => unsafe {
                     worker.push_fifo(self.fifo(worker), job);
                 },
-                _ => self.home.send_with(current, Some(option), job),
+                _ => home.send_with(current, Some(option), job),
             }
         });
     }
@@ -369,17 +370,11 @@ impl<'scope> Scope<'scope> {
     where
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
-        self.home.assert_open();
-        self.state().has_broadcasts.store(true, Ordering::Relaxed);
         let task = Arc::new(task);
-        Worker::with_current(|current| {
-            for worker in 0..self.home.workers {
-                let task = Arc::clone(&task);
-                if let Some(job) = self.job(move |worker, scope| task(worker, scope)) {
-                    self.home.send_to(current, worker, job);
-                }
-            }
-        });
+        for worker in 0..self.home().workers {
+            let task = Arc::clone(&task);
+            self.spawn_with(Spawn::At(worker), move |worker, scope| task(worker, scope));
+        }
     }
 
     /// Counts one more task of this scope. Returns the group of the task.
@@ -397,7 +392,7 @@ impl<'scope> Scope<'scope> {
             return None;
         }
         let group = self.count_task();
-        let scope: Self = Scope { home: Arc::clone(&self.home), ..*self };
+        let scope = Scope { ..*self };
         let run = move |worker: &Worker| {
             // A task that is not admitted is dropped in here: its destructor may panic.
             let ended = unwind::catch(|| {
@@ -410,7 +405,6 @@ impl<'scope> Scope<'scope> {
             }
             // From `scope`, which is `Send`, unlike the pointer above.
             let group = scope.state.cast();
-            drop(scope); // before the state may be freed
             // SAFETY: counted by `count_task`, and ended once.
             unsafe { ScopeState::end_task(group, worker) };
         };
@@ -423,13 +417,13 @@ impl<'scope> Scope<'scope> {
     /// Otherwise sends it to the pool.
     pub(crate) fn push_or_send(&self, current: Option<&Worker>, job: NonNull<Job>) {
         self.lower_deque_floor(current);
-        self.home.push_or_send(current, job);
+        self.home().push_or_send(current, job);
     }
 
     /// Lowers the floor for a push by the calling worker, if it is the waiter.
     fn lower_deque_floor(&self, current: Option<&Worker>) {
         let state = self.state();
-        if let Some(worker) = self.home.own_worker(current)
+        if let Some(worker) = state.home.own_worker(current)
             && state.waiter == Some(worker.slot_index())
         {
             // Relaxed: only the waiter's thread uses it.
@@ -441,8 +435,13 @@ impl<'scope> Scope<'scope> {
     /// The FIFO of the tasks that `worker` has spawned with [`Spawn::Fifo`].
     fn fifo(&self, worker: &Worker) -> &JobFifo {
         let fifo = |_| JobFifo::new(Some(self.state.cast()));
-        let init = || (0..self.home.workers).map(fifo).collect();
+        let init = || (0..self.home().workers).map(fifo).collect();
         &self.state().fifos.get_or_init(init)[worker.index()]
+    }
+
+    /// The pool in which the tasks run.
+    pub(crate) fn home(&self) -> &Arc<Shared> {
+        self.state().home
     }
 
     fn state(&self) -> &ScopeState<'_> {
@@ -501,6 +500,6 @@ impl ScopeState<'_> {
 
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("pool", &self.home).finish_non_exhaustive()
+        f.debug_struct("Scope").field("pool", self.home()).finish_non_exhaustive()
     }
 }

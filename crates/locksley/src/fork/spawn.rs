@@ -58,7 +58,9 @@ impl Spawn {
             Self::Fifo => {}
             Self::Near(place) => shared.assert_has_place(place),
             Self::At(index) => {
-                shared.assert_open();
+                // Then the calling thread is the only worker that is left of it.
+                let is_closed = shared.closed.is_set();
+                assert!(!is_closed, "the pool that this thread belongs to has been closed");
                 let workers = shared.workers;
                 assert!(index < workers, "there is no worker {index} in a pool of {workers}");
             }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use crate::unwind::{self, Payload};
 
@@ -16,27 +17,18 @@ use crate::unwind::{self, Payload};
 /// assert!(task.join().unwrap_err().is_cancelled());
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
-pub struct JoinError(Reason);
-
-enum Reason {
-    Cancelled,
-    Panicked { message: Option<String>, payload: OnlyByValue },
+pub struct JoinError {
+    /// The payload; `None` if the task was cancelled. In a lock, so that the error is `Sync`.
+    panic: Option<Mutex<Payload>>,
 }
-
-/// A payload that is reached by value only.
-struct OnlyByValue(Payload);
-
-// SAFETY: a shared reference gives no access to the payload.
-unsafe impl Sync for OnlyByValue {}
 
 impl JoinError {
     pub(super) fn cancelled() -> Self {
-        Self(Reason::Cancelled)
+        Self { panic: None }
     }
 
     pub(super) fn panicked(payload: Payload) -> Self {
-        let message = unwind::message(&payload).map(str::to_owned);
-        Self(Reason::Panicked { message, payload: OnlyByValue(payload) })
+        Self { panic: Some(Mutex::new(payload)) }
     }
 
     /// True if the task was cancelled, by [`JoinHandle::cancel`] or because its pool was dropped.
@@ -45,7 +37,7 @@ impl JoinError {
     /// [`JoinHandle::cancel`]: super::JoinHandle::cancel
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.0, Reason::Cancelled)
+        self.panic.is_none()
     }
 
     /// The payload of the task's panic, for [`resume_unwind`](std::panic::resume_unwind).
@@ -71,31 +63,35 @@ impl JoinError {
     /// # Errors
     /// This error itself, if the task was cancelled.
     pub(crate) fn try_into_panic(self) -> Result<Payload, Self> {
-        match self.0 {
-            Reason::Panicked { payload, .. } => Ok(payload.0),
-            Reason::Cancelled => Err(self),
+        match self.panic {
+            Some(payload) => Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner)),
+            None => Err(self),
         }
+    }
+
+    /// The message of the panic, if there is one and it is text.
+    fn message(&self) -> Option<String> {
+        let payload = self.panic.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        unwind::message(&payload).map(str::to_owned)
     }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Reason::Cancelled => f.write_str("the task was cancelled"),
-            Reason::Panicked { message: Some(message), .. } => {
-                write!(f, "the task panicked: {message}")
-            }
-            Reason::Panicked { message: None, .. } => f.write_str("the task panicked"),
+        match self.message() {
+            Some(message) => write!(f, "the task panicked: {message}"),
+            None if self.is_cancelled() => f.write_str("the task was cancelled"),
+            None => f.write_str("the task panicked"),
         }
     }
 }
 
 impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Reason::Cancelled => f.write_str("Cancelled"),
-            Reason::Panicked { message, .. } => f.debug_tuple("Panicked").field(message).finish(),
+        if self.is_cancelled() {
+            return f.write_str("Cancelled");
         }
+        f.debug_tuple("Panicked").field(&self.message()).finish()
     }
 }
 

@@ -135,16 +135,13 @@ impl<T> JoinHandle<T> {
 
     fn wait(&self, task: NonNull<Header>, current: Option<&Worker>) {
         self.header().expect(TAKEN).assert_same_process();
-        let latch = Latch::new(current, None);
+        let latch = Latch::new(current);
         // SAFETY: a registered waker is woken once, by value, by the run that finishes the task.
         // The wait below returns only after that, and then the waker is gone. A waker that is not
         // registered is dropped before the latch. Neither is cloned.
         let waker = unsafe { waker_of(&latch) };
         if self.register_waker(|_| waker).is_ok() {
-            latch.wait_with(|event| {
-                let worker = current.expect("only the latch of a worker calls this");
-                worker.wait_for_task(event, task.cast());
-            });
+            latch.wait_with(current, |worker, event| worker.wait_for_task(event, task.cast()));
         }
     }
 

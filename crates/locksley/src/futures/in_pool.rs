@@ -66,7 +66,7 @@ where
     F::Output: Send + 'static,
 {
     let address = NonNull::new(Arc::as_ptr(pool).cast_mut()).expect("the address of a pool");
-    let head = GroupHeader::new(const { &Kind::new(execute::<F>) }, address.cast());
+    let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, address.cast());
     let task = if pool.pending.begin_task() {
         let is_observed = pool.observer().is_some();
         let task = TaskCell::<F, InPool>::spawned(head, is_observed, future);

@@ -73,7 +73,7 @@ impl Model {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let head = GroupHeader::new(const { &Kind::new(never) }, NonNull::from(self).cast());
+        let head = GroupHeader::new(const { &Kind::of_group(never) }, NonNull::from(self).cast());
         let task = TaskCell::<F, Self>::spawned(head, false, future);
         // SAFETY: about to be scheduled.
         unsafe { <Self as Home>::schedule(task) };

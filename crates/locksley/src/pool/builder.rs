@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::environment::{default_assists, default_workers};
 use super::error::BuildError;
-use super::start::{self, Plan, StartOptions, spawn_worker};
+use super::start::{self, spawn_worker};
 use super::thread::WorkerThread;
 use super::{Pool, global};
 use crate::deque::DequeChoice;
@@ -19,7 +19,7 @@ use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 use crate::primitive::thread::JoinHandle;
 use crate::scheduler::allowance::{self, GROWTH, SENTINELS};
-use crate::scheduler::config::{Affinity, Configuration, ThreadHooks, Threads};
+use crate::scheduler::config::{Affinity, Configuration};
 use crate::scheduler::place_map::is_divided;
 use crate::scheduler::placement::Placement;
 use crate::sleep::MAX_WORKERS;
@@ -43,12 +43,9 @@ use crate::trace::{Tracer, default_tracer};
 pub struct PoolBuilder {
     workers: Option<usize>,
     max_workers: Option<usize>,
-    stack_size: Option<usize>,
     thread_name: Box<dyn Fn(usize) -> String>,
-    options: StartOptions,
-    configuration: Configuration,
     assists: Option<Assists>,
-    hooks: ThreadHooks,
+    config: Configuration,
 }
 
 impl Default for PoolBuilder {
@@ -56,12 +53,18 @@ impl Default for PoolBuilder {
         Self {
             workers: None,
             max_workers: None,
-            stack_size: None,
             thread_name: Box::new(|index| format!("locksley-{index}")),
-            options: StartOptions::default(),
-            configuration: Configuration {
+            assists: None,
+            config: Configuration {
+                workers: 0,
                 idle_policy: Arc::new(Balanced::default()),
                 assists: Assists::ALL,
+                affinity: Affinity::default(),
+                names: None,
+                stack_size: None,
+                on_start: None,
+                on_exit: None,
+                worker_data: None,
                 oldest_first: false,
                 placement: Placement::default(),
                 panic_handler: None,
@@ -70,9 +73,12 @@ impl Default for PoolBuilder {
                 observer: None,
                 tracer: None,
                 deque: DequeChoice::default(),
+                in_background: false,
+                with_current_thread: false,
+                replacements: None,
+                own_threads_only: false,
+                can_rebuild: false,
             },
-            assists: None,
-            hooks: ThreadHooks::default(),
         }
     }
 }
@@ -139,13 +145,14 @@ impl PoolBuilder {
     ///
     /// Joins nest on the stack of the worker, so a deep recursion may need more. A stack overflow
     /// ends the process, with a message that names the thread.
-    pub fn stack_size(self, bytes: usize) -> Self {
-        Self { stack_size: Some(bytes), ..self }
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.config.stack_size = Some(bytes);
+        self
     }
 
     /// Sets which processors the workers may run on. Default: [`Affinity::Process`].
     pub fn affinity(mut self, affinity: Affinity) -> Self {
-        self.options.affinity = affinity;
+        self.config.affinity = affinity;
         self
     }
 
@@ -181,13 +188,13 @@ impl PoolBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn places(mut self, places: Places) -> Self {
-        self.configuration.places = Some(Arc::new(places));
+        self.config.places = Some(Arc::new(places));
         self
     }
 
     /// Sets what workers without work do. Default: [`Balanced`].
     pub fn idle_policy(mut self, idle_policy: impl IdlePolicy) -> Self {
-        self.configuration.idle_policy = Arc::new(idle_policy);
+        self.config.idle_policy = Arc::new(idle_policy);
         self
     }
 
@@ -209,14 +216,14 @@ impl PoolBuilder {
     /// thread. A panic in the hook makes [`build`](Self::build) fail with [`BuildError::Hook`]. If
     /// the pool is the global one, a hook that uses the global pool panics.
     pub fn on_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.hooks.on_start = Some(Box::new(hook));
+        self.config.on_start = Some(Arc::new(hook));
         self
     }
 
     /// Sets a hook that each worker's thread calls after its last task, with the worker's index. A
     /// panic in the hook goes to the [`panic_handler`](Self::panic_handler).
     pub fn on_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.hooks.on_exit = Some(Box::new(hook));
+        self.config.on_exit = Some(Arc::new(hook));
         self
     }
 
@@ -230,7 +237,7 @@ impl PoolBuilder {
         mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     ) -> Self {
-        self.configuration.panic_handler = Some(Arc::new(handler));
+        self.config.panic_handler = Some(Arc::new(handler));
         self
     }
 
@@ -243,7 +250,7 @@ impl PoolBuilder {
         mut self,
         make: impl Fn(usize) -> T + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.worker_data = Some(Box::new(move |index| Box::new(make(index))));
+        self.config.worker_data = Some(Arc::new(move |index| Box::new(make(index))));
         self
     }
 
@@ -256,7 +263,7 @@ impl PoolBuilder {
     /// See [`DequeKind`].
     #[cfg(feature = "alternatives")]
     pub fn deque(mut self, kind: DequeKind) -> Self {
-        self.configuration.deque.kind = Some(kind);
+        self.config.deque.kind = Some(kind);
         self
     }
 
@@ -265,14 +272,14 @@ impl PoolBuilder {
     /// A join still runs its own second task first. The order holds for each worker only: stolen
     /// tasks run when they are stolen.
     pub fn oldest_first(mut self) -> Self {
-        self.configuration.oldest_first = true;
+        self.config.oldest_first = true;
         self
     }
 
     /// Sets where a [task](crate::task) goes when it becomes ready again after a wait. Default:
     /// [`Placement::Last`].
     pub fn placement(mut self, placement: Placement) -> Self {
-        self.configuration.placement = placement;
+        self.config.placement = placement;
         self
     }
 
@@ -281,7 +288,7 @@ impl PoolBuilder {
     /// The workers then call the hooks as code of the pool, which may use the pool. A panic in a
     /// hook goes to the [`panic_handler`](Self::panic_handler), and its worker goes on.
     pub fn start_in_background(mut self) -> Self {
-        self.options.in_background = true;
+        self.config.in_background = true;
         self
     }
 
@@ -300,7 +307,7 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn with_current_thread(mut self) -> Self {
-        self.options.with_current_thread = true;
+        self.config.with_current_thread = true;
         self
     }
 
@@ -324,7 +331,7 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn own_threads_only(mut self) -> Self {
-        self.options.own_threads_only = true;
+        self.config.own_threads_only = true;
         self
     }
 
@@ -345,7 +352,7 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn replacements(mut self, most: usize) -> Self {
-        self.options.replacements = Some(most);
+        self.config.replacements = Some(most);
         self
     }
 
@@ -353,14 +360,14 @@ impl PoolBuilder {
     ///
     /// An observed pool calls it for each task; a fork costs some tens of nanoseconds more.
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.configuration.observer = Some(Arc::new(observer));
+        self.config.observer = Some(Arc::new(observer));
         self
     }
 
     /// Sets a tracer, which records steals, searches, parks and wake-ups: see
     /// [`extend`](crate::extend). A fork costs what it costs without one.
     pub fn tracer(mut self, tracer: impl Tracer) -> Self {
-        self.configuration.tracer = Some(Arc::new(tracer));
+        self.config.tracer = Some(Arc::new(tracer));
         self
     }
 
@@ -370,9 +377,9 @@ impl PoolBuilder {
     /// Every [`BuildError`] except [`BuildError::GlobalPoolExists`].
     pub fn build(mut self) -> Result<Pool, BuildError> {
         let numbers = self.numbers()?;
-        let threads = self.threads(numbers.workers)?;
-        self.options.can_rebuild = true;
-        self.start(numbers, Some(threads), spawn_worker)
+        self.config.names = Some(self.names(numbers.workers)?);
+        self.config.can_rebuild = true;
+        self.start(numbers, spawn_worker)
     }
 
     /// Starts the workers on threads of the program.
@@ -409,11 +416,11 @@ impl PoolBuilder {
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
         let numbers = self.numbers()?;
-        self.options.affinity = Affinity::Builder;
+        self.config.affinity = Affinity::Builder;
         // Only on request: the program may rely on properties of its own threads.
-        let wants_threads = self.options.replacements.is_some();
-        let threads = wants_threads.then(|| self.threads(numbers.workers)).transpose()?;
-        self.start(numbers, threads, |worker| spawn(worker).map(|()| None))
+        let wants_threads = self.config.replacements.is_some();
+        self.config.names = wants_threads.then(|| self.names(numbers.workers)).transpose()?;
+        self.start(numbers, |worker| spawn(worker).map(|()| None))
     }
 
     /// Builds the pool that [`Pool::global`] returns, and that [`join`](crate::join),
@@ -455,7 +462,7 @@ impl PoolBuilder {
         let at_most = |size: usize| self.max_workers.map_or(size, |most| size.min(most));
         let size = match self.workers {
             // A source of its own sets the limit, whatever the environment says.
-            None if self.configuration.allowance.is_some() => None,
+            None if self.config.allowance.is_some() => None,
             None => default_workers()?.map(at_most),
             size => size,
         };
@@ -478,13 +485,13 @@ impl PoolBuilder {
         // The limit counts awake workers of the whole pool, not of each place: with a sentinel, one
         // of several places would have more workers than processors. A borrowed thread is an extra
         // worker whenever it does nothing for the pool.
-        let has_sentinel = !self.options.with_current_thread
-            && !is_divided(self.configuration.places.as_deref(), with_sentinel, processors.ids());
+        let has_sentinel = !self.config.with_current_thread
+            && !is_divided(self.config.places.as_deref(), with_sentinel, processors.ids());
         (if has_sentinel { with_sentinel } else { useful.min(MAX_WORKERS) }, needed)
     }
 
-    /// The properties of the threads that the pool creates.
-    fn threads(&self, workers: usize) -> Result<Threads, BuildError> {
+    /// The names of the threads that the pool creates.
+    fn names(&self, workers: usize) -> Result<Arc<[String]>, BuildError> {
         let name = |worker| {
             let name = (self.thread_name)(worker);
             if name.contains('\0') {
@@ -492,32 +499,24 @@ impl PoolBuilder {
             }
             Ok(name)
         };
-        let names = (0..workers).map(name).collect::<Result<_, _>>()?;
-        Ok(Threads { names, stack_size: self.stack_size })
+        (0..workers).map(name).collect()
     }
 
     fn start(
         mut self,
         Numbers { workers, size, needed }: Numbers,
-        threads: Option<Threads>,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
-        self.configuration.tracer = self.configuration.tracer.or_else(default_tracer);
-        self.configuration.assists = self.assists.map_or_else(default_assists, Ok)?;
+        self.config.tracer = self.config.tracer.or_else(default_tracer);
+        self.config.assists = self.assists.map_or_else(default_assists, Ok)?;
         if size.is_none() {
-            self.configuration.allowance.get_or_insert_with(|| Arc::new(allowance::system));
+            self.config.allowance.get_or_insert_with(|| Arc::new(allowance::system));
         }
-        let plan = Plan {
-            workers,
-            options: self.options,
-            hooks: Arc::new(self.hooks),
-            configuration: self.configuration,
-            threads,
-        };
-        let pool = match start::start(plan.clone(), &mut spawn) {
+        let config = Configuration { workers, ..self.config };
+        let pool = match start::start(config.clone(), &mut spawn) {
             // The pool can do without the threads of workers that only sleep at first.
             Err(BuildError::Thread { worker, .. }) if worker >= needed => {
-                start::start(Plan { workers: needed, ..plan }, spawn)?
+                start::start(Configuration { workers: needed, ..config }, spawn)?
             }
             pool => pool?,
         };
@@ -545,14 +544,14 @@ mod tests {
     impl PoolBuilder {
         /// Replaces the system as the source of what is allowed.
         pub(crate) fn allowance_source(mut self, source: OpenSource) -> Self {
-            self.configuration.allowance = Some(source);
+            self.config.allowance = Some(source);
             self
         }
     }
 
     /// Builds a pool on a system that grants three threads.
     fn build_on_three_threads(workers: usize, needed: usize) -> Result<Pool, BuildError> {
-        Pool::builder().start(Numbers { workers, size: None, needed }, None, |worker| {
+        Pool::builder().start(Numbers { workers, size: None, needed }, |worker| {
             if worker.index() >= 3 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }

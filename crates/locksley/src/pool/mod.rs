@@ -4,7 +4,6 @@ pub(crate) mod builder;
 mod environment;
 pub(crate) mod error;
 mod global;
-mod rebuild;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall;
 #[cfg(all(test, debug_assertions, not(loom)))]
@@ -16,14 +15,14 @@ pub(crate) mod thread;
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub(crate) use builder::PoolBuilder;
 pub(crate) use error::BuildError;
-use rebuild::Rebuild;
 
 use crate::places::Places;
 use crate::primitive::{self, thread::JoinHandle};
+use crate::scheduler::config::Configuration;
 use crate::scheduler::job::StackJob;
 use crate::scheduler::latch::{CountLatch, Latch};
 use crate::scheduler::{Shared, Worker};
@@ -80,7 +79,8 @@ pub struct Pool {
     /// The threads that the drop waits for.
     threads: Vec<JoinHandle<()>>,
     is_detached: bool,
-    rebuild: Rebuild,
+    /// The pool that replaces this one in a forked child, from its first use there.
+    rebuilt: OnceLock<Box<Self>>,
 }
 
 impl Pool {
@@ -128,7 +128,7 @@ impl Pool {
         if !self.shared.is_in_forked_child() {
             return &self.shared;
         }
-        self.rebuild.get_or_build(self.shared.chosen_size()).shared()
+        self.rebuilt.get_or_init(|| Box::new(self.rebuild())).shared()
     }
 
     /// The same for a use that needs no threads: builds nothing.
@@ -136,7 +136,26 @@ impl Pool {
         if !self.shared.is_in_forked_child() {
             return &self.shared;
         }
-        self.rebuild.pool().map_or(&self.shared, Self::shared_now)
+        self.rebuilt.get().map_or(&self.shared, |pool| pool.shared_now())
+    }
+
+    /// Builds the pool again, in a forked child, which has none of its threads.
+    #[cold]
+    fn rebuild(&self) -> Self {
+        let lost = "the pool's threads were lost in a fork, and the program created them itself";
+        assert!(self.shared.config.can_rebuild, "{lost}");
+        let config = Configuration {
+            // The thread that uses the pool first in a child is not the one that built it here.
+            with_current_thread: false,
+            // The child keeps these places, even if it may use other processors.
+            places: Some(Arc::clone(&self.shared.place_map.places)),
+            ..self.shared.config.clone()
+        };
+        let pool = start::start(config, start::spawn_worker).unwrap_or_else(|error| {
+            panic!("a pool could not be built again after a fork: {error}")
+        });
+        self.shared.chosen_size().inspect(|&size| pool.shared.resize(size));
+        pool
     }
 
     /// Drops the pool without waiting for its threads.
@@ -156,10 +175,9 @@ impl Pool {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn detach(mut self) {
-        if !self.shared.is_in_forked_child() {
-            self.threads.clear();
+        if let Some(pool) = self.rebuilt.take() {
+            pool.detach();
         }
-        self.rebuild.detach();
         self.is_detached = true;
     }
 
@@ -308,13 +326,11 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    // It counts one task: this one.
-    let latch = CountLatch::new(current, pool);
+    let latch = CountLatch::new(current);
     let job = StackJob::new(task, &latch);
+    latch.increment();
     pool.send(current, job.as_job());
-    latch.wait_with(|event| {
-        current.expect("only a worker waits like this").wait_for_others(event);
-    });
+    latch.end_and_wait(current, |worker, event| worker.wait_for_others(event));
     // SAFETY: the latch is set, which is the last step of the job.
     unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
 }
@@ -357,7 +373,7 @@ impl Drop for Pool {
 /// Joins the threads as a worker of another pool waits: a replacement works under its index, since
 /// the pool's last tasks may need a worker there.
 fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
-    let latch = Latch::new(Some(foreign), None);
+    let latch = Latch::new(Some(foreign));
     let threads = Mutex::new(threads);
     let take = || std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
     primitive::thread::scope(|scope| {
@@ -367,7 +383,7 @@ fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared)
             unsafe { Latch::set(NonNull::from(&latch)) };
         };
         match primitive::thread::Builder::new().spawn_scoped(scope, wait) {
-            Ok(_) => latch.wait_with(|event| foreign.wait_for_others(event)),
+            Ok(_) => foreign.wait_for_others(&latch.flag),
             Err(_) => join_all(take(), pool), // no thread: block like any other thread
         }
     });

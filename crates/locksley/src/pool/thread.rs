@@ -11,7 +11,7 @@ use crate::deque::OwnDeque;
 use crate::os;
 use crate::primitive::mpsc::Sender;
 use crate::scheduler::Shared;
-use crate::scheduler::config::{Affinity, call_hook};
+use crate::scheduler::config::Affinity;
 use crate::scheduler::job::Job;
 use crate::scheduler::worker::Worker;
 use crate::unwind;
@@ -81,7 +81,7 @@ impl fmt::Debug for WorkerThread {
 
 impl Starting {
     fn run(mut self) {
-        match self.shared.replacements.affinity {
+        match self.shared.config.affinity {
             Affinity::Process => os::move_to_process_affinity(),
             Affinity::Place => self.shared.bind(self.index),
             Affinity::Builder => false,
@@ -92,12 +92,7 @@ impl Starting {
             Some(ready) => self.run_awaited(ready),
             // No thread waits for the worker: its hooks run as code of the pool, and it works even
             // if they panic.
-            None => {
-                let make = |data| {
-                    Worker::new(index, index, self.deque, Arc::clone(&shared), data).attached()
-                };
-                shared.run_worker((index, index), make, Worker::work_until_closed);
-            }
+            None => shared.run_worker((index, index), self.deque, Worker::work_until_closed),
         }
         shared.sleep.settle_wake_affinity(index);
     }
@@ -105,30 +100,29 @@ impl Starting {
     /// The builder waits until the worker is ready, and reports a panic of a start hook.
     fn run_awaited(self, ready: Ready) {
         let Self { index, deque, shared, is_for_global, .. } = self;
-        let hooks = &shared.replacements.hooks;
+        let config = &shared.config;
         let start = || {
-            let data = hooks.make_data(index);
-            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data).attached();
-            call_hook(hooks.on_start.as_ref(), index);
+            let data = config.make_data(index);
+            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data);
+            config.on_start.iter().for_each(|hook| hook(index));
             worker
         };
-        let worker =
-            match unwind::catch(
-                || if is_for_global { global::run_in_build(start) } else { start() },
-            ) {
-                Ok(worker) => worker,
-                Err(payload) => {
-                    let _ = ready.send(Err(hook_error(index, payload)));
-                    return;
-                }
-            };
-        shared.slot(index).attach_thread(shared.config.assists);
+        let start = || if is_for_global { global::run_in_build(start) } else { start() };
+        let worker = match unwind::catch(start) {
+            Ok(worker) => worker,
+            Err(payload) => {
+                let _ = ready.send(Err(hook_error(index, payload)));
+                return;
+            }
+        };
+        shared.slot(index).attach_thread(config.assists);
         let _ = ready.send(Ok(()));
         drop(ready);
         worker.as_current(|| worker.work_until_closed());
         shared.slot(index).detach_thread();
         let report = |payload| shared.report_panic(payload);
-        unwind::catch(|| call_hook(hooks.on_exit.as_ref(), index)).unwrap_or_else(report);
+        let exit = || config.on_exit.iter().for_each(|hook| hook(index));
+        unwind::catch(exit).unwrap_or_else(report);
         unwind::catch(|| drop(worker)).unwrap_or_else(report);
     }
 }

@@ -20,8 +20,8 @@ use crate::unwind::Payload;
 /// Called with the payload of a detached task that panicked.
 pub(crate) type PanicHandler = dyn Fn(Payload) + Send + Sync;
 
-pub(crate) type Hook = Box<dyn Fn(usize) + Send + Sync>;
-type MakeData = Box<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
+pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
+type MakeData = Arc<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
 
 /// Which processors the workers of a pool may run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,54 +47,20 @@ pub enum Affinity {
     Place,
 }
 
-/// The functions of the program that are called on each worker's thread.
-#[derive(Default)]
-pub(crate) struct ThreadHooks {
+/// What a pool is built from, and, in a forked child, built from again.
+#[derive(Clone)]
+pub(crate) struct Configuration {
+    pub(crate) workers: usize,
+    pub(crate) idle_policy: Arc<dyn IdlePolicy>,
+    pub(crate) assists: Assists,
+    pub(crate) affinity: Affinity,
+    /// The name of each worker's thread. `None` if the program creates the threads of the workers,
+    /// and there are no replacements.
+    pub(crate) names: Option<Arc<[String]>>,
+    pub(crate) stack_size: Option<usize>,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_exit: Option<Hook>,
     pub(crate) worker_data: Option<MakeData>,
-}
-
-impl ThreadHooks {
-    pub(crate) fn make_data(&self, index: usize) -> Box<dyn Any> {
-        self.worker_data.as_ref().map_or_else(|| Box::new(()) as Box<dyn Any>, |make| make(index))
-    }
-}
-
-/// Calls a hook, if it is set.
-pub(crate) fn call_hook(hook: Option<&Hook>, index: usize) {
-    if let Some(hook) = hook {
-        hook(index);
-    }
-}
-
-/// How to spawn threads for workers.
-#[derive(Clone)]
-pub(crate) struct Threads {
-    /// The name of each worker's thread.
-    pub(crate) names: Arc<[String]>,
-    pub(crate) stack_size: Option<usize>,
-}
-
-impl Threads {
-    pub(crate) fn spawn(
-        &self,
-        name: String,
-        serve: impl FnOnce() + Send + 'static,
-    ) -> io::Result<JoinHandle<()>> {
-        let mut thread = thread::Builder::new().name(name);
-        if let Some(bytes) = self.stack_size {
-            thread = thread.stack_size(bytes);
-        }
-        thread.spawn(serve)
-    }
-}
-
-/// What a pool consists of, apart from its threads.
-#[derive(Clone)]
-pub(crate) struct Configuration {
-    pub(crate) idle_policy: Arc<dyn IdlePolicy>,
-    pub(crate) assists: Assists,
     /// True if workers take their own tasks oldest first.
     pub(crate) oldest_first: bool,
     /// Which worker a task goes to when it has waited and becomes ready.
@@ -108,13 +74,56 @@ pub(crate) struct Configuration {
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) tracer: Option<Arc<dyn Tracer>>,
     pub(crate) deque: DequeChoice,
+    /// True if the pool is returned before its workers are ready.
+    pub(crate) in_background: bool,
+    /// True if the calling thread becomes a worker.
+    pub(crate) with_current_thread: bool,
+    /// The limit of replacement workers, if the program sets one.
+    pub(crate) replacements: Option<usize>,
+    /// True if external threads run no tasks of the pool.
+    pub(crate) own_threads_only: bool,
+    /// True if a forked child that uses the pool may build it again.
+    pub(crate) can_rebuild: bool,
 }
 
 impl Configuration {
+    /// True if external threads may run tasks of the pool. False if tasks could notice that they
+    /// are not on a worker's thread: by a start hook, data, a stack size, an affinity, or threads
+    /// of the program. Also false with an observer.
+    pub(crate) fn allows_external_threads(&self) -> bool {
+        let has_hooks = self.on_start.is_some() || self.worker_data.is_some();
+        let has_own_threads =
+            self.own_threads_only || self.with_current_thread || self.affinity != Affinity::Process;
+        let has_plain_threads = self.names.is_some() && self.stack_size.is_none();
+        has_plain_threads && !has_hooks && !has_own_threads && self.observer.is_none()
+    }
+
+    /// The number of borrowed threads. They are the first workers.
+    pub(crate) fn borrowed_threads(&self) -> usize {
+        usize::from(self.with_current_thread)
+    }
+
     /// Makes a slot, and the owner's handle of its deque.
     pub(crate) fn new_slot(&self) -> (OwnDeque<Job>, Box<Slot>) {
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
         let (deque, shared) = self.deque.deque(heavy_barriers);
         (deque, Box::new(Slot::new(shared)))
+    }
+
+    /// Spawns a thread for a worker.
+    pub(crate) fn spawn(
+        &self,
+        name: String,
+        serve: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
+        let mut thread = thread::Builder::new().name(name);
+        if let Some(bytes) = self.stack_size {
+            thread = thread.stack_size(bytes);
+        }
+        thread.spawn(serve)
+    }
+
+    pub(crate) fn make_data(&self, index: usize) -> Option<Box<dyn Any>> {
+        self.worker_data.as_ref().map(|make| make(index))
     }
 }

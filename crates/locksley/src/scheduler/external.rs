@@ -123,11 +123,6 @@ impl ThisThread {
         THIS_THREAD.try_with(look).ok()
     }
 
-    /// True if the next call may run on this thread.
-    fn is_suitable(&self) -> bool {
-        self.makes_short_calls.get() && self.has_large_stack()
-    }
-
     /// True if the thread has about as much stack left as a worker has by default.
     fn has_large_stack(&self) -> bool {
         let enough = default_stack_size().saturating_sub(128 << 10);
@@ -179,7 +174,9 @@ impl Shared {
     where
         F: FnOnce(&Worker) -> R,
     {
-        if ThisThread::with(ThisThread::is_suitable) != Some(true) {
+        let is_suitable =
+            |this: &ThisThread| this.makes_short_calls.get() && this.has_large_stack();
+        if ThisThread::with(is_suitable) != Some(true) {
             return Err(task);
         }
         let Some((external, deque)) = self.external_slots.take() else { return Err(task) };
@@ -190,8 +187,7 @@ impl Shared {
         let abort = AbortOnUnwind("a panic outside of the external thread's task");
         let slot = self.workers + external;
         self.mark_slot_taken(slot);
-        let worker = Worker::new(index, slot, deque, Arc::clone(self), Box::new(()));
-        let worker = worker.attached_external();
+        let worker = Worker::new(index, slot, deque, Arc::clone(self), None);
         // The worker that was taken over counts as a thief that has found a task.
         self.sleep.end_search(&worker.wake_token, || {
             self.open_deques(&mut Vec::new());
@@ -199,9 +195,8 @@ impl Shared {
         });
         self.slot(slot)
             .begin_call(ThisThread::with(|this| this.watch(self.config.assists)).flatten());
-        let mut result = None;
-        worker.as_current(|| {
-            result = Some(if self.has_sent(index) {
+        let ended = worker.as_current(|| {
+            let ended = if self.has_sent(index) {
                 // A sender may have woken this worker for that task just before the takeover.
                 Err(task)
             } else {
@@ -213,19 +208,15 @@ impl Shared {
                 hooks::run_idle();
                 self.record_external_wakeup();
                 Ok(ended)
-            });
+            };
             self.leave(&worker, external);
+            ended
         });
-        self.end_external(external, worker);
-        abort.disarm();
-        let ended = result.expect("it was set")?;
-        Ok(ended.unwrap_or_else(|payload| unwind::resume(payload)))
-    }
-
-    /// The last step of a call: from now on, another external thread may use the slot.
-    fn end_external(&self, external: usize, worker: Worker) {
         self.trace(|| Event::Detached);
+        // From now on, another external thread may use the slot.
         self.external_slots.put_back(external, worker.into_deque());
+        abort.disarm();
+        ended.map(|ended| ended.unwrap_or_else(|payload| unwind::resume(payload)))
     }
 
     /// True if a task was sent to all workers, to this worker, or to its place.
@@ -238,20 +229,16 @@ impl Shared {
             || place.is_some_and(|place| !place.inbox.is_empty())
     }
 
-    /// Gives the worker back. Returns false if it was recalled.
-    fn give_back(&self, worker: &Worker, external: usize) -> bool {
-        let index = worker.index();
-        self.sleep.give_back(index, external, |leaves_pushed| {
-            self.open_deques(&mut Vec::new());
-            self.closed.is_set() || self.has_sent(index) || (!leaves_pushed && self.is_work_left())
-        })
-    }
-
     /// Ends a call: sends the tasks in its queues to the pool, and gives the worker back.
     fn leave(&self, worker: &Worker, external: usize) {
         self.leave_tasks(worker);
         self.slot(worker.slot_index()).end_call();
-        if self.give_back(worker, external) {
+        let index = worker.index();
+        let look_again = |leaves_pushed: bool| {
+            self.open_deques(&mut Vec::new());
+            self.closed.is_set() || self.has_sent(index) || (!leaves_pushed && self.is_work_left())
+        };
+        if self.sleep.give_back(index, external, look_again) {
             return;
         }
         // Recalled: the worker's own thread and this one both count as active. If no other thread

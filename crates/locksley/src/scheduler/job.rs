@@ -25,32 +25,17 @@ type Execute = unsafe fn(NonNull<Job>, &Worker, usize);
 #[derive(Debug)]
 pub struct Kind {
     execute: Execute,
-    role: Role,
-}
-
-/// What a job is to a worker that waits and finds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The second half of a join.
-    Fork,
-    /// A job that may be awaited with others, such as a task of a scope. It begins with a
-    /// [`GroupHeader`].
-    OfGroup,
-    Other,
+    /// True for the second half of a join. All other jobs begin with a [`GroupHeader`].
+    is_fork: bool,
 }
 
 const _: () = assert!(align_of::<Kind>() > 1);
 
 impl Kind {
-    /// The kind of jobs that belong to no group.
-    pub(crate) const fn new(execute: Execute) -> Self {
-        Self { execute, role: Role::Other }
-    }
-
-    /// The kind of jobs that may belong to a group. They begin with a [`GroupHeader`].
+    /// A kind of jobs that begin with a [`GroupHeader`].
     #[must_use]
     pub const fn of_group(execute: unsafe fn(NonNull<Job>, &Worker, usize)) -> Self {
-        Self { execute, role: Role::OfGroup }
+        Self { execute, is_fork: false }
     }
 }
 
@@ -76,32 +61,32 @@ pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     unsafe { execute(job, worker, from) }
 }
 
-/// What a job is to a worker that waits and has found it.
+/// True if the job is the second half of a join.
 ///
 /// # Safety
 /// The job is alive, only the caller has taken it from its queue, and it has not run.
-pub(crate) unsafe fn role(job: NonNull<Job>) -> Role {
+pub(crate) unsafe fn is_fork(job: NonNull<Job>) -> bool {
     // SAFETY: as the caller promises.
     let kind = unsafe { kind(job) };
     // SAFETY: as in `execute`.
-    unsafe { (*kind).role }
+    unsafe { (*kind).is_fork }
 }
 
-/// The group of a job, if it begins with a [`GroupHeader`].
+/// The group of a job. `None` for the second half of a join.
 ///
 /// # Safety
-/// As for [`role`].
+/// As for [`is_fork`].
 pub(crate) unsafe fn group(job: NonNull<Job>) -> Option<NonNull<()>> {
     // SAFETY: as the caller promises.
-    let is_of_group = unsafe { role(job) } == Role::OfGroup;
-    // SAFETY: alive; and with this role it begins with a group header.
-    is_of_group.then(|| unsafe { job.cast::<GroupHeader>().as_ref() }.group)
+    let is_fork = unsafe { is_fork(job) };
+    // SAFETY: alive; and any other job begins with a group header.
+    (!is_fork).then(|| unsafe { job.cast::<GroupHeader>().as_ref() }.group)
 }
 
 /// The kind of a job: the pointer in its header.
 ///
 /// # Safety
-/// As for [`role`].
+/// As for [`is_fork`].
 #[inline]
 unsafe fn kind(job: NonNull<Job>) -> *const Kind {
     // SAFETY: alive, as the caller promises.
@@ -129,7 +114,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind { execute: Self::execute, role: Role::Fork };
+    const KIND: &'static Kind = &Kind { execute: Self::execute, is_fork: true };
 
     #[inline]
     pub(crate) fn new(task: F) -> Self {
@@ -213,7 +198,7 @@ where
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct StackJob<'l, F, R> {
-    header: Job,
+    header: GroupHeader,
     latch: &'l CountLatch<'l>,
     task: UnsafeCell<Option<F>>,
     result: UnsafeCell<Option<Result<R, Payload>>>,
@@ -224,12 +209,12 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    const KIND: &'static Kind = &Kind::new(Self::execute);
+    const KIND: &'static Kind = &Kind::of_group(Self::execute);
 
     /// A job that the latch counts.
     pub(crate) fn new(task: F, latch: &'l CountLatch<'l>) -> Self {
         let (task, result) = (UnsafeCell::new(Some(task)), UnsafeCell::new(None));
-        Self { header: Job::of(Self::KIND), latch, task, result }
+        Self { header: GroupHeader::of(Self::KIND, None), latch, task, result }
     }
 
     /// The word to send. The creator does not leave the job's frame before the latch is set.

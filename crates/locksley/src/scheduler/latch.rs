@@ -92,38 +92,26 @@ impl Flag {
 /// A latch for which one thread waits.
 #[derive(Debug)]
 pub(crate) struct Latch<'w> {
-    flag: Flag,
+    pub(crate) flag: Flag,
     waiter: Waiter<'w>,
+    /// The generation of the process that has the thread which sets the latch.
+    generation: u32,
 }
 
 /// The thread that waits for a latch.
 #[derive(Debug)]
 enum Waiter<'w> {
-    Worker {
-        slot: usize,
-        home: &'w Arc<Shared>,
-        /// True if a thread of another pool may set the latch: it has to keep the waiter's pool
-        /// alive.
-        is_cross: bool,
-    },
-    /// A thread that is not a worker. The generation is that of the process that has the thread
-    /// which sets the latch.
-    Thread { thread: thread::Thread, generation: u32 },
+    /// A worker: its slot and its pool.
+    Worker(usize, &'w Arc<Shared>),
+    Thread(thread::Thread),
 }
 
 impl<'w> Latch<'w> {
-    /// A latch for which the calling thread waits, which may be the worker `waiter`. Workers of
-    /// `pool` set it; for `None`, any thread does.
-    pub(crate) fn new(waiter: Option<&'w Worker>, pool: Option<&Arc<Shared>>) -> Self {
-        let waiter = match waiter {
-            Some(worker) => Waiter::Worker {
-                slot: worker.slot_index(),
-                home: worker.shared(),
-                is_cross: pool.is_none_or(|pool| !worker.belongs_to(pool)),
-            },
-            None => Waiter::Thread { thread: thread::current(), generation: os::generation() },
-        };
-        Self { flag: Flag::default(), waiter }
+    /// A latch for which the calling thread waits, which may be the worker `waiter`.
+    pub(crate) fn new(waiter: Option<&'w Worker>) -> Self {
+        let worker = |it: &'w Worker| Waiter::Worker(it.slot_index(), it.shared());
+        let waiter = waiter.map_or_else(|| Waiter::Thread(thread::current()), worker);
+        Self { flag: Flag::default(), waiter, generation: os::generation() }
     }
 
     /// Sets the latch.
@@ -135,16 +123,13 @@ impl<'w> Latch<'w> {
         // SAFETY: alive until the flag is set below, after the last use of this reference.
         let latch = unsafe { this.as_ref() };
         match &latch.waiter {
-            &Waiter::Worker { slot, home, is_cross } => {
-                let kept_alive = is_cross.then(|| Arc::clone(home));
-                let home: *const Shared = Arc::as_ptr(home);
+            &Waiter::Worker(slot, home) => {
+                // Keeps the pool alive, which the thread that sets the latch need not belong to.
+                let home = Arc::clone(home);
                 latch.flag.set();
-                // SAFETY: kept alive by the clone, or by the worker that calls this, of the same
-                // pool.
-                unsafe { &*home }.unpark(slot);
-                drop(kept_alive);
+                home.unpark(slot);
             }
-            Waiter::Thread { thread, .. } => {
+            Waiter::Thread(thread) => {
                 let thread = thread.clone();
                 latch.flag.set();
                 thread.unpark();
@@ -155,20 +140,22 @@ impl<'w> Latch<'w> {
         }
     }
 
-    /// Waits until the latch is set. A worker waits by calling `wait`. Any other thread is
-    /// *external*: it spins, and then blocks.
+    /// Waits until the latch is set. A thread that is the worker `current` waits by calling `wait`.
+    /// Any other thread is *external*: it spins, and then blocks.
     ///
     /// # Panics
     /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the
     /// latch. The frame may unwind, since no other thread of the child refers to it.
-    pub(crate) fn wait_with(&self, wait: impl FnOnce(&Flag)) {
-        let Waiter::Thread { generation, .. } = self.waiter else { return wait(&self.flag) };
+    pub(crate) fn wait_with(&self, current: Option<&Worker>, wait: impl FnOnce(&Worker, &Flag)) {
+        if let Some(worker) = current {
+            return wait(worker, &self.flag);
+        }
         let began = Instant::now();
         while !self.flag.is_set() && began.elapsed() < SPIN {
             (0..8).for_each(|_| spin_loop());
         }
         while !self.flag.is_set() {
-            assert_eq!(generation, os::generation(), "a task was lost in a fork");
+            assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
             thread::park();
         }
     }
@@ -186,9 +173,9 @@ pub(crate) struct CountLatch<'w> {
 
 impl<'w> CountLatch<'w> {
     /// A counter for which the calling thread waits, which may be the worker `waiter`. The thread
-    /// counts as the first task, or another one in its place. All other tasks run in `pool`.
-    pub(crate) fn new(waiter: Option<&'w Worker>, pool: &Arc<Shared>) -> Self {
-        let all_done = Latch::new(waiter, Some(pool));
+    /// counts as the first task.
+    pub(crate) fn new(waiter: Option<&'w Worker>) -> Self {
+        let all_done = Latch::new(waiter);
         Self { unfinished: Countdown::new(1), all_done, latest: LatestStamp::default() }
     }
 
@@ -219,16 +206,11 @@ impl<'w> CountLatch<'w> {
         }
     }
 
-    /// Ends the caller's own task, and waits for all others. A worker waits by calling `wait`.
-    pub(crate) fn end_and_wait(&self, wait: impl FnOnce(&Flag)) {
+    /// Ends the caller's own task, and waits for all others, as [`Latch::wait_with`] does.
+    pub(crate) fn end_and_wait(&self, current: Option<&Worker>, wait: impl FnOnce(&Worker, &Flag)) {
         // SAFETY: alive, since it is borrowed.
         unsafe { Self::end(NonNull::from(self)) };
-        self.wait_with(wait);
-    }
-
-    /// Waits until all tasks have ended. A worker waits by calling `wait`.
-    pub(crate) fn wait_with(&self, wait: impl FnOnce(&Flag)) {
-        self.all_done.wait_with(wait);
+        self.all_done.wait_with(current, wait);
         follow(self.latest.get());
     }
 }

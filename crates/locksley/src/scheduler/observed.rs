@@ -59,13 +59,6 @@ impl Worker {
     pub(crate) fn stamp(&self) -> Option<Stamp> {
         self.observer().map(|observer| observer.stamp(self.slot_index()))
     }
-
-    /// Records that the task which the worker runs also follows `cause`.
-    pub(crate) fn follow(&self, cause: Stamp) {
-        if let Some(observer) = self.observer() {
-            observer.follow(self.slot_index(), cause);
-        }
-    }
 }
 
 /// The present stamp of the task that the calling thread runs. `None` if its pool is not observed,
@@ -78,8 +71,10 @@ pub fn stamp() -> Option<Stamp> {
 /// Records that, from here on, the task which the calling thread runs also follows `cause`.
 pub fn follow(cause: Stamp) {
     Worker::with_current(|current| {
-        if let Some(worker) = current {
-            worker.follow(cause);
+        if let Some(worker) = current
+            && let Some(observer) = worker.observer()
+        {
+            observer.follow(worker.slot_index(), cause);
         }
     });
 }

@@ -164,7 +164,7 @@ impl Shared {
             there.inbox.send(job);
         }
         let wake_token = own_worker.map(|worker| &worker.wake_token);
-        let are_bound = self.replacements.affinity == Affinity::Place;
+        let are_bound = self.config.affinity == Affinity::Place;
         self.sleep.notify_addressed(there.workers.clone(), are_bound, wake_token);
     }
 
@@ -202,14 +202,14 @@ impl Shared {
     /// True if the pool lets the worker in `slot` run on `processor`.
     pub(crate) fn can_run_on(&self, slot: usize, processor: usize) -> bool {
         // Replacements are not bound.
-        let is_bound = self.replacements.affinity == Affinity::Place && slot < self.workers;
+        let is_bound = self.config.affinity == Affinity::Place && slot < self.workers;
         !is_bound || self.processors_of(slot).contains(processor)
     }
 
-    /// The workers in the place of `worker`, with `worker`. `None` if there is a single place.
-    pub(crate) fn neighbours_of(&self, worker: usize) -> Option<Range<usize>> {
+    /// The workers in the place of `worker`, with `worker`.
+    pub(crate) fn neighbours_of(&self, worker: usize) -> Range<usize> {
         let here = self.place_of(worker).and_then(|place| self.place_states().get(place));
-        here.map(|here| here.workers.clone())
+        here.map_or(0..self.workers, |here| here.workers.clone())
     }
 
     fn processors_of(&self, worker: usize) -> &ProcessorSet {

@@ -147,9 +147,9 @@ impl Slot {
         }
     }
 
-    /// Charges the worker's time to `activity`, or, for `None`, to code that is not the pool's.
-    pub(crate) fn charge_time_to(&self, activity: Option<Activity>) {
-        self.ledger.switch_to(activity.map_or(ELSEWHERE, |activity| activity as u8));
+    /// Charges the worker's time to code that is not the pool's.
+    pub(crate) fn charge_elsewhere(&self) {
+        self.ledger.switch_to(ELSEWHERE);
     }
 
     /// True if the worker's time is charged to code that is not the pool's.

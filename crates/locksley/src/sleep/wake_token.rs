@@ -10,7 +10,9 @@ use super::Snapshot;
 /// A wake-up takes some 50 µs on a virtual machine. Until any worker has woken up since the last
 /// request, that request is under way, and another one would only cost a system call. The
 /// number of wake-ups wraps after 2³¹: at worst one request is omitted, as during a search.
-#[derive(Debug)]
+///
+/// The default is the token of a worker that prefers none.
+#[derive(Debug, Default)]
 pub(crate) struct WakeToken {
     /// The number of wake-ups when this worker last asked for one.
     wakeups_at_request: Cell<Option<u32>>,
@@ -40,12 +42,5 @@ impl WakeToken {
     pub(super) fn claim_wakeup(&self, snapshot: Snapshot) -> bool {
         let wakeups = Some(snapshot.wakeups());
         self.wakeups_at_request.replace(wakeups) != wakeups
-    }
-}
-
-/// The token of a worker that prefers none.
-impl Default for WakeToken {
-    fn default() -> Self {
-        Self::with_neighbours(0..usize::MAX)
     }
 }

@@ -22,14 +22,12 @@
 
 mod scoped;
 
-use std::sync::Arc;
-
 use crate::fork::{Spawn, shared_of};
 use crate::futures::spawn_by;
 pub use crate::futures::{error::JoinError, handle::JoinHandle, yielding::yield_now};
 use crate::pool::Pool;
+use crate::scheduler::Worker;
 pub use crate::scheduler::placement::Placement;
-use crate::scheduler::{Shared, Worker};
 
 /// Runs a future as a task of the calling worker's pool. If the calling thread is no worker, the
 /// task runs in the [global pool](Pool::global).
@@ -144,21 +142,10 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    Worker::with_current(|current| spawn_in(shared_of(current), current, None, future))
-}
-
-/// Runs a future as a task of `pool`. The option is valid in it.
-fn spawn_in<F>(
-    pool: &Arc<Shared>,
-    current: Option<&Worker>,
-    option: Option<Spawn>,
-    future: F,
-) -> JoinHandle<F::Output>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    spawn_by(pool, future, |job| pool.send_with(current, option, job))
+    Worker::with_current(|current| {
+        let pool = shared_of(current);
+        spawn_by(pool, future, |job| pool.push_or_send(current, job))
+    })
 }
 
 impl Pool {
@@ -177,7 +164,10 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Worker::with_current(|current| spawn_in(self.shared(), current, None, future))
+        let pool = self.shared();
+        Worker::with_current(|current| {
+            spawn_by(pool, future, |job| pool.push_or_send(current, job))
+        })
     }
 
     /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task
@@ -208,7 +198,10 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        option.assert_valid_in(self.shared());
-        Worker::with_current(|current| spawn_in(self.shared(), current, Some(option), future))
+        let pool = self.shared();
+        option.assert_valid_in(pool);
+        Worker::with_current(|current| {
+            spawn_by(pool, future, |job| pool.send_with(current, Some(option), job))
+        })
     }
 }

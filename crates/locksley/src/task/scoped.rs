@@ -77,7 +77,7 @@ impl<'scope> Scope<'scope> {
         F: Future<Output = ()> + Send + 'scope,
     {
         let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, self.count_task());
-        let is_observed = self.home.observer().is_some();
+        let is_observed = self.home().observer().is_some();
         // The handle's reference is left to the run that finishes the task.
         let task = TaskCell::<F, InScope>::spawned(head, is_observed, future);
         Worker::with_current(|current| self.push_or_send(current, task.cast()));

@@ -8,7 +8,6 @@ mod thread;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::config::{Affinity, ThreadHooks, Threads};
 use super::shared::Shared;
 use crate::deque::OwnDeque;
 use crate::primitive::thread::JoinHandle;
@@ -20,11 +19,8 @@ use assignment::{Assigned, Assignment};
 /// All replacements of a pool, including those without a thread.
 pub(crate) struct Replacements {
     pub(super) all: Box<[CachePadded<Replacement>]>,
-    /// How the pool creates threads; `None` if only the program does.
-    pub(crate) threads: Option<Threads>,
-    pub(crate) hooks: Arc<ThreadHooks>,
-    /// The affinity of the pool's workers.
-    pub(crate) affinity: Affinity,
+    /// The threads that have been started.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     /// The threads that search for tasks, or will do so when their task has ended. Borrowed
     /// threads, parked replacements, and threads that wait or block are not counted.
     active_threads: AtomicUsize,
@@ -35,20 +31,13 @@ pub(super) struct Replacement {
     assignment: Assignment,
     /// Made together with the slot, and taken by the thread when it starts.
     deque: Mutex<Option<OwnDeque<Job>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Replacements {
-    /// So many replacements. Without `threads`, none of them ever starts.
-    pub(crate) fn new(
-        replacements: usize,
-        threads: Option<Threads>,
-        hooks: Arc<ThreadHooks>,
-        affinity: Affinity,
-        workers: usize,
-    ) -> Self {
+    /// So many replacements, in a pool with so many threads of its own.
+    pub(crate) fn new(replacements: usize, threads: usize) -> Self {
         let all = (0..replacements).map(|_| CachePadded::default()).collect();
-        Self { all, threads, hooks, affinity, active_threads: AtomicUsize::new(workers) }
+        Self { all, threads: Mutex::default(), active_threads: AtomicUsize::new(threads) }
     }
 
     /// Subtracts threads, 0 or 1, that are about to wait or block. True if none is left. If several
@@ -78,10 +67,7 @@ impl Replacements {
 
     /// The threads that have been started, to be joined after the pool has been closed.
     pub(crate) fn take_threads(&self) -> Vec<JoinHandle<()>> {
-        let take = |replacement: &CachePadded<Replacement>| {
-            replacement.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
-        };
-        self.all.iter().filter_map(take).collect()
+        std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -1,12 +1,13 @@
 //! The thread of a replacement worker.
 
-use std::any::Any;
 use std::io;
 use std::sync::{Arc, PoisonError};
 
+use crate::deque::OwnDeque;
 use crate::idle::Activity;
 use crate::os::{self, Assists};
-use crate::scheduler::config::{Affinity, Hook, call_hook};
+use crate::scheduler::config::{Affinity, Hook};
+use crate::scheduler::job::Job;
 use crate::scheduler::shared::Shared;
 use crate::scheduler::worker::Worker;
 use crate::trace::Event;
@@ -20,7 +21,7 @@ impl Shared {
         index: usize,
     ) -> io::Result<()> {
         let replacements = &self.replacements;
-        let threads = replacements.threads.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let names = self.config.names.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let first = self.first_replacement();
         // Also those below: searches look at all of them.
         for (own, slot) in replacements.all[..=replacement].iter().zip(&self.slots[first..]) {
@@ -34,9 +35,8 @@ impl Shared {
         self.mark_slot_taken(first + replacement);
         let shared = Arc::clone(self);
         let serve = move || shared.serve_as_replacement(replacement, index);
-        let handle = threads.spawn(format!("{}'", threads.names[index]), serve)?;
-        let thread = &replacements.all[replacement].thread;
-        *thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
+        let handle = self.config.spawn(format!("{}'", names[index]), serve)?;
+        replacements.threads.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
         Ok(())
     }
 
@@ -45,14 +45,13 @@ impl Shared {
         let own = &replacements.all[replacement];
         let deque = own.deque.lock().unwrap_or_else(PoisonError::into_inner).take();
         let deque = deque.expect("a replacement gets a thread once");
-        if replacements.affinity != Affinity::Builder {
+        if self.config.affinity != Affinity::Builder {
             os::move_to_process_affinity();
         }
         self.set_time_slice();
         let slot = self.first_replacement() + replacement;
         self.sleep.settle_wake_affinity(slot);
-        let make = |data| Worker::new(index, slot, deque, Arc::clone(self), data).attached();
-        self.run_worker((index, slot), make, |worker| {
+        self.run_worker((index, slot), deque, |worker| {
             let before_park = || {
                 let _ = replacements.subtract_active(1);
                 self.lower_slots_in_use();
@@ -86,29 +85,30 @@ impl Shared {
     /// Runs a worker on the calling thread: makes its data, calls the hooks, and calls `work` in
     /// between. Panics of the program's code go to the panic handler, and the worker goes on.
     pub(crate) fn run_worker(
-        &self,
+        self: &Arc<Self>,
         (index, slot): (usize, usize),
-        make: impl FnOnce(Box<dyn Any>) -> Worker,
+        deque: OwnDeque<Job>,
         work: impl FnOnce(&Worker),
     ) {
-        let (hooks, report) = (&self.replacements.hooks, |payload| self.report_panic(payload));
-        let data = unwind::catch(|| hooks.make_data(index)).unwrap_or_else(|payload| {
+        let (config, report) = (&self.config, |payload| self.report_panic(payload));
+        let data = unwind::catch(|| config.make_data(index)).unwrap_or_else(|payload| {
             report(payload);
-            Box::new(())
+            None
         });
         let abort = AbortOnUnwind("an idle policy panicked");
-        let worker = make(data);
+        let worker = Worker::new(index, slot, deque, Arc::clone(self), data);
         abort.disarm();
         let call = |hook: &Option<Hook>| {
-            unwind::catch(|| call_hook(hook.as_ref(), index)).unwrap_or_else(report);
+            let call = || hook.iter().for_each(|hook| hook(index));
+            unwind::catch(call).unwrap_or_else(report);
         };
         worker.as_current(|| {
-            call(&hooks.on_start);
+            call(&config.on_start);
             // After the hook, which may pin the thread: until then no other worker moves it.
             self.slot(slot).attach_thread(self.config.assists);
             work(&worker);
             self.slot(slot).detach_thread();
-            call(&hooks.on_exit);
+            call(&config.on_exit);
         });
         unwind::catch(|| drop(worker)).unwrap_or_else(report);
     }

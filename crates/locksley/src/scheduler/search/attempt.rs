@@ -135,8 +135,7 @@ impl Searcher {
     /// deques of all other workers, then their inboxes. `leaves_far` leaves what was sent to other
     /// places to the workers there for a moment.
     pub(super) fn sweep(&mut self, worker: &Worker, leaves_far: bool) -> Option<Found> {
-        let received = worker.take_pinned().or_else(|| receive(worker));
-        let stolen = received.or_else(|| {
+        let stolen = receive(worker).or_else(|| {
             self.others(worker).find_map(|victim| {
                 let is_left = self.leave_to_owner(worker, victim);
                 if is_left { None } else { self.steal(worker, victim) }

@@ -22,8 +22,8 @@ impl Searcher {
         let lone_next_task = || shared.slot(victim).lone_next_task();
         let Some(next) = lone_next_task() else { return false };
         let since = Instant::now();
-        let awake = shared.workers.saturating_sub(shared.sleep.snapshot().asleep());
-        let is_shared = is_machine_shared(shared.runnable_threads(), awake, shared.processors());
+        let (runnable, awake) = (shared.runnable_threads(), shared.awake());
+        let is_shared = is_machine_shared(runnable, awake, shared.processors());
         while lone_next_task() == Some(next) && lasts(since.elapsed(), is_shared) {
             if is_shared { self.yield_to_others(worker) } else { spin_loop() }
         }

@@ -201,18 +201,9 @@ impl<'q> Neighbourhood<'q> {
         Self { home, thief: worker.slot_index(), workers: worker.shared().workers, slots }
     }
 
-    /// The position of the thief in the sequence of the workers at home and the replacements.
-    fn own_position(&self) -> Option<usize> {
-        let at_home = &self.home.workers;
-        if at_home.contains(&self.thief) {
-            return Some(self.thief - at_home.start);
-        }
-        self.thief.checked_sub(self.workers).map(|replacement| at_home.len() + replacement)
-    }
-
+    /// The number of workers at home and replacements, without the thief, which is one of them.
     fn others_at_home(&self) -> usize {
-        let all_at_home = self.home.workers.len() + self.slots - self.workers;
-        all_at_home - usize::from(self.own_position().is_some())
+        self.home.workers.len() + self.slots - self.workers - 1
     }
 
     fn home_attempts(&self) -> u64 {
@@ -239,13 +230,15 @@ impl<'q> Neighbourhood<'q> {
 
     /// A random worker at home other than the thief. There must be one.
     fn random_at_home(&self, victims: &mut Victims) -> usize {
-        let mut position = victims.below(self.others_at_home());
-        if self.own_position().is_some_and(|own| position >= own) {
-            position += 1;
-        }
         let at_home = &self.home.workers;
-        let replacement = position.checked_sub(at_home.len());
-        replacement.map_or(at_home.start + position, |replacement| self.workers + replacement)
+        let slot_at = |position: usize| match position.checked_sub(at_home.len()) {
+            Some(replacement) => self.workers + replacement,
+            None => at_home.start + position,
+        };
+        let others = self.others_at_home();
+        // If it is the thief, the last one takes its place.
+        let chosen = slot_at(victims.below(others));
+        if chosen == self.thief { slot_at(others) } else { chosen }
     }
 
     fn random_far(&self, victims: &mut Victims) -> Option<usize> {

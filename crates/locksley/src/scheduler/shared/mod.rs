@@ -51,8 +51,6 @@ pub(crate) struct Shared {
     /// The last ones are made when they are needed.
     pub(super) slots: Box<[OnceLock<Box<Slot>>]>,
     pub(crate) workers: usize,
-    /// The number of borrowed threads. They are the first workers.
-    borrowed_threads: usize,
     /// The number of slots up to the last one that a worker ever had.
     slots_taken: AtomicUsize,
     slots_in_use: SlotsInUse,
@@ -82,18 +80,15 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// `slots` has one slot for each of the `workers`, the first of which are `borrowed_threads`,
-    /// and one for each of the `external_slots`.
+    /// `slots` has one slot for each worker, and one for each of the `external_slots`.
     pub(crate) fn new(
         slots: impl Iterator<Item = Box<Slot>>,
-        workers: usize,
-        borrowed_threads: usize,
         external_slots: ExternalSlots,
         replacements: Replacements,
         owned_tasks: Box<dyn CancelAll>,
         config: Configuration,
     ) -> Arc<Self> {
-        let (idle_policy, assists) = (&*config.idle_policy, config.assists);
+        let (workers, assists) = (config.workers, config.assists);
         let unmade = (0..replacements.all.len()).map(|_| OnceLock::new());
         let slots: Box<[_]> = slots.map(OnceLock::from).chain(unmade).collect();
         let processors = Processors::allowed();
@@ -103,17 +98,17 @@ impl Shared {
         let at_most = allowance.as_ref().map(Allowance::awake);
         let processors_now = at_most.unwrap_or(processors.count());
         let allowed = at_most.unwrap_or(usize::MAX);
-        let limit = limit(idle_policy, processors_now, allowed, borrowed_threads);
-        let mut sleep = Sleep::with_slots(workers, slots.len(), borrowed_threads, limit, allowed);
+        let limit = limit(&config, processors_now, allowed);
+        let mut sleep =
+            Sleep::with_slots(workers, slots.len(), config.borrowed_threads(), limit, allowed);
         sleep.tracer = config.tracer.clone();
-        if spreads(idle_policy, assists) {
+        if spreads(&*config.idle_policy, assists) {
             sleep.enable_wake_affinities(processors.ids().len());
         }
         Arc::new(Self {
             owned_tasks,
             slots,
             workers,
-            borrowed_threads,
             slots_taken: AtomicUsize::new(workers),
             slots_in_use: SlotsInUse::new(workers),
             external_slots,

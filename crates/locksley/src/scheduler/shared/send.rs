@@ -36,11 +36,6 @@ impl Shared {
         self.sleep.notify_injected();
     }
 
-    /// Panics if the pool is closed: then the calling thread is the only worker that is left of it.
-    pub(crate) fn assert_open(&self) {
-        assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
-    }
-
     /// Sends a job to one worker, which alone may run it.
     pub(crate) fn send_to(&self, current: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: the worker runs each word of its pinned tasks once; this one is about to be sent.
@@ -63,15 +58,8 @@ impl Shared {
         self.notify_addressed(current, worker);
     }
 
-    /// Sends a task behind the other tasks of one worker. Other workers may take it.
-    pub(crate) fn send_to_back(&self, current: &Worker, worker: usize, job: NonNull<Job>) {
-        // SAFETY: as in `send`.
-        let job = unsafe { self.wrap(Some(current), job) };
-        self.slot(worker).inbox.send(job);
-        self.notify_addressed(Some(current), worker);
-    }
-
-    fn notify_addressed(&self, current: Option<&Worker>, worker: usize) {
+    /// Wakes a worker for a task that was sent to this one.
+    pub(crate) fn notify_addressed(&self, current: Option<&Worker>, worker: usize) {
         let wake_token = current.map(|worker| &worker.wake_token);
         self.sleep.notify_addressed(worker..worker + 1, false, wake_token);
     }

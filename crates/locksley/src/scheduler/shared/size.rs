@@ -4,22 +4,19 @@
 use std::sync::Weak;
 
 use super::Shared;
-use crate::idle::{Activity, IdlePolicy, Limit, Peers};
+use crate::idle::{Activity, Limit, Peers};
 use crate::os::{self, Assists, RunState, ThreadAffinity};
 use crate::scheduler::allowance::{Allowance, PollBudget};
+use crate::scheduler::config::Configuration;
 use crate::trace::PoolHandle;
 
 /// What policy and allowance permit: the policy's limit for so many processors, or `at_most` if
 /// that is less, plus the borrowed threads. A borrowed thread counts as awake, though it mostly
 /// runs code that is not the pool's.
-pub(super) fn limit(
-    idle_policy: &dyn IdlePolicy,
-    processors: usize,
-    at_most: usize,
-    borrowed_threads: usize,
-) -> Limit {
-    let limit = idle_policy.limit(processors);
-    Limit { awake: limit.awake.min(at_most).saturating_add(borrowed_threads), ..limit }
+pub(super) fn limit(config: &Configuration, processors: usize, at_most: usize) -> Limit {
+    let limit = config.idle_policy.limit(processors);
+    let awake = limit.awake.min(at_most).saturating_add(config.borrowed_threads());
+    Limit { awake, ..limit }
 }
 
 impl Shared {
@@ -38,7 +35,7 @@ impl Shared {
 
     /// The affinity of each worker that has recorded it, without borrowed threads.
     pub(crate) fn affinities_of_workers(&self) -> impl Iterator<Item = &ThreadAffinity> {
-        let workers = self.borrowed_threads..self.workers;
+        let workers = self.config.borrowed_threads()..self.workers;
         workers.filter_map(|worker| self.slot(worker).affinity.get())
     }
 
@@ -73,13 +70,12 @@ impl Shared {
 
     /// The limit if so many workers are allowed, and their number was not chosen.
     pub(crate) fn allowed_limit(&self, workers: usize) -> Limit {
-        limit(&*self.config.idle_policy, workers, workers, self.borrowed_threads)
+        limit(&self.config, workers, workers)
     }
 
     /// The limit by what the process was allowed when the pool was built.
     pub(crate) fn limit_at_build(&self) -> Limit {
-        let (policy, processors) = (&*self.config.idle_policy, self.processors_at_build());
-        limit(policy, processors, usize::MAX, self.borrowed_threads)
+        limit(&self.config, self.processors_at_build(), usize::MAX)
     }
 
     /// The number of workers, without borrowed threads, that may work now.

@@ -32,7 +32,7 @@ impl Shared {
     /// The time that the first `number` workers, without borrowed threads, have waited for a
     /// processor, all together. `None` where the system does not tell. Reads a file for each.
     pub(crate) fn processor_wait_of_first(&self, number: usize) -> Option<Duration> {
-        let slots = self.taken().skip(self.borrowed_threads).take(number);
+        let slots = self.taken().skip(self.config.borrowed_threads()).take(number);
         let waits = slots.filter_map(|slot| slot.delay.get()?.read());
         waits.reduce(|all, one| all + one)
     }

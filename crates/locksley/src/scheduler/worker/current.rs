@@ -31,7 +31,7 @@ impl Worker {
     }
 
     /// Makes the calling thread this worker while `body` runs.
-    pub(crate) fn as_current(&self, body: impl FnOnce()) {
+    pub(crate) fn as_current<R>(&self, body: impl FnOnce() -> R) -> R {
         struct Restore(*const Worker);
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -40,7 +40,7 @@ impl Worker {
         }
         // A thread that is a worker of one pool may also serve another pool.
         let _restore = Restore(CURRENT.with(|current| current.replace(self)));
-        body();
+        body()
     }
 
     /// Makes the calling thread this worker for the rest of its life. The thread is not a worker

@@ -49,6 +49,9 @@ impl Worker {
 
     /// Sends a ready task to this worker itself, behind its other tasks.
     pub(crate) fn send_to_back(&self, job: NonNull<Job>) {
-        self.shared.send_to_back(self, self.slot_index, job);
+        // SAFETY: as in `Shared::send`.
+        let job = unsafe { self.shared.wrap(Some(self), job) };
+        self.slot().inbox.send(job);
+        self.shared.notify_addressed(Some(self), self.slot_index);
     }
 }

@@ -102,23 +102,23 @@ pub struct Worker {
     /// True if an external thread acts as the worker while its own thread is parked
     /// (`../external.rs`).
     is_external: bool,
-    data: Box<dyn Any>,
+    data: Option<Box<dyn Any>>,
 }
 
 impl Worker {
-    /// The worker in slot `slot_index`, on its own thread, before it is attached. Its index is the
-    /// same, except for a replacement and an external thread.
+    /// The worker in slot `slot_index`. Its index is the same, except for a replacement and an
+    /// external thread. The idle policy prepares the search of all but external threads.
     pub(crate) fn new(
         index: usize,
         slot_index: usize,
         deque: OwnDeque<Job>,
         shared: Arc<Shared>,
-        data: Box<dyn Any>,
+        data: Option<Box<dyn Any>>,
     ) -> Self {
+        let is_external = (shared.workers..shared.first_replacement()).contains(&slot_index);
         // It wakes workers of its own place first.
-        let neighbours = shared.neighbours_of(index);
-        let wake_token = neighbours.map_or_else(WakeToken::default, WakeToken::with_neighbours);
-        Self {
+        let wake_token = WakeToken::with_neighbours(shared.neighbours_of(index));
+        let worker = Self {
             deque,
             slot_index,
             shared,
@@ -131,30 +131,18 @@ impl Worker {
             index: Cell::new(index),
             makes_room: Cell::new(false),
             is_away: Cell::new(false),
-            is_borrowed: false,
-            is_external: false,
+            is_borrowed: is_external,
+            is_external,
             data,
+        };
+        if !is_external {
+            drop(worker.search());
         }
-    }
-
-    /// Prepares the search, which calls the idle policy, and attaches the worker.
-    pub(crate) fn attached(self) -> Self {
-        drop(self.search());
-        self.attach();
-        self
-    }
-
-    /// Attaches the worker that an external thread acts as. Its search is made at first use.
-    pub(crate) fn attached_external(self) -> Self {
-        self.attach();
-        Self { is_borrowed: true, is_external: true, ..self }
-    }
-
-    fn attach(&self) {
-        self.shared.trace(|| Event::Attached { slot: self.slot_index, place: self.place() });
-        if self.shared.observer().is_some() {
-            self.deque.redirect();
+        worker.shared.trace(|| Event::Attached { slot: slot_index, place: worker.place() });
+        if worker.shared.observer().is_some() {
+            worker.deque.redirect();
         }
+        worker
     }
 
     /// Ends the worker, and gives back what outlives it.
@@ -261,7 +249,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn data<T: 'static>(&self) -> Option<&T> {
-        self.data.downcast_ref()
+        self.data.as_ref()?.downcast_ref()
     }
 }
 

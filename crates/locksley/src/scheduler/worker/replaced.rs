@@ -49,7 +49,7 @@ impl Worker {
     fn set_activity(&self, activity: Activity, is_elsewhere: bool) {
         self.slot().set_activity(activity);
         if is_elsewhere {
-            self.slot().charge_time_to(None);
+            self.slot().charge_elsewhere();
         }
     }
 
@@ -59,9 +59,7 @@ impl Worker {
         self.work_until(released, || {
             let Some(index) = assigned() else { return };
             self.index.set(index);
-            if let Some(neighbours) = self.shared.neighbours_of(index) {
-                self.wake_token.set_neighbours(neighbours);
-            }
+            self.wake_token.set_neighbours(self.shared.neighbours_of(index));
         });
         // Its tasks are left to other workers, and one is woken for them.
         hooks::run_idle();

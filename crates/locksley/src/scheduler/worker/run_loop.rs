@@ -94,7 +94,7 @@ impl Worker {
     pub(crate) fn stop_clock_if_borrowed(&self) {
         if self.is_borrowed && !self.is_external {
             hooks::run_idle();
-            self.slot().charge_time_to(None);
+            self.slot().charge_elsewhere();
         }
     }
 }

@@ -136,7 +136,7 @@ fn a_wait_for_a_group_leaves_older_tasks_in_the_deque() {
             worker.push(unsafe { HeapJob::into_job(None, |_| ()) });
         }
         let before = worker.deque.bottom();
-        let (latch, has_looked) = (Latch::new(Some(worker), None), AtomicBool::new(false));
+        let (latch, has_looked) = (Latch::new(Some(worker)), AtomicBool::new(false));
         let (event, looked) = (&latch, &has_looked);
         thread::scope(|threads| {
             threads.spawn(move || {
@@ -146,13 +146,11 @@ fn a_wait_for_a_group_leaves_older_tasks_in_the_deque() {
                 // SAFETY: alive until this thread has ended.
                 unsafe { Latch::set(NonNull::from(event)) };
             });
-            latch.wait_with(|event| {
-                let start = || {
-                    has_looked.store(true, Ordering::Relaxed);
-                    before
-                };
-                worker.wait_for_group(event, NonNull::dangling(), start, || false);
-            });
+            let start = || {
+                has_looked.store(true, Ordering::Relaxed);
+                before
+            };
+            worker.wait_for_group(&latch.flag, NonNull::dangling(), start, || false);
         });
         (before, worker.deque.bottom())
     });
@@ -204,7 +202,7 @@ fn another_worker_may_leapfrog_from_a_thief_that_has_no_other_task() {
 #[test]
 fn a_worker_that_waits_for_tasks_runs_its_pinned_ones() {
     beside_a_held_worker(|worker| {
-        let latch = Latch::new(Some(worker), None);
+        let latch = Latch::new(Some(worker));
         let event = &latch;
         let set = move |_: &Worker| {
             // SAFETY: alive, since the wait below ends with this.
@@ -212,9 +210,7 @@ fn a_worker_that_waits_for_tasks_runs_its_pinned_ones() {
         };
         // SAFETY: sent once, here, and run before the wait ends; the task does not unwind.
         worker.shared().send_to(None, 0, unsafe { HeapJob::into_job(None, set) });
-        latch.wait_with(|event| {
-            let start = || worker.deque.bottom();
-            worker.wait_for_group(event, NonNull::dangling(), start, || false);
-        });
+        let start = || worker.deque.bottom();
+        worker.wait_for_group(&latch.flag, NonNull::dangling(), start, || false);
     });
 }

@@ -28,7 +28,7 @@ use super::backoff::Backoff;
 use crate::deque::Steal;
 use crate::hooks;
 use crate::primitive::Instant;
-use crate::scheduler::job::{self, Job, Role};
+use crate::scheduler::job::{self, Job};
 use crate::scheduler::latch::Flag;
 use crate::scheduler::search::Found;
 use crate::trace::Event;
@@ -91,7 +91,7 @@ impl Worker {
                 // It is no descendant. A fork stays here, for the frame that pushed it. Another
                 // task goes to the injector, for other workers, if it was pushed during the wait.
                 // SAFETY: just taken.
-                let is_fork = unsafe { job::role(own.job) } == Role::Fork;
+                let is_fork = unsafe { job::is_fork(own.job) };
                 if is_fork || !self.slot().deque.has_bounds() {
                     self.push_real(own.job);
                     break;
@@ -229,7 +229,7 @@ impl Worker {
             Steal::Closed | Steal::Lost | Steal::Empty => return None,
         };
         // SAFETY: just taken.
-        if unsafe { job::role(taken) } == Role::Fork {
+        if unsafe { job::is_fork(taken) } {
             self.record_steal_from(thief);
             return Some(Found { job: taken, from: thief });
         }
