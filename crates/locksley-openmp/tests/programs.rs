@@ -224,6 +224,16 @@ fn programs_of_clang_need_no_other_library() {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn task_reductions_of_arrays_by_clang_end_the_program_with_a_line() {
+    let Some(program) = Program::with_library("clang", "array.c") else { return };
+    let output = run(&mut program.command(), &[]);
+    let line = "\nlibgomp: clang's task reductions of arrays are not supported\n";
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((said.as_str(), output.status.code()), (line, Some(1)));
+}
+
 /// libgomp hangs in such a child, so there is nothing to compare with.
 #[test]
 fn children_of_a_fork_may_begin_regions() {

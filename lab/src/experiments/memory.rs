@@ -6,15 +6,17 @@ use crate::fault::{Fault, Outcome};
 #[cfg(target_os = "linux")]
 pub(crate) fn resident() -> Outcome<u64> {
     let path = "/proc/self/statm";
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let pages = pages(&text).ok_or_else(|| Fault::run(format!("{path} says '{}'", text.trim())))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Fault::Missing(format!("{path} cannot be read: {error}")))?;
+    let pages =
+        pages(&text).ok_or_else(|| Fault::Missing(format!("{path} says '{}'", text.trim())))?;
     Ok(pages * rustix::param::page_size() as u64)
 }
 
 /// The resident memory, in bytes; else why it is not known.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn resident() -> Outcome<u64> {
-    Err(Fault::run("this system does not tell how much memory a process holds"))
+    Err(Fault::Missing("this system does not tell how much memory a process holds".to_owned()))
 }
 
 /// Whether the system tells.

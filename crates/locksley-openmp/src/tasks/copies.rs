@@ -18,7 +18,14 @@ pub(crate) struct Variable {
     end: Option<Function>,
     /// Adds a copy to the variable.
     combine: Copier,
-    _flags: u32,
+    flags: u32,
+}
+
+impl Variable {
+    /// True for arrays: only a task that takes part can tell their size to `begin` and `combine`.
+    pub(crate) fn is_begun_by_task(&self) -> bool {
+        self.flags & 1 != 0
+    }
 }
 
 /// In bytes. No line has memory of two threads.
@@ -43,7 +50,7 @@ impl Copies {
     /// The variables are the compiler's.
     pub(crate) unsafe fn new(variables: &[Variable], threads: usize) -> Self {
         let copies = |&variable: &Variable| {
-            let lines = 0..threads * variable.size.div_ceil(LINE);
+            let lines = 0..threads * lines(&variable);
             let memory: Box<[_]> = lines.map(|_| Line(UnsafeCell::new([0; LINE]))).collect();
             for copy in places(&variable, &memory) {
                 if let Some(begin) = variable.begin {
@@ -83,8 +90,12 @@ impl Copies {
     }
 }
 
+/// The length of a copy; at least one, so that each has an address.
+fn lines(variable: &Variable) -> usize {
+    variable.size.div_ceil(LINE).max(1)
+}
+
 /// The places of a variable's copies, by thread.
 fn places(variable: &Variable, memory: &[Line]) -> impl Iterator<Item = *mut c_void> {
-    let lines = variable.size.div_ceil(LINE).max(1);
-    memory.chunks(lines).map(|it| it.as_ptr().cast_mut().cast())
+    memory.chunks(lines(variable)).map(|it| it.as_ptr().cast_mut().cast())
 }

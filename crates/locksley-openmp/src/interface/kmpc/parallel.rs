@@ -113,9 +113,9 @@ export! {
     }
 
     __kmpc_push_num_teams_51(
-        _place: Place, _thread: Thread, least: u32, _most: u32, limit: u32,
+        _place: Place, _thread: Thread, least: u32, most: u32, limit: u32,
     ) -> () {
-        LEAGUE.set((least, limit));
+        LEAGUE.set((if least == 0 { most } else { least }, limit));
     }
 
     __kmpc_serialized_parallel() -> () {

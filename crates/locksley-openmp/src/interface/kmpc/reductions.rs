@@ -16,6 +16,9 @@ export! {
         let Some(group) = member.with_task(|it| it.group()) else { return ptr::null() };
         // SAFETY: the compiler passes so many.
         let variables = unsafe { std::slice::from_raw_parts(variables, count as usize) };
+        if variables.iter().any(Variable::is_begun_by_task) {
+            fatal("clang's task reductions of arrays are not supported");
+        }
         // SAFETY: the compiler's variables.
         group.set_copies(unsafe { Copies::new(variables, member.team().size as usize) });
         Arc::as_ptr(&group)
