@@ -174,7 +174,7 @@ impl Record {
         ratios.into_iter().map(|(_, ratio)| ratio).collect()
     }
 
-    /// The same, of a runtime with a number of workers over another with another; each with its
+    /// The ratios of a runtime with a number of workers to another runtime or number, each with its
     /// repetition.
     pub fn paired(&self, subject: &str, of: [(&str, usize); 2], metric: &str) -> Vec<(usize, f64)> {
         let [one, base] =

@@ -42,7 +42,8 @@ impl Settings {
         self.policy == Some(1)
     }
 
-    /// The stack of a thread, in bytes; `None` for the system's default, also if too few are asked.
+    /// The stack of a thread, in bytes; `None` for the system's default. A size below the
+    /// smallest one counts as none.
     pub(crate) fn stack(&self) -> Option<usize> {
         self.stack.filter(|&it| it >= MIN_STACK)
     }

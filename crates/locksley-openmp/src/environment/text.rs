@@ -29,7 +29,7 @@ impl Text<'_> {
         rest.is_some()
     }
 
-    /// The same behind spaces.
+    /// Skips spaces, and then does as [`accept`](Self::accept).
     pub(super) fn accept_next(&mut self, character: u8) -> bool {
         self.skip_spaces();
         self.accept(character)

@@ -114,7 +114,8 @@ unsafe extern "C" fn discard(data: *mut c_void) {
     drop(region_at(data));
 }
 
-/// The `thread_limit` among a region's arguments, or 0. The compiler's list ends with null, or is.
+/// The `thread_limit` among a region's arguments, or 0. The compiler's list ends with null; without
+/// arguments, it is null itself.
 fn thread_limit(list: *const *mut c_void) -> u32 {
     let mut at = list;
     let mut limit = 0;

@@ -77,7 +77,7 @@ impl Share {
         self.next.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Another share has been appended instead.
+    /// Called on a share that is not used, because another thread was first to append one.
     pub(super) fn free_memory(&mut self) {
         (self.doacross, self.memory) = (None, Memory::default());
     }

@@ -204,8 +204,8 @@ impl Team {
         self.outstanding.load(Ordering::Relaxed) != 0
     }
 
-    /// True if at least so many tasks are outstanding, and all can end while their creator waits:
-    /// that of a detached task may have to fulfill its event.
+    /// True if at least so many tasks are outstanding, and all can end while their creator waits.
+    /// A detached task may not: its event may be fulfilled by its creator.
     pub(super) fn has_pending(&self, count: usize) -> bool {
         // Relaxed: a limit, which orders nothing.
         self.outstanding.load(Ordering::Relaxed) >= count

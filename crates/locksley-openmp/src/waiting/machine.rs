@@ -80,8 +80,8 @@ pub(crate) fn sample() {
     OTHERS.store(smooth(before, others, interval), Ordering::Relaxed);
 }
 
-/// Adds a sample to the exponential moving average `before`, which was of so long ago. One that is
-/// too old counts only as far as the sample confirms it.
+/// Adds a sample to the exponential moving average `before`. After a longer interval than usual,
+/// the average is an old one, and counts at most as much as the sample.
 fn smooth(before: u32, others: u32, interval: Duration) -> u32 {
     let before = if interval < BETWEEN_READINGS { before } else { before.min(others) };
     before - before / WEIGHT + others / WEIGHT
