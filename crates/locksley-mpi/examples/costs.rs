@@ -27,6 +27,9 @@ fn processor_time() -> Duration {
 /// The time for a small message to rank 1 and back, while both poll: alone, or beside a thread of
 /// rank 0 that works, as in a steal.
 fn ping_pong(mpi: &mut Mpi, is_beside: bool) -> Result<(), Error> {
+    if mpi.rank() > 1 || mpi.size() < 2 {
+        return Ok(());
+    }
     let is_over = AtomicBool::new(!is_beside || mpi.rank() == 1);
     let start = Instant::now();
     thread::scope(|scope| {
@@ -47,10 +50,8 @@ fn ping_pong(mpi: &mut Mpi, is_beside: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// A message from rank 0 to rank 1, and one back.
 fn exchange(mpi: &mut Mpi, yields: bool) -> Result<(), Error> {
-    if mpi.rank() > 1 || mpi.size() < 2 {
-        return Ok(());
-    }
     if mpi.rank() == 0 {
         mpi.send(1, vec![0; 16])?;
     }

@@ -43,6 +43,7 @@ impl Nap {
         length
     }
 
+    /// Waits as [`next`](Self::next) says.
     pub(crate) fn rest(&mut self, busy: bool) {
         rest(self.next(busy));
     }

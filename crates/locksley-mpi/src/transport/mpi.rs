@@ -64,9 +64,9 @@ impl Mpi {
         })
     }
 
-    /// Ends all ranks with exit code 2. The rank with the cause prints it; the others leave that to
-    /// it for half a second.
-    pub fn abort(self, error: &Error) -> ! {
+    /// Ends all ranks with exit code 2; with `mpirun --enable-recovery`, this one only. The rank
+    /// with the cause prints it first: the others wait for half a second.
+    pub fn abort(mut self, error: &Error) -> ! {
         if let Error::Remote { .. } = error {
             thread::sleep(LINGER / 2);
         }
@@ -74,7 +74,10 @@ impl Mpi {
         let line = format!("rank {}: {error}\n", self.world.rank());
         eprint!("{line}");
         if self.survives_deaths().is_ok() {
-            // The launcher would end one rank after the other, and each takes it a second.
+            // The launcher would end one rank after the other, and each takes it a second. The
+            // others have been told: this waits until those messages have left.
+            self.has_failed = true;
+            drop(self);
             process::exit(2);
         }
         self.world.abort(2)
