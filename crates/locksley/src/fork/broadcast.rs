@@ -32,7 +32,7 @@ impl Pool {
         R: Send,
     {
         let shared = self.shared();
-        Spawn::At(0).assert_valid_in(shared);
+        shared.assert_open();
         shared.abort_if_in_forked_child();
         let results = Worker::with_current(|current| {
             let running = CountLatch::new(current);

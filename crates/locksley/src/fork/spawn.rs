@@ -58,9 +58,7 @@ impl Spawn {
             Self::Fifo => {}
             Self::Near(place) => shared.assert_has_place(place),
             Self::At(index) => {
-                // Then the calling thread is the only worker that is left of it.
-                let is_closed = shared.closed.is_set();
-                assert!(!is_closed, "the pool that this thread belongs to has been closed");
+                shared.assert_open();
                 let workers = shared.workers;
                 assert!(index < workers, "there is no worker {index} in a pool of {workers}");
             }

@@ -36,6 +36,11 @@ impl Shared {
         self.sleep.notify_injected();
     }
 
+    /// Panics if the pool is closed: then the calling thread is the only worker that is left of it.
+    pub(crate) fn assert_open(&self) {
+        assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
+    }
+
     /// Sends a job to one worker, which alone may run it.
     pub(crate) fn send_to(&self, current: Option<&Worker>, worker: usize, job: NonNull<Job>) {
         // SAFETY: the worker runs each word of its pinned tasks once; this one is about to be sent.
