@@ -84,11 +84,12 @@ export! {
         let volume = list(volume);
         let (to_offsets, to_sizes) = (list(to_offsets), list(to_sizes));
         let (from_offsets, from_sizes) = (list(from_offsets), list(from_sizes));
-        for number in 0..volume.iter().product() {
+        let row = volume[count - 1];
+        for number in (0..volume.iter().product()).step_by(row.max(1)) {
             let to = to.wrapping_add(place(number, volume, to_offsets, to_sizes) * element);
             let from = from.wrapping_add(place(number, volume, from_offsets, from_sizes) * element);
             // SAFETY: the box lies within both of the program's arrays.
-            unsafe { ptr::copy(from, to, element) };
+            unsafe { ptr::copy(from, to, row * element) };
         }
         0
     }

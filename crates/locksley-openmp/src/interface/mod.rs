@@ -1,8 +1,9 @@
 //! libgomp's functions, as gcc calls them (`libgomp_g.h`), those that clang calls, and OpenMP's
 //! (`omp.h`, `omp_lib`).
 //!
-//! A function here reads its arguments and calls the module that has the subject. It declares them
-//! up to the last one that it reads: those of a C function are removed by its caller.
+//! A function here reads its arguments and calls the module that has the subject. It declares no
+//! arguments behind the last one that it reads: in C's calling conventions here, the caller passes
+//! them in registers or removes them from the stack itself.
 
 /// Defines functions of the C interface. Several names are several functions with the same body:
 /// `long` and `unsigned long long`, or C and Fortran, may look alike here.
