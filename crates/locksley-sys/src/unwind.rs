@@ -30,6 +30,11 @@ pub fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
+/// Raises a panic in a destructor. During another panic it is discarded: two end the process.
+pub fn resume_in_drop(payload: Payload) {
+    if std::thread::panicking() { discard(payload) } else { resume(payload) }
+}
+
 /// Drops a payload that will not be seen. Its destructor may panic in turn; that one is leaked.
 pub fn discard(payload: Payload) {
     if let Err(again) = catch(|| drop(payload)) {

@@ -290,10 +290,8 @@ impl<T> Drop for Channel<T> {
             // SAFETY: neither end is there any more.
             unsafe { Ring::free(ring) };
         }
-        match panicked {
-            Some(payload) if std::thread::panicking() => unwind::discard(payload),
-            Some(payload) => unwind::resume(payload),
-            None => {}
+        if let Some(payload) = panicked {
+            unwind::resume_in_drop(payload);
         }
     }
 }

@@ -285,6 +285,17 @@ fn a_waker_that_panics_keeps_no_task_waiting() {
     let panicked = std::panic::catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(1)));
     assert!(panicked.is_err());
     assert!(matches!(single.as_mut().poll(context), Poll::Ready(Ok(_))));
+    // During another panic, a second one would end the process.
+    let semaphore = Semaphore::new(1);
+    let permit = semaphore.try_acquire().unwrap();
+    let mut waiting = Box::pin(semaphore.acquire());
+    assert!(waiting.as_mut().poll(context).is_pending());
+    let panicked = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        let _permit = permit;
+        std::panic::resume_unwind(Box::new("first"));
+    }));
+    assert_eq!(*panicked.unwrap_err().downcast::<&str>().unwrap(), "first");
+    assert!(matches!(waiting.as_mut().poll(context), Poll::Ready(Ok(_))));
 }
 
 /// A forgotten wait stays in the queue, and in a semaphore's word.

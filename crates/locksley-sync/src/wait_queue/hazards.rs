@@ -55,10 +55,8 @@ impl Drop for Hazards<'_> {
         if let Some(record) = self.record.take() {
             put_back(record);
         }
-        match self.panic.take() {
-            None => {}
-            Some(payload) if std::thread::panicking() => unwind::discard(payload),
-            Some(payload) => unwind::resume(payload),
+        if let Some(payload) = self.panic.take() {
+            unwind::resume_in_drop(payload);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::next::Next;
 use locksley_sys::primitive::{
     AtomicPtr, AtomicUsize, Ordering, UnsafeCell, const_unless_loom, hazard,
 };
+use locksley_sys::unwind;
 
 /// A queue node for one wait.
 ///
@@ -341,7 +342,7 @@ impl WaiterRef {
     /// Completes and wakes a wait that is in no queue. Returns `false` if it was cancelled before.
     pub(crate) fn complete_and_wake(self, outcome: Outcome) -> bool {
         let is_completed = self.complete(outcome);
-        self.wake();
+        unwind::catch(|| self.wake()).unwrap_or_else(unwind::resume_in_drop);
         is_completed
     }
 }
