@@ -149,9 +149,10 @@ mod tests {
             let first_epoch = wake_affinity.unrestricted_epoch();
             assert!(first_epoch.is_some());
             wake_affinity.begin_sleep(2);
-            if wake_affinity.unrestricted_epoch().is_some() {
+            if state(wake_affinity.word.load(Ordering::Relaxed)) == AWAKE {
                 return; // there is only one processor
             }
+            assert_eq!(wake_affinity.unrestricted_epoch(), None);
             wake_affinity.end_sleep();
             let second_epoch = wake_affinity.unrestricted_epoch();
             assert!(second_epoch.is_some() && second_epoch != first_epoch);

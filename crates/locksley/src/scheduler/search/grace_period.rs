@@ -45,6 +45,23 @@ fn is_machine_shared(runnable: Option<usize>, awake: usize, processors: usize) -
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::pool::tests::beside_a_held_worker;
+
+    #[test]
+    fn a_thief_waits_while_the_next_task_is_the_same() {
+        let shortest = beside_a_held_worker(|worker| {
+            crate::spawn(|| ());
+            let shared = worker.shared();
+            let mut searcher = Searcher::new(worker.index(), worker.slot_index(), shared);
+            let mut time = || {
+                let since = Instant::now();
+                assert!(!searcher.leave_to_owner(worker, worker.slot_index()));
+                since.elapsed()
+            };
+            (0..100).map(|_| time()).min()
+        });
+        assert!(shortest >= Some(GRACE_PERIOD), "{shortest:?}");
+    }
 
     #[test]
     fn the_grace_period_is_longer_beside_other_programs() {

@@ -219,6 +219,34 @@ mod tests {
         assert_eq!(outcomes, [StayedAwake, SentinelTimedOut, SentinelTimedOut]);
     }
 
+    #[test]
+    fn a_sentinel_goes_on_for_some_parks_when_all_workers_within_the_limit_sleep() {
+        let left_in_reserve = beside_a_held_worker(|worker| {
+            let shared = worker.shared();
+            let mut searcher = Searcher::new(worker.index(), worker.slot_index(), shared);
+            let set_limit = |awake| {
+                let limit = Limit { awake, timed_park: Duration::from_millis(1) };
+                shared.sleep.set_limit(limit, 2);
+            };
+            let mut park = || {
+                assert_eq!(searcher.park(worker, &Flag::default()), SleepOutcome::SentinelTimedOut)
+            };
+            (0..2).for_each(|_| shared.sleep.begin_search());
+            set_limit(1);
+            park();
+            set_limit(2);
+            shared.sleep.sleep(1 - worker.slot_index(), false, |role| {
+                assert_eq!(role, SleepRole::Ordinary);
+                set_limit(1);
+                (0..RESERVE).for_each(|_| park());
+                true
+            });
+            (0..2).for_each(|_| shared.sleep.end_search(&worker.wake_token, || false));
+            searcher.reserve
+        });
+        assert_eq!(left_in_reserve, 0);
+    }
+
     /// Both workers of a pool of size 1 fall asleep, see a sent task, and stay awake.
     #[test]
     fn of_two_workers_in_lockstep_one_takes_a_sent_task() {
