@@ -9,17 +9,22 @@ use locksley::Worker;
 pub(crate) trait Fork {
     /// False if the two are computed one after the other: then nothing is divided only to be
     /// computed in parallel.
-    const IS_PARALLEL: bool = true;
+    const IS_PARALLEL: bool;
 
-    /// Computes both and returns what they return.
+    /// Computes both and returns what they return. By default, one comes after the other.
+    #[inline(always)]
     fn join<A: Send, B: Send>(
         &self,
         one: impl FnOnce(&Self) -> A + Send,
         other: impl FnOnce(&Self) -> B + Send,
-    ) -> (A, B);
+    ) -> (A, B) {
+        (one(self), other(self))
+    }
 }
 
 impl Fork for Worker {
+    const IS_PARALLEL: bool = true;
+
     #[inline(always)]
     fn join<A: Send, B: Send>(
         &self,
@@ -35,21 +40,14 @@ pub(crate) struct Serial;
 
 impl Fork for Serial {
     const IS_PARALLEL: bool = false;
-
-    #[inline(always)]
-    fn join<A: Send, B: Send>(
-        &self,
-        one: impl FnOnce(&Self) -> A + Send,
-        other: impl FnOnce(&Self) -> B + Send,
-    ) -> (A, B) {
-        (one(self), other(self))
-    }
 }
 
 /// A thread of a rayon pool, which finds its deque by itself.
 pub(crate) struct Rayon;
 
 impl Fork for Rayon {
+    const IS_PARALLEL: bool = true;
+
     #[inline(always)]
     fn join<A: Send, B: Send>(
         &self,

@@ -48,7 +48,6 @@ pub mod raytracer;
 mod rendering;
 pub mod size;
 pub mod sorters;
-mod vector;
 
 use std::time::Duration;
 

@@ -1,15 +1,16 @@
 //! Pictures that are computed ray by ray: the light that a ray brings, the eye, and an instance
 //! with a picture for its answer.
 
+use glam::DVec3;
+
 use super::check::same_bits;
-use super::vector::Vector;
 use crate::apps::prelude::*;
 
 /// Red, green and blue; one is as bright as a screen can be.
 pub(super) type Pixel = [f64; 3];
 
 /// Upwards.
-pub(super) const UP: Vector = Vector([0.0, 0.0, 1.0]);
+pub(super) const UP: DVec3 = DVec3::Z;
 
 /// How finely the parallel versions divide: some tens of microseconds, or less where pixels show
 /// nothing.
@@ -18,14 +19,14 @@ const LEAF: Rows = Rows { of: 1, leaf: 16 };
 /// Points from `origin` on, in `direction`, which has length one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ray {
-    pub(super) origin: Vector,
-    pub(super) direction: Vector,
+    pub(super) origin: DVec3,
+    pub(super) direction: DVec3,
 }
 
 /// What a surface makes of the light.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surface {
-    pub(super) colour: Vector,
+    pub(super) colour: DVec3,
     /// The share that is scattered in all directions.
     pub(super) diffuse: f64,
     /// How strong a highlight is.
@@ -39,21 +40,21 @@ pub(super) struct Surface {
 /// What gives light, to all sides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lamp {
-    pub(super) place: Vector,
+    pub(super) place: DVec3,
     pub(super) brightness: f64,
 }
 
 /// Where a ray ends.
 pub(super) struct End<'s> {
-    pub(super) point: Vector,
-    pub(super) normal: Vector,
+    pub(super) point: DVec3,
+    pub(super) normal: DVec3,
     pub(super) surface: &'s Surface,
 }
 
 /// What there is to be seen.
 pub(super) trait Scene: Clone + Send + Sync + 'static {
     /// Where the eye is, and what it looks at.
-    const EYE: [Vector; 2];
+    const EYE: [DVec3; 2];
     /// How much of the height the eye sees, in degrees.
     const ANGLE: f64;
     const LAMPS: &'static [Lamp];
@@ -66,7 +67,7 @@ pub(super) trait Scene: Clone + Send + Sync + 'static {
     /// Whether something is in the way of `ray` up to that distance.
     fn is_shadowed(&self, ray: Ray, distance: f64) -> bool;
     /// What is seen in a direction in which nothing is.
-    fn background(direction: Vector) -> Vector;
+    fn background(direction: DVec3) -> DVec3;
 }
 
 /// How often light is mirrored before it is too faint to be followed.
@@ -74,11 +75,11 @@ const MOST_MIRRORS: usize = 5;
 
 /// The light that comes to the origin of `ray`, by Phong's model: from where it ends, a ray goes to
 /// each lamp, and one to what is mirrored there.
-pub(super) fn trace<S: Scene>(scene: &S, ray: Ray, mirrors: usize) -> Vector {
+pub(super) fn trace<S: Scene>(scene: &S, ray: Ray, mirrors: usize) -> DVec3 {
     let Some(End { point, normal, surface }) = scene.end(ray) else {
         return S::background(ray.direction);
     };
-    let mirrored = ray.direction.mirrored(normal);
+    let mirrored = ray.direction.reflect(normal);
     let mut light = surface.colour * S::AMBIENT;
     for lamp in S::LAMPS {
         let to_lamp = lamp.place - point;
@@ -88,14 +89,14 @@ pub(super) fn trace<S: Scene>(scene: &S, ray: Ray, mirrors: usize) -> Vector {
         if facing <= 0.0 || scene.is_shadowed(Ray { origin: point, direction }, distance) {
             continue;
         }
-        light = light + surface.colour * (surface.diffuse * facing * lamp.brightness);
+        light += surface.colour * (surface.diffuse * facing * lamp.brightness);
         let along = mirrored.dot(direction).max(0.0);
         let strength = surface.highlight * along.powi(surface.shine) * lamp.brightness;
-        light = light + Vector([strength; 3]);
+        light += DVec3::splat(strength);
     }
     if surface.mirror > 0.0 && mirrors > 0 {
         let seen = trace(scene, Ray { origin: point, direction: mirrored }, mirrors - 1);
-        light = light + surface.colour.scaled(seen) * surface.mirror;
+        light += surface.colour * seen * surface.mirror;
     }
     light
 }
@@ -114,9 +115,8 @@ impl<S: Scene> Seen<S> {
 
     pub(super) fn pixel(&self, number: usize) -> Pixel {
         let rays = S::PLACES.iter().map(|place| self.camera.ray(number, *place));
-        let lights = rays.map(|ray| trace(&self.scene, ray, MOST_MIRRORS));
-        let light = lights.fold(Vector::ZERO, |sum, light| sum + light);
-        (light * (1.0 / S::PLACES.len() as f64)).0
+        let light: DVec3 = rays.map(|ray| trace(&self.scene, ray, MOST_MIRRORS)).sum();
+        (light * (1.0 / S::PLACES.len() as f64)).to_array()
     }
 
     /// Computes the pixels from number `first` on, row by row. Not inlined, so that all versions
@@ -132,25 +132,25 @@ impl<S: Scene> Seen<S> {
 /// A picture plane before the eye.
 #[derive(Debug)]
 pub(super) struct Camera {
-    eye: Vector,
+    eye: DVec3,
     width: usize,
     /// From the eye to the upper left pixel's middle.
-    corner: Vector,
+    corner: DVec3,
     /// From a pixel to the next one in its row.
-    right: Vector,
+    right: DVec3,
     /// From a pixel to the one below it.
-    down: Vector,
+    down: DVec3,
 }
 
 impl Camera {
     /// A picture of that many pixels, which are square; the eye sees `angle` degrees of the height.
     pub(super) fn new(
-        [eye, looks_at]: [Vector; 2],
+        [eye, looks_at]: [DVec3; 2],
         angle: f64,
         [width, height]: [usize; 2],
     ) -> Camera {
-        let ahead = (looks_at - eye).unit();
-        let right = ahead.cross(UP).unit();
+        let ahead = (looks_at - eye).normalize();
+        let right = ahead.cross(UP).normalize();
         let down = ahead.cross(right);
         // At distance one, the whole height is twice the tangent of half the angle.
         let pixel = 2.0 * (angle.to_radians() / 2.0).tan() / height as f64;
@@ -164,7 +164,7 @@ impl Camera {
     pub(super) fn ray(&self, number: usize, [across, along]: [f64; 2]) -> Ray {
         let (row, column) = (number / self.width, number % self.width);
         let (column, row) = (column as f64 + across, row as f64 + along);
-        let direction = (self.corner + self.right * column + self.down * row).unit();
+        let direction = (self.corner + self.right * column + self.down * row).normalize();
         Ray { origin: self.eye, direction }
     }
 }
@@ -215,10 +215,10 @@ mod tests {
 
     #[test]
     fn the_middle_of_the_picture_is_what_the_eye_looks_at() {
-        let [eye, looks_at] = [Vector([2.1, 1.3, 1.7]), Vector::ZERO];
+        let [eye, looks_at] = [DVec3::new(2.1, 1.3, 1.7), DVec3::ZERO];
         let camera = Camera::new([eye, looks_at], 45.0, [7, 3]);
         let direction = |number| camera.ray(number, [0.0; 2]).direction;
-        let ahead = (looks_at - eye).unit();
+        let ahead = (looks_at - eye).normalize();
         assert!((direction(10) - ahead).length() < 1e-12);
         let (left, right) = (direction(7), direction(13));
         assert!((left.dot(ahead) - right.dot(ahead)).abs() < 1e-12);

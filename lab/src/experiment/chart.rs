@@ -11,7 +11,6 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Chart;
 use super::html::escape;
-use super::report::Lines;
 use super::theme::{CARD, GRID, Ink, REFERENCES, TEXT, is_dashed, style_sheet};
 
 const WIDTH: u32 = 372;
@@ -24,33 +23,22 @@ type Drawn<'a> = Result<(), Box<dyn Error + 'a>>;
 
 /// A chart with its caption, as an element of a page.
 pub fn figure(chart: &Chart) -> String {
-    let (title, unit) = title_and_unit(chart);
-    let caption = format!("<b>{}</b> <span>{}</span>", escape(title), escape(unit));
+    let caption = format!("<b>{}</b> <span>{}</span>", escape(&chart.title), escape(&chart.unit));
     let (key, svg) = (key(chart), svg(chart));
     format!("<figure>\n<figcaption>{caption}</figcaption>\n{svg}{key}</figure>\n")
-}
-
-fn title_and_unit(chart: &Chart) -> (&str, &str) {
-    match chart {
-        Chart::Bars { title, unit, .. } => (title, unit),
-        Chart::Lines(lines) => (&lines.title, &lines.unit),
-    }
 }
 
 /// A chart as an SVG element.
 pub fn svg(chart: &Chart) -> String {
     let mut drawing = String::new();
-    let (title, height) = match chart {
-        Chart::Bars { title, bars, .. } => (title, ROW * bars.len().max(1) as u32),
-        Chart::Lines(lines) => (&lines.title, HEIGHT),
-    };
-    let drawn = match chart {
-        Chart::Bars { bars, .. } => draw_bars(&mut drawing, bars, height),
-        Chart::Lines(lines) => draw_lines(&mut drawing, lines),
+    let height = chart.bars.as_ref().map_or(HEIGHT, |bars| ROW * bars.len().max(1) as u32);
+    let drawn = match &chart.bars {
+        Some(bars) => draw_bars(&mut drawing, bars, height),
+        None => draw_lines(&mut drawing, chart),
     };
     drawn.map_err(|error| error.to_string()).expect("drawing into a string does not fail");
     let opening = format!("<svg width=\"{WIDTH}\" height=\"{height}\"");
-    let label = escape(title);
+    let label = escape(&chart.title);
     let element = format!("<svg class=\"chart\" role=\"img\" aria-label=\"{label}\"");
     drawing.replacen(&opening, &element, 1)
 }
@@ -64,19 +52,16 @@ pub fn picture(charts: &[Chart]) -> String {
     let mut parts = String::new();
     for (place, chart) in charts.iter().enumerate() {
         let left = 8 + place as u32 * (WIDTH + 8);
-        let (title, unit) = title_and_unit(chart);
         parts += &format!(
             "<text x=\"{left}\" y=\"20\" font-weight=\"bold\">{}</text>\n\
              <text x=\"{left}\" y=\"37\" font-size=\"12\">{}</text>\n",
-            escape(title),
-            escape(unit)
+            escape(&chart.title),
+            escape(&chart.unit)
         );
         let area = format!("<svg x=\"{left}\" y=\"{HEAD}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" ");
         let area = format!("{area}preserveAspectRatio=\"xMidYMin\" ");
         parts += &svg(chart).replacen("<svg ", &area, 1);
-        if let Chart::Lines(lines) = chart {
-            names.extend(lines.lines.iter().map(|(name, _)| name));
-        }
+        names.extend(chart.lines.iter().map(|(name, _)| name));
     }
     let width = 8 + charts.len().max(1) as u32 * (WIDTH + 8);
     let per_row = (width / ENTRY) as usize;
@@ -105,7 +90,9 @@ pub fn picture(charts: &[Chart]) -> String {
 
 /// What the lines mean, for charts that have several.
 fn key(chart: &Chart) -> String {
-    let Chart::Lines(lines) = chart else { return String::new() };
+    if chart.bars.is_some() {
+        return String::new();
+    }
     let entry = |name: &str, ink: Ink, dashes: &str| {
         let (colour, name) = (ink.hex(), escape(name));
         format!(
@@ -114,8 +101,8 @@ fn key(chart: &Chart) -> String {
         )
     };
     let shown =
-        lines.lines.iter().map(|(name, _)| entry(name, Ink::of(name), dashes(is_dashed(name))));
-    let references = lines.references.iter().zip(REFERENCES);
+        chart.lines.iter().map(|(name, _)| entry(name, Ink::of(name), dashes(is_dashed(name))));
+    let references = chart.references.iter().zip(REFERENCES);
     let references = references.map(|((name, _), ink)| entry(name, ink, dashes(true)));
     format!("<p class=\"legend\">{}</p>\n", shown.chain(references).collect::<String>())
 }
@@ -150,7 +137,7 @@ fn draw_bars<'a>(svg: &'a mut String, bars: &[(String, f64)], height: u32) -> Dr
     Ok(())
 }
 
-fn draw_lines<'a>(svg: &'a mut String, chart: &Lines) -> Drawn<'a> {
+fn draw_lines<'a>(svg: &'a mut String, chart: &Chart) -> Drawn<'a> {
     let root = SVGBackend::with_string(svg, (WIDTH, HEIGHT)).into_drawing_area();
     let position = |x: f64| if chart.is_logarithmic { x.log2() } else { x };
     let all = || chart.lines.iter().chain(&chart.references).flat_map(|(_, line)| line);
@@ -289,8 +276,7 @@ mod tests {
     #[test]
     fn charts_have_a_label_a_mark_for_each_point_and_its_colour() {
         let lines = vec![("rayon".to_owned(), vec![(1.0, 1.0), (2.0, 0.5)])];
-        let chart = Lines { title: "a <b>".into(), lines, ..Lines::default() };
-        let svg = svg(&Chart::Lines(chart));
+        let svg = svg(&Chart { title: "a <b>".into(), lines, ..Chart::default() });
         assert!(svg.contains("aria-label=\"a &lt;b&gt;\""), "{svg}");
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(svg.contains("stroke=\"#009E73\""), "{svg}");
@@ -299,7 +285,7 @@ mod tests {
     #[test]
     fn the_longest_bar_is_the_longest_and_none_is_negative() {
         let bars = vec![("a".to_owned(), 10.0), ("b".to_owned(), -1.0), ("c".to_owned(), 5.0)];
-        let svg = svg(&Chart::Bars { title: "t".into(), unit: "ns".into(), bars });
+        let svg = svg(&Chart::bars("t", "ns", bars));
         let widths: Vec<&str> = svg
             .lines()
             .filter(|line| line.starts_with("<rect"))
@@ -315,15 +301,14 @@ mod tests {
             let line = vec![(1.0, 1.0), (2.0, far)];
             let lines = vec![("rayon".to_owned(), line.clone())];
             let references = vec![("ideal".to_owned(), line)];
-            let chart = Lines { lines, references, ..Lines::default() };
-            assert_eq!(svg(&Chart::Lines(chart)).matches("<circle").count(), 2);
+            let chart = Chart { lines, references, ..Chart::default() };
+            assert_eq!(svg(&chart).matches("<circle").count(), 2);
         }
     }
 
     #[test]
     fn charts_of_nothing_are_drawn() {
-        let empty = Chart::Bars { title: String::new(), unit: String::new(), bars: Vec::new() };
-        for chart in [empty, Chart::Lines(Lines::default())] {
+        for chart in [Chart::bars("", "", Vec::new()), Chart::default()] {
             assert!(svg(&chart).contains("<svg"));
         }
     }

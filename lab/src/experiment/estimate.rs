@@ -7,9 +7,10 @@
 
 use std::borrow::Borrow;
 
+use itertools::Itertools;
+
 /// Of fewer there is no interval of 95 %.
 pub const FEWEST: usize = 6;
-
 /// How often an interval may lie on one side of its figure.
 const TAIL: f64 = 0.025;
 
@@ -28,9 +29,8 @@ impl Estimate {
     /// The median of what was measured independently of each other, and its interval; `None` of
     /// nothing.
     pub fn of_median(values: impl IntoIterator<Item: Borrow<f64>>) -> Option<Estimate> {
-        let mut numbers: Vec<f64> = values.into_iter().map(|value| *value.borrow()).collect();
+        let numbers = sorted(values);
         let figure = median(&numbers)?;
-        numbers.sort_by(f64::total_cmp);
         let (low, high) = match left_out(numbers.len()) {
             Some(left_out) => (numbers[left_out], numbers[numbers.len() - 1 - left_out]),
             None => (f64::NEG_INFINITY, f64::INFINITY),
@@ -103,11 +103,14 @@ pub fn mean(values: impl IntoIterator<Item: Borrow<f64>>) -> Option<f64> {
     (number > 0.0).then(|| sum / number)
 }
 
+fn sorted(values: impl IntoIterator<Item: Borrow<f64>>) -> Vec<f64> {
+    values.into_iter().map(|value| *value.borrow()).sorted_by(f64::total_cmp).collect()
+}
+
 /// The one in the middle, or between the two in the middle; `None` of nothing. They need not be
 /// sorted for that.
 pub fn median(values: impl IntoIterator<Item: Borrow<f64>>) -> Option<f64> {
-    let mut numbers: Vec<f64> = values.into_iter().map(|value| *value.borrow()).collect();
-    numbers.sort_by(f64::total_cmp);
+    let numbers = sorted(values);
     let upper = *numbers.get(numbers.len() / 2)?;
     Some((numbers[(numbers.len() - 1) / 2] + upper) / 2.0)
 }

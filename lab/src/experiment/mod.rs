@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use itertools::Itertools;
 
 use crate::apps;
 use crate::fault::{Fault, Outcome};
@@ -44,11 +45,12 @@ pub mod prelude {
 
     pub use super::estimate::{Estimate, Verdict, mean, median};
     pub use super::plan::chosen;
-    pub use super::report::{Lines, Metric, interval};
+    pub use super::report::{Metric, interval};
     pub use super::scaling::{SECONDS, SERIAL};
     pub use super::text::{known, number, percent};
     pub use super::{Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section};
-    pub use super::{Table, child, folder_of_peers, named, prepared, scaling, seconds, workers};
+    pub use super::{Table, child, folder_of_peers, named, numbers_of_workers, prepared};
+    pub use super::{scaling, seconds, workers};
     pub use crate::fault::{Fault, Outcome};
     pub use crate::machine::{MOST_WORKERS, Machine};
 }
@@ -245,6 +247,11 @@ pub fn folder_of_peers(text: &str) -> Result<PathBuf, String> {
         true => Ok(PathBuf::from(text)),
         false => Err("there is no such folder; peers/build makes peers/bin".to_owned()),
     }
+}
+
+/// Numbers of workers in ascending order, each once, without those that are too many.
+pub fn numbers_of_workers(all: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    all.into_iter().filter(|&it| it <= MOST_WORKERS).sorted_unstable().dedup().collect()
 }
 
 /// Reads a number of workers, for options.

@@ -48,31 +48,17 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A chart.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Chart {
-    /// A bar for each name.
-    Bars {
-        /// What it shows.
-        title: String,
-        /// What the bars count.
-        unit: String,
-        /// Names and lengths.
-        bars: Vec<(String, f64)>,
-    },
-    /// Lines, or separate points.
-    Lines(Lines),
-}
-
-/// A chart of lines over numbers.
+/// A chart: bars, or lines or separate points over numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Lines {
+pub struct Chart {
     /// What it shows.
     pub title: String,
+    /// What the bars or the vertical axis count.
+    pub unit: String,
+    /// Names and lengths, if it is a chart of bars: then it has none of the following.
+    pub bars: Option<Vec<(String, f64)>>,
     /// What the horizontal axis counts.
     pub across: String,
-    /// What the vertical axis counts.
-    pub unit: String,
     /// Whether the horizontal axis is logarithmic.
     pub is_logarithmic: bool,
     /// Whether the points are not connected.
@@ -119,7 +105,8 @@ impl Report {
 impl Chart {
     /// A bar for each name.
     pub fn bars(title: impl Into<String>, unit: &str, bars: Vec<(String, f64)>) -> Chart {
-        Chart::Bars { title: title.into(), unit: unit.to_owned(), bars }
+        let (title, unit) = (title.into(), unit.to_owned());
+        Chart { title, unit, bars: Some(bars), ..Chart::default() }
     }
 }
 

@@ -5,7 +5,7 @@ use itertools::Itertools;
 
 use super::Record;
 use super::record::Sample;
-use super::report::{Chart, Lines, Section, Table};
+use super::report::{Chart, Section, Table};
 use super::text::number;
 
 /// The metric of times, in seconds.
@@ -41,21 +41,21 @@ pub fn chart(
     subject: &str,
     unit: &str,
     value: impl Fn(&str, usize) -> Option<f64>,
-) -> Lines {
+) -> Chart {
     let workers = workers(record, subject);
     let line = |runtime: &str| {
         let at = |&workers: &usize| Some((workers as f64, value(runtime, workers)?));
         (runtime.to_owned(), workers.iter().filter_map(at).collect())
     };
     let capacity = record.machine.capacity();
-    Lines {
+    Chart {
         title: subject.to_owned(),
         across: "P, workers".to_owned(),
         unit: unit.to_owned(),
         is_logarithmic: true,
         mark: (capacity > 1.0).then(|| (capacity, format!("{capacity} processors"))),
         lines: runtimes(record, subject).into_iter().map(line).collect(),
-        ..Lines::default()
+        ..Chart::default()
     }
 }
 
@@ -87,7 +87,7 @@ pub fn table(
 pub fn section(record: &Record, title: &str, about: &str, subjects: &[&str]) -> Section {
     let chart = |subject: &&str| {
         let value = |runtime: &str, workers| speedup(record, subject, runtime, workers);
-        Chart::Lines(chart(record, subject, "speedup", value))
+        chart(record, subject, "speedup", value)
     };
     let speedups = table(record, "speedup, T1/TP", subjects, |subject, runtime, workers| {
         speedup(record, subject, runtime, workers).map(number)

@@ -3,7 +3,6 @@
 //! `--alternatives`, as in figures 2 and 3 of Hood's study (1998): deques with a lock, and thieves
 //! that never yield.
 
-mod breakdown;
 mod found;
 mod inputs;
 mod report;
@@ -185,8 +184,7 @@ impl Cliff {
         if self.workers.is_empty() && !self.alternatives && 2 * processors > 32 {
             workers.push(2 * processors);
         }
-        workers.retain(|&workers| workers <= MOST_WORKERS);
-        workers.into_iter().sorted_unstable().dedup().collect()
+        numbers_of_workers(workers)
     }
 
     /// The applications with their sizes, and rounds.
@@ -206,17 +204,17 @@ impl Cliff {
             let size = if quick { small } else { full };
             if !size.is_empty() {
                 apps::problem(apps::find(app)?, size)?;
-                subjects.push(prepared::name(app, size));
+                subjects.push(format!("{app} {size}"));
             }
         }
         for app in apps::ALL.iter().filter(|app| is_all && !has_input(app.name)) {
             let size = if quick { app.quick_size } else { app.paper_size };
-            subjects.push(prepared::name(app.name, size));
+            subjects.push(format!("{} {size}", app.name));
         }
         if is_wanted(ROUNDS) {
-            subjects.push(prepared::name(ROUNDS, ROUND));
+            subjects.push(format!("{ROUNDS} {ROUND}"));
             if !self.alternatives {
-                subjects.push(prepared::name(BESIDE, ROUND));
+                subjects.push(format!("{BESIDE} {ROUND}"));
             }
         }
         if subjects.is_empty() {

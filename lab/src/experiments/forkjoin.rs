@@ -4,7 +4,6 @@
 mod costs;
 pub mod local;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -68,13 +67,12 @@ impl Experiment for Forkjoin {
             plan.compare_peer(name, &program, "a program of peers/", is_required)?;
         }
         plan.quick_subset("smaller computations, and no instruction counts by default");
-        let mut is_counted = self.instructions || !quick;
-        if is_counted {
-            is_counted = child::run(Command::new("valgrind").arg("--version"), COUNTING).is_ok();
-            if !is_counted {
-                let note = "No instructions are counted: valgrind is not installed";
-                plan.notes.push(note.to_owned());
-            }
+        let is_wanted = self.instructions || !quick;
+        let has_valgrind =
+            || child::run(Command::new("valgrind").arg("--version"), COUNTING).is_ok();
+        let is_counted = is_wanted && has_valgrind();
+        if is_wanted && !is_counted {
+            plan.notes.push("No instructions are counted: valgrind is not installed".to_owned());
         }
         let names: Vec<String> = plan.runtimes.iter().map(|it| it.name.clone()).collect();
         let mut add = |subject: &str, workers, repeats| {
@@ -83,12 +81,12 @@ impl Experiment for Forkjoin {
                 plan.add(subject, name, workers, repeats);
             }
         };
+        let numbers = numbers(Machine::here().processors);
         let fib = self.fib.unwrap_or(if quick { 30 } else { 32 });
         let tree = self.tree.unwrap_or(if quick { 20 } else { 24 });
         for subject in [format!("fib {fib}"), format!("tree {tree}")] {
             Subject::find(&subject)?;
-            numbers_of_workers(Machine::here().processors)
-                .for_each(|workers| add(&subject, workers, repeats));
+            numbers.iter().for_each(|&workers| add(&subject, workers, repeats));
         }
         for n in COUNTED.into_iter().filter(|_| is_counted) {
             add(&format!("{INSTRUCTIONS} {n}"), 1, 1);
@@ -131,7 +129,7 @@ impl Experiment for Forkjoin {
                      nothing else than fork.";
         let chart = |input: &Input<'_>| {
             let speedup = |runtime: &str, workers| input.speedup(runtime, workers);
-            Chart::Lines(scaling::chart(record, input.subject, "Ts/TP", speedup))
+            scaling::chart(record, input.subject, "Ts/TP", speedup)
         };
         let scales = scaling::section(record, "Several workers", about, &subjects);
         let scales = scales.with_charts(inputs.iter().map(chart));
@@ -176,8 +174,8 @@ fn has_forks(runtime: &str) -> bool {
 }
 
 /// One, two, one for each processor, and twice as many.
-fn numbers_of_workers(processors: usize) -> impl Iterator<Item = usize> {
-    BTreeSet::from([1, 2, processors, 2 * processors]).into_iter().filter(|&it| it <= MOST_WORKERS)
+fn numbers(processors: usize) -> Vec<usize> {
+    numbers_of_workers([1, 2, processors, 2 * processors])
 }
 
 /// What a peer's program prints: see `peers/README.md`.

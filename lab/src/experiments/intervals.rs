@@ -80,13 +80,11 @@ impl Experiment for Intervals {
         }
         let processors = Machine::here().processors;
         let multiples: &[usize] = if quick { &[1, 4, 8] } else { &[1, 2, 4, 8] };
-        let mut workers: Vec<usize> = multiples.iter().map(|times| times * processors).collect();
-        workers.insert(0, 1);
-        workers.retain(|&workers| workers <= MOST_WORKERS);
-        workers.dedup();
+        let workers = multiples.iter().map(|times| times * processors).chain([1]);
+        let workers = numbers_of_workers(workers);
         for (app, full, small) in APPS {
             let size = if quick { small } else { full };
-            let subject = prepared::name(app, size);
+            let subject = format!("{app} {size}");
             apps::problem(apps::find(app)?, size)?;
             plan.add(&subject, SERIAL, 1, repeats);
             for &workers in &workers {

@@ -4,7 +4,6 @@
 
 mod bound;
 mod granted;
-mod points;
 mod report;
 
 use std::sync::atomic::AtomicBool;
@@ -103,7 +102,7 @@ impl Experiment for Model {
         for (app, sizes) in choices.into_iter().filter(|(app, _)| wanted.contains(app)) {
             for (place, size) in sizes.iter().enumerate() {
                 apps::problem(apps::find(app)?, size)?;
-                let subject = prepared::name(app, size);
+                let subject = format!("{app} {size}");
                 // There is time for a third beside cyclers: of each application, a middle size.
                 let has_company = kinds.contains(&"beside") && (self.long || place % 3 == 1);
                 let is_alone = kinds.contains(&"alone");
@@ -165,10 +164,7 @@ impl Model {
             workers.retain(|&workers| workers == 1);
             workers.extend(&self.workers);
         }
-        workers.retain(|&workers| workers <= MOST_WORKERS);
-        workers.sort_unstable();
-        workers.dedup();
-        workers
+        numbers_of_workers(workers)
     }
 
     /// Computes for so much time, at least once, beside a cycler in a process of its own.
@@ -188,7 +184,7 @@ impl Model {
         let (meter, begun) = (GrantMeter::start(), clock::now());
         let (mut seconds, mut computations) = (0.0, 0.0);
         while computations == 0.0 || clock::seconds(begun, clock::now()) < time.as_secs_f64() {
-            seconds += crew.compute(prepared.instance()).as_secs_f64();
+            seconds += crew.compute(prepared.instance.as_mut()).as_secs_f64();
             computations += 1.0;
         }
         let ended = clock::now();

@@ -48,36 +48,21 @@ const OVERSUBSCRIBED: usize = 8;
 const NS: &str = "ns";
 const BASE: &str = "libgomp";
 
-/// A library, and the setting with which it runs.
-struct Library {
-    name: &'static str,
-    about: &'static str,
-    /// What is preloaded.
-    preload: Option<&'static str>,
-    variable: Option<(&'static str, &'static str)>,
-}
+/// A library: its name, what it is, what is preloaded, and the variable with which it runs.
+type Library = (&'static str, &'static str, &'static str, Option<(&'static str, &'static str)>);
+
+/// What is loaded without a preload.
+const LIBGOMP: &str = "libgomp.so.1";
+const PASSIVE: Option<(&str, &str)> = Some(("OMP_WAIT_POLICY", "passive"));
+const FIXED: Option<(&str, &str)> = Some(("OMP_DYNAMIC", "false"));
 
 static LIBRARIES: [Library; 5] = [
-    library(BASE, "the compiler's own library", None),
-    Library {
-        variable: Some(("OMP_WAIT_POLICY", "passive")),
-        ..library("libgomp-passive", "the compiler's, OMP_WAIT_POLICY=passive", None)
-    },
-    library("libomp", "LLVM's, which has libgomp's interface, too", Some("libomp.so.5")),
-    library("locksley-openmp", "team sizes follow what the machine grants", Some(LOCKSLEY)),
-    Library {
-        variable: Some(("OMP_DYNAMIC", "false")),
-        ..library("locksley-openmp-fixed", "OMP_DYNAMIC=false: sizes as asked", Some(LOCKSLEY))
-    },
+    (BASE, "the compiler's own library", LIBGOMP, None),
+    ("libgomp-passive", "the compiler's, OMP_WAIT_POLICY=passive", LIBGOMP, PASSIVE),
+    ("libomp", "LLVM's, which has libgomp's interface, too", "libomp.so.5", None),
+    ("locksley-openmp", "team sizes follow what the machine grants", LOCKSLEY, None),
+    ("locksley-openmp-fixed", "OMP_DYNAMIC=false: sizes as asked", LOCKSLEY, FIXED),
 ];
-
-const fn library(
-    name: &'static str,
-    about: &'static str,
-    preload: Option<&'static str>,
-) -> Library {
-    Library { name, about, preload, variable: None }
-}
 
 /// `locksley openmp-bench`
 #[derive(Debug, Args)]
@@ -103,10 +88,10 @@ impl Experiment for OpenmpBench {
         let folder = compile(&self.cc)?;
         let _ = self.program.set(folder);
         let mut plan = Plan::of(course, if quick { 50.0 } else { 900.0 }, 30.0);
-        for library in &LIBRARIES {
+        for library @ (name, about, ..) in &LIBRARIES {
             match self.loads(library) {
-                Ok(version) => plan.compare(library.name, &version, library.about),
-                Err(why) => _ = plan.left_out.insert(library.name.to_owned(), why.to_string()),
+                Ok(version) => plan.compare(name, &version, about),
+                Err(why) => _ = plan.left_out.insert((*name).to_owned(), why.to_string()),
             }
         }
         let processors = machine::processors();
@@ -124,7 +109,7 @@ impl Experiment for OpenmpBench {
     }
 
     fn measure(&mut self, plan: &Plan, cell: &Cell, _repeat: usize) -> Outcome<Readings> {
-        let library = LIBRARIES.iter().find(|it| it.name == cell.runtime);
+        let library = LIBRARIES.iter().find(|it| it.0 == cell.runtime);
         let library = library.ok_or_else(|| Fault::input(format!("'{cell}' has no library")))?;
         let (construct, beside) = cell.subject.split_once(' ').unwrap_or((&cell.subject, ""));
         let mut command = self.command(library)?;
@@ -169,12 +154,12 @@ impl Experiment for OpenmpBench {
 }
 
 impl OpenmpBench {
-    fn command(&self, library: &Library) -> Outcome<Command> {
+    fn command(&self, &(_, _, preload, variable): &Library) -> Outcome<Command> {
         let folder = self.program.get().expect("the plan has compiled it");
         let mut command = Command::new(folder.path().join("overheads"));
-        command.envs(library.variable);
-        if let Some(name) = library.preload {
-            command.env("LD_PRELOAD", if name == LOCKSLEY { gomp()? } else { name.into() });
+        command.envs(variable);
+        if preload != LIBGOMP {
+            command.env("LD_PRELOAD", if preload == LOCKSLEY { gomp()? } else { preload.into() });
         }
         Ok(command)
     }
@@ -183,7 +168,7 @@ impl OpenmpBench {
     fn loads(&self, library: &Library) -> Outcome<String> {
         let mut command = self.command(library)?;
         let file: String = child::finds(command.arg("library"), Duration::from_secs(20))?;
-        let wanted = library.preload.unwrap_or("libgomp.so.1");
+        let wanted = library.2;
         if Path::new(&file).file_name() == Some(wanted.as_ref()) {
             return Ok(file);
         }

@@ -204,14 +204,14 @@ impl Figures<'_> {
                 let points = own.filter_map(|it| Some((place(part, it).0, of(it, runtime)?)));
                 (runtime.to_owned(), points.collect::<Vec<_>>())
             };
-            Chart::Lines(Lines {
+            Chart {
                 title: group.to_owned(),
                 across: across.to_owned(),
                 unit: unit.to_owned(),
                 is_logarithmic: part != "4",
                 lines: POOLS.map(line).to_vec(),
-                ..Lines::default()
-            })
+                ..Chart::default()
+            }
         };
         let all = |group: &String| {
             let speedup = |network: &Network, runtime: &str| self.speedup(part, network, runtime);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::{Clock, Rate, Round};
+use super::{Rate, Round};
 use crate::fault::{Fault, Outcome};
 
 /// Its name among the runtimes of `rounds`.
@@ -32,7 +32,7 @@ pub fn repeat(threads: usize, leaf: u64, time: Duration) -> Outcome<Rate> {
 
 /// The sum of the leaves of one thread, and how many they were.
 fn loops(leaf: Round, time: Duration) -> (u64, Rate) {
-    let (sum, rate) = Clock::start(time).repeat(|| leaf.in_a_row(BETWEEN));
+    let (sum, rate) = super::repeat(time, || leaf.in_a_row(BETWEEN));
     (sum, Rate { rounds: BETWEEN * rate.rounds, ..rate })
 }
 

@@ -7,8 +7,7 @@
 
 mod activities;
 mod adversary;
-mod progress;
-mod resources;
+mod proc;
 mod satellites;
 pub mod subject;
 mod tally;
@@ -28,8 +27,7 @@ use crate::experiment::child::{remove_settings, this_program};
 use crate::fault::{Fault, Outcome};
 use crate::machine;
 use adversary::Adversary;
-use progress::Standstill;
-use resources::thread_states;
+use proc::{Standstill, thread_states};
 use subject::Line;
 pub use tally::Report;
 use tally::Tally;

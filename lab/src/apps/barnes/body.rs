@@ -1,5 +1,7 @@
 //! Bodies, what pulls at them, and how they move.
 
+use glam::DVec3;
+
 /// The time of a step.
 const STEP: f64 = 0.025;
 
@@ -9,9 +11,9 @@ pub(super) const MOVE_LEAF: usize = 1024;
 /// A body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Body {
-    pub(super) position: [f64; 3],
+    pub(super) position: DVec3,
     pub(super) mass: f64,
-    pub(super) velocity: [f64; 3],
+    pub(super) velocity: DVec3,
     /// How many attractions were computed for it last: static partitioning balances by that.
     pub(super) cost: u64,
 }
@@ -19,26 +21,26 @@ pub(super) struct Body {
 /// What all others together do to a body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pull {
-    pub(super) acceleration: [f64; 3],
+    pub(super) acceleration: DVec3,
     pub(super) potential: f64,
     /// How many attractions were computed for that.
     pub(super) cost: u64,
 }
 
 impl Pull {
-    pub(super) const NONE: Pull = Pull { acceleration: [0.0; 3], potential: 0.0, cost: 0 };
+    pub(super) const NONE: Pull = Pull { acceleration: DVec3::ZERO, potential: 0.0, cost: 0 };
 }
 
 /// The smallest box around bodies, its sides along the axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bounds {
-    pub(super) low: [f64; 3],
-    pub(super) high: [f64; 3],
+    pub(super) low: DVec3,
+    pub(super) high: DVec3,
 }
 
 impl Bounds {
     /// Around nothing.
-    const EMPTY: Bounds = Bounds { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
+    const EMPTY: Bounds = Bounds { low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
 
     pub(super) fn of(bodies: &[Body]) -> Bounds {
         bodies.iter().fold(Bounds::EMPTY, |bounds, body| {
@@ -49,10 +51,7 @@ impl Bounds {
     /// Around both. Minimum and maximum are exact, so the order in which boxes are united does not
     /// matter.
     pub(super) fn union(self, other: Bounds) -> Bounds {
-        Bounds {
-            low: std::array::from_fn(|axis| self.low[axis].min(other.low[axis])),
-            high: std::array::from_fn(|axis| self.high[axis].max(other.high[axis])),
-        }
+        Bounds { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 }
 
@@ -77,10 +76,8 @@ pub(super) fn leapfrog(steps: usize) -> impl Iterator<Item = Advance> {
 #[inline(never)]
 pub(super) fn advance(bodies: &mut [Body], pulls: &[Pull], by: Advance) -> Bounds {
     for (body, pull) in bodies.iter_mut().zip(pulls) {
-        for axis in 0..3 {
-            body.velocity[axis] += pull.acceleration[axis] * by.kick;
-            body.position[axis] += body.velocity[axis] * by.drift;
-        }
+        body.velocity += pull.acceleration * by.kick;
+        body.position += body.velocity * by.drift;
         body.cost = pull.cost;
     }
     Bounds::of(bodies)

@@ -3,6 +3,7 @@
 //! direct summation: how far they may be apart follows from the cubes that were seen as one body.
 
 use super::body::{Body, Pull};
+use crate::apps::check::is_below;
 
 /// By how much the energy may change, relative to its potential part: several times what the tree's
 /// errors do to it.
@@ -33,7 +34,7 @@ fn conserved(bodies: &[Body], pulls: &[Pull], before: f64) -> Result<(), String>
     let change = (kinetic + potential - before).abs();
     // A single body has none; rounding leaves it some.
     let limit = ENERGY_TOLERANCE * potential.abs() + ROUNDING;
-    if is_within(change, limit) {
+    if is_below(change, limit) {
         Ok(())
     } else {
         Err(format!("the energy changed by {change:e} from {before:e}, more than {limit:e}"))
@@ -43,19 +44,16 @@ fn conserved(bodies: &[Body], pulls: &[Pull], before: f64) -> Result<(), String>
 /// The kinetic and the potential energy.
 pub(super) fn energies(bodies: &[Body], pulls: &[Pull]) -> (f64, f64) {
     bodies.iter().zip(pulls).fold((0.0, 0.0), |(kinetic, potential), (body, pull)| {
-        let squared: f64 = body.velocity.iter().map(|number| number * number).sum();
+        let squared = body.velocity.length_squared();
         // Each pair is met twice.
         (kinetic + 0.5 * body.mass * squared, potential + 0.5 * body.mass * pull.potential)
     })
 }
 
-/// Written so that NaN, which is not below anything, is not within a limit.
-fn is_within(error: f64, limit: f64) -> bool {
-    error <= limit
-}
-
 #[cfg(test)]
 mod tests {
+    use glam::DVec3;
+
     use super::super::body::Bounds;
     use super::super::kernel::softening;
     use super::super::tree::{Node, Part, grow};
@@ -78,11 +76,9 @@ mod tests {
             let at = (random.next_u64() % bodies.len() as u64) as usize;
             let exact = summed(bodies, at);
             let limit = error(&tree, &ordered, bodies[at].position);
-            let force: f64 = (0..3)
-                .map(|axis| (pulls[at].acceleration[axis] - exact.acceleration[axis]).powi(2))
-                .sum();
-            let (force, potential) = (force.sqrt(), (pulls[at].potential - exact.potential).abs());
-            if !is_within(force, limit.force) || !is_within(potential, limit.potential) {
+            let force = pulls[at].acceleration.distance(exact.acceleration);
+            let potential = (pulls[at].potential - exact.potential).abs();
+            if !is_below(force, limit.force) || !is_below(potential, limit.potential) {
                 return Err(format!(
                     "the pull upon body {at} differs from direct summation by {force:e} (at most \
                      {:e}), its potential by {potential:e} (at most {:e})",
@@ -98,12 +94,10 @@ mod tests {
         let softening = softening(bodies.len());
         let mut pull = Pull::NONE;
         for (_, other) in bodies.iter().enumerate().filter(|&(number, _)| number != at) {
-            let apart = minus(other.position, bodies[at].position);
-            let inverse = (squared(apart) + softening * softening).sqrt().recip();
+            let apart = other.position - bodies[at].position;
+            let inverse = (apart.length_squared() + softening * softening).sqrt().recip();
             pull.potential -= other.mass * inverse;
-            for (sum, apart) in pull.acceleration.iter_mut().zip(apart) {
-                *sum += other.mass * apart * inverse.powi(3);
-            }
+            pull.acceleration += other.mass * apart * inverse.powi(3);
         }
         pull
     }
@@ -122,11 +116,11 @@ mod tests {
     /// largest of those, then the rest is at most half of B times the largest second derivative
     /// between d − b and d + b: that of 1/r² is 6/(d − b)⁴, that of 1/r is 2/(d − b)³. Softening
     /// makes both less.
-    fn error(node: &Node, bodies: &[Body], at: [f64; 3]) -> Limit {
-        let distance = squared(minus(node.centre, at));
+    fn error(node: &Node, bodies: &[Body], at: DVec3) -> Limit {
+        let distance = node.centre.distance_squared(at);
         let mut limit = Limit { force: ROUNDING, potential: ROUNDING };
         if distance > node.far_squared {
-            let spread = |body: &Body| squared(minus(body.position, node.centre));
+            let spread = |body: &Body| body.position.distance_squared(node.centre);
             let within = &bodies[node.first as usize..node.end as usize];
             let moment: f64 = within.iter().map(|body| body.mass * spread(body)).sum();
             let nearest = distance.sqrt() - within.iter().map(spread).fold(0.0, f64::max).sqrt();
@@ -139,14 +133,6 @@ mod tests {
             }
         }
         limit
-    }
-
-    fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-        std::array::from_fn(|axis| a[axis] - b[axis])
-    }
-
-    fn squared(vector: [f64; 3]) -> f64 {
-        vector.iter().map(|number| number * number).sum()
     }
 
     fn simulated(number: usize, steps: usize) -> (Cluster, f64) {
@@ -166,8 +152,8 @@ mod tests {
             let mut relative = 0.0;
             for at in (0..number).step_by(100) {
                 let exact = summed(&bodies, at).acceleration;
-                let error = squared(minus(pulls[at].acceleration, exact)).sqrt();
-                relative += error / squared(exact).sqrt().max(1e-9);
+                let error = pulls[at].acceleration.distance(exact);
+                relative += error / exact.length().max(1e-9);
             }
             assert!(relative / (number.div_ceil(100) as f64) < 0.01, "{number}: {relative}");
         }
@@ -197,7 +183,7 @@ mod tests {
         one_bit[599].velocity[2] = f64::from_bits(one_bit[599].velocity[2].to_bits() ^ 1);
         assert!(all(&one_bit, &pulls, energy, &bodies).is_err());
         let mut faster = bodies.clone();
-        faster.iter_mut().for_each(|body| body.velocity = body.velocity.map(|v| v * 1.02));
+        faster.iter_mut().for_each(|body| body.velocity *= 1.02);
         assert!(conserved(&faster, &pulls, energy).is_err());
         assert!(all(&bodies[1..], &pulls[1..], energy, &bodies).is_err());
     }

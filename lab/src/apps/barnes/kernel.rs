@@ -1,5 +1,7 @@
 //! What the tree does to bodies: nearly all of the time is spent here.
 
+use glam::DVec3;
+
 use super::body::{Body, Pull};
 use super::tree::Node;
 
@@ -35,14 +37,15 @@ pub(super) fn pull(tree: &Node, all: &[Body], first: usize, pulls: &mut [Pull]) 
 /// A walk through the tree for one body.
 struct Walk<'a> {
     all: &'a [Body],
-    at: [f64; 3],
+    at: DVec3,
     softening_squared: f64,
     pull: Pull,
 }
 
 impl Walk<'_> {
     fn visit(&mut self, node: &Node) {
-        let (apart, squared) = self.apart(node.centre);
+        let apart = node.centre - self.at;
+        let squared = apart.length_squared();
         if squared > node.far_squared {
             return self.attract(apart, squared, node.mass);
         }
@@ -51,27 +54,19 @@ impl Walk<'_> {
         }
         if node.eighths.is_empty() {
             for body in &self.all[node.first as usize..node.end as usize] {
-                let (apart, squared) = self.apart(body.position);
-                self.attract(apart, squared, body.mass);
+                let apart = body.position - self.at;
+                self.attract(apart, apart.length_squared(), body.mass);
             }
         }
     }
 
     #[inline(always)]
-    fn apart(&self, other: [f64; 3]) -> ([f64; 3], f64) {
-        let apart = [other[0] - self.at[0], other[1] - self.at[1], other[2] - self.at[2]];
-        (apart, apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2])
-    }
-
-    #[inline(always)]
-    fn attract(&mut self, apart: [f64; 3], squared: f64, mass: f64) {
+    fn attract(&mut self, apart: DVec3, squared: f64, mass: f64) {
         let inverse = (squared + self.softening_squared).sqrt().recip();
         let potential = mass * inverse;
         let force = potential * inverse * inverse;
         self.pull.potential -= potential;
-        for (sum, apart) in self.pull.acceleration.iter_mut().zip(apart) {
-            *sum += apart * force;
-        }
+        self.pull.acceleration += apart * force;
         self.pull.cost += 1;
     }
 }

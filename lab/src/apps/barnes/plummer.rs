@@ -5,6 +5,8 @@
 
 use std::f64::consts::{PI, TAU};
 
+use glam::DVec3;
+
 use super::body::Body;
 use crate::random::Random;
 
@@ -20,25 +22,17 @@ pub(super) fn sphere(number: usize, random: &mut Random) -> Vec<Body> {
             // The mass within r is r³/(1 + r²)^(3/2) of the whole.
             let radius = (within.max(1e-9).powf(-2.0 / 3.0) - 1.0).sqrt().recip();
             let escape = 2f64.sqrt() * (1.0 + radius * radius).powf(-0.25);
-            let position = direction(random).map(|number| number * radius * length);
+            let position = direction(random) * radius * length;
             let speed = escape * share_of_escape(random) / length.sqrt();
-            let velocity = direction(random).map(|number| number * speed);
+            let velocity = direction(random) * speed;
             Body { position, mass: 1.0 / number as f64, velocity, cost: 1 }
         })
         .collect();
-    let mut centre = [0.0; 3];
-    let mut drift = [0.0; 3];
-    for body in &bodies {
-        for axis in 0..3 {
-            centre[axis] += body.mass * body.position[axis];
-            drift[axis] += body.mass * body.velocity[axis];
-        }
-    }
+    let centre: DVec3 = bodies.iter().map(|body| body.mass * body.position).sum();
+    let drift: DVec3 = bodies.iter().map(|body| body.mass * body.velocity).sum();
     for body in &mut bodies {
-        for axis in 0..3 {
-            body.position[axis] -= centre[axis];
-            body.velocity[axis] -= drift[axis];
-        }
+        body.position -= centre;
+        body.velocity -= drift;
     }
     bodies
 }
@@ -55,11 +49,11 @@ fn share_of_escape(random: &mut Random) -> f64 {
 }
 
 /// A direction, none likelier than another.
-fn direction(random: &mut Random) -> [f64; 3] {
+fn direction(random: &mut Random) -> DVec3 {
     let height = random.next_signed();
     let (sine, cosine) = (TAU * unit(random)).sin_cos();
     let reach = (1.0 - height * height).sqrt();
-    [reach * cosine, reach * sine, height]
+    DVec3::new(reach * cosine, reach * sine, height)
 }
 
 /// A number in `0.0..1.0`.
@@ -74,12 +68,13 @@ mod tests {
     #[test]
     fn half_of_the_mass_and_the_kinetic_energy_are_where_the_model_has_them() {
         let bodies = sphere(20_000, &mut Random::new(6));
-        let norm = |vector: [f64; 3]| vector.iter().map(|number| number * number).sum::<f64>();
         // Half of the mass lies within 1.305 times Plummer's length.
         let radius = 1.305 * 3.0 * PI / 16.0;
-        let within = bodies.iter().filter(|body| norm(body.position) < radius * radius).count();
+        let within =
+            bodies.iter().filter(|body| body.position.length_squared() < radius * radius).count();
         assert!((9_700..10_300).contains(&within), "{within}");
-        let kinetic: f64 = bodies.iter().map(|body| 0.5 * body.mass * norm(body.velocity)).sum();
+        let energy = |body: &Body| 0.5 * body.mass * body.velocity.length_squared();
+        let kinetic: f64 = bodies.iter().map(energy).sum();
         assert!((kinetic - 0.25).abs() < 0.01, "{kinetic}");
         let momentum: f64 = bodies.iter().map(|body| body.mass * body.velocity[0]).sum();
         assert!(momentum.abs() < 1e-12);

@@ -4,6 +4,8 @@
 //! It is grown by divide and conquer and needs no locks: the bodies are put in order, so that those
 //! of a cube are next to one another, and each eighth of a cube is a slice of its own.
 
+use glam::DVec3;
+
 use super::body::{Body, Bounds};
 
 /// Bodies of a leaf, at most.
@@ -23,7 +25,7 @@ pub(super) const OPENING: f64 = 0.5;
 #[derive(Debug)]
 pub(super) struct Node {
     /// The centre of mass.
-    pub(super) centre: [f64; 3],
+    pub(super) centre: DVec3,
     pub(super) mass: f64,
     /// The square of the distance from which on it is seen as one body.
     pub(super) far_squared: f64,
@@ -39,7 +41,7 @@ pub(super) struct Node {
 pub(super) struct Part<'a> {
     pub(super) bodies: &'a mut [Body],
     first: usize,
-    middle: [f64; 3],
+    middle: DVec3,
     side: f64,
     depth: usize,
 }
@@ -48,8 +50,7 @@ impl<'a> Part<'a> {
     /// All bodies, within `bounds`.
     pub(super) fn whole(bodies: &'a mut [Body], bounds: Bounds) -> Part<'a> {
         let Bounds { low, high } = bounds;
-        let middle = std::array::from_fn(|axis| (low[axis] + high[axis]) / 2.0);
-        let side = (0..3).map(|axis| high[axis] - low[axis]).fold(0.0, f64::max);
+        let (middle, side) = ((low + high) / 2.0, (high - low).max_element());
         Part { bodies, first: 0, middle, side, depth: 0 }
     }
 
@@ -110,14 +111,8 @@ impl Node {
         let masses = part.bodies.iter().map(|body| (body.mass, body.position));
         let (mass, centre) = centre_of_mass(masses);
         let (first, end) = (part.first as u32, (part.first + part.bodies.len()) as u32);
-        Node {
-            centre,
-            mass,
-            far_squared: far_squared(part.side),
-            first,
-            end,
-            eighths: Box::new([]),
-        }
+        let far_squared = far_squared(part.side);
+        Node { centre, mass, far_squared, first, end, eighths: Box::new([]) }
     }
 
     /// A cube with that side, of which these are the eighths that have bodies, in order; at least
@@ -134,11 +129,11 @@ fn far_squared(side: f64) -> f64 {
     (side / OPENING) * (side / OPENING)
 }
 
-fn centre_of_mass(masses: impl Iterator<Item = (f64, [f64; 3])>) -> (f64, [f64; 3]) {
-    let (mass, moment) = masses.fold((0.0, [0.0; 3]), |(sum, moment), (mass, position)| {
-        (sum + mass, std::array::from_fn(|axis| moment[axis] + mass * position[axis]))
+fn centre_of_mass(masses: impl Iterator<Item = (f64, DVec3)>) -> (f64, DVec3) {
+    let (mass, moment) = masses.fold((0.0, DVec3::ZERO), |(sum, moment), (mass, position)| {
+        (sum + mass, moment + mass * position)
     });
-    (mass, moment.map(|number: f64| number / mass))
+    (mass, moment / mass)
 }
 
 /// Grows the tree of a part serially.

@@ -9,8 +9,7 @@
 use std::mem;
 use std::sync::{Barrier, PoisonError, RwLock};
 
-use super::kernel::relax_strip;
-use super::{Grids, Plate};
+use super::{Grids, Plate, relax_strip};
 use crate::apps::prelude::*;
 
 /// The first and last rows of a strip.

@@ -9,25 +9,26 @@
 
 use std::f64::consts::TAU;
 
+use glam::DVec3;
+
 use crate::apps::rendering::{Lamp, Surface, UP};
-use crate::apps::vector::Vector;
 
 /// A sphere.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sphere {
-    pub(super) centre: Vector,
+    pub(super) centre: DVec3,
     pub(super) radius: f64,
 }
 
 pub(super) const BALLS: Surface = Surface {
-    colour: Vector([1.0, 0.9, 0.7]),
+    colour: DVec3::new(1.0, 0.9, 0.7),
     diffuse: 0.5,
     highlight: 0.5,
     shine: 3,
     mirror: 0.5,
 };
 pub(super) const FLOOR: Surface = Surface {
-    colour: Vector([1.0, 0.75, 0.33]),
+    colour: DVec3::new(1.0, 0.75, 0.33),
     diffuse: 0.8,
     highlight: 0.0,
     shine: 0,
@@ -39,16 +40,16 @@ pub(super) const FLOOR_REACH: f64 = 12.0;
 pub(super) const FLOOR_HEIGHT: f64 = -0.5;
 
 /// What a ray sees that meets nothing.
-pub(super) const BACKGROUND: Vector = Vector([0.078, 0.361, 0.753]);
+pub(super) const BACKGROUND: DVec3 = DVec3::new(0.078, 0.361, 0.753);
 
-pub(super) const EYE: Vector = Vector([2.1, 1.3, 1.7]);
+pub(super) const EYE: DVec3 = DVec3::new(2.1, 1.3, 1.7);
 
 pub(super) const LAMPS: [Lamp; 3] =
-    [lamp([4.0, 3.0, 2.0]), lamp([1.0, -4.0, 4.0]), lamp([-3.0, 1.0, 5.0])];
+    [lamp(4.0, 3.0, 2.0), lamp(1.0, -4.0, 4.0), lamp(-3.0, 1.0, 5.0)];
 
 /// As usual with these scenes: n lamps have a brightness of 1/√n each.
-const fn lamp(place: [f64; 3]) -> Lamp {
-    Lamp { place: Vector(place), brightness: 0.577_350_269_189_625_8 }
+const fn lamp(x: f64, y: f64, z: f64) -> Lamp {
+    Lamp { place: DVec3::new(x, y, z), brightness: 0.577_350_269_189_625_8 }
 }
 
 const RADIUS: f64 = 0.5;
@@ -66,12 +67,12 @@ pub(super) fn number(depth: usize) -> Option<usize> {
 /// The spheres.
 pub(super) fn spheres(depth: usize) -> Vec<Sphere> {
     let mut spheres = Vec::new();
-    grow(&mut spheres, Sphere { centre: Vector::ZERO, radius: RADIUS }, UP, depth);
+    grow(&mut spheres, Sphere { centre: DVec3::ZERO, radius: RADIUS }, UP, depth);
     spheres
 }
 
 /// Adds a sphere and what it carries.
-fn grow(spheres: &mut Vec<Sphere>, sphere: Sphere, axis: Vector, depth: usize) {
+fn grow(spheres: &mut Vec<Sphere>, sphere: Sphere, axis: DVec3, depth: usize) {
     spheres.push(sphere);
     if depth == 0 {
         return;
@@ -86,7 +87,7 @@ fn grow(spheres: &mut Vec<Sphere>, sphere: Sphere, axis: Vector, depth: usize) {
 
 /// Where the children lie of a sphere with an axis that points up: at nine of the twelve corners of
 /// a cuboctahedron, without the three at its foot.
-fn directions() -> [Vector; CHILDREN] {
+fn directions() -> [DVec3; CHILDREN] {
     std::array::from_fn(|child| {
         let is_at_equator = child < 6;
         let height: f64 = if is_at_equator { 0.0 } else { (2.0f64 / 3.0).sqrt() };
@@ -94,21 +95,20 @@ fn directions() -> [Vector; CHILDREN] {
             if is_at_equator { child as f64 / 6.0 } else { 1.0 / 12.0 + child as f64 / 3.0 };
         let (sine, cosine) = (TAU * turns).sin_cos();
         let reach = (1.0 - height * height).sqrt();
-        Vector([reach * cosine, reach * sine, height])
+        DVec3::new(reach * cosine, reach * sine, height)
     })
 }
 
 /// `direction`, turned as the shortest way turns the upward direction into `axis` (Rodrigues's
 /// formula).
-fn turned(direction: Vector, axis: Vector) -> Vector {
+fn turned(direction: DVec3, axis: DVec3) -> DVec3 {
     let (pivot, cosine) = (UP.cross(axis), UP.dot(axis));
     let sine = pivot.length();
     if sine < 1e-9 {
         // Up stays up; down is reached over the first axis, as good as any.
-        let [x, y, z] = direction.0;
-        return if cosine > 0.0 { direction } else { Vector([x, -y, -z]) };
+        return if cosine > 0.0 { direction } else { direction * DVec3::new(1.0, -1.0, -1.0) };
     }
-    let pivot = pivot.unit();
+    let pivot = pivot.normalize();
     direction * cosine
         + pivot.cross(direction) * sine
         + pivot * (pivot.dot(direction) * (1.0 - cosine))
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn turning_keeps_lengths_and_takes_up_to_the_axis() {
-        for axis in [UP, -UP, Vector([0.6, 0.0, 0.8]), Vector([1.0, -2.0, -0.5]).unit()] {
+        for axis in [UP, -UP, DVec3::new(0.6, 0.0, 0.8), DVec3::new(1.0, -2.0, -0.5).normalize()] {
             assert!((turned(UP, axis) - axis).length() < 1e-12);
             for direction in directions() {
                 let turned = turned(direction, axis);

@@ -4,19 +4,13 @@
 
 use std::ops::Range;
 
+use glam::DVec3;
+
 use super::balls::Sphere;
 use crate::apps::rendering::Ray;
-use crate::apps::vector::Vector;
 
 /// Spheres of a leaf, at most.
 const LEAF: usize = 4;
-
-/// A sphere that a ray meets, and how far from its origin.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Meeting {
-    pub(super) distance: f64,
-    pub(super) sphere: usize,
-}
 
 /// The spheres and the boxes around them.
 #[derive(Debug, Clone)]
@@ -28,8 +22,8 @@ pub(super) struct Hierarchy {
 
 #[derive(Debug, Clone)]
 struct Node {
-    low: Vector,
-    high: Vector,
+    low: DVec3,
+    high: DVec3,
     content: Content,
 }
 
@@ -47,7 +41,7 @@ enum Content {
 struct Search {
     ray: Ray,
     /// One over each number of the direction: every box asks for it.
-    inverse: Vector,
+    inverse: DVec3,
     nearest: f64,
     farthest: f64,
     found: Option<usize>,
@@ -62,16 +56,12 @@ impl Hierarchy {
         Hierarchy { spheres, nodes }
     }
 
-    /// The sphere with this number.
-    pub(super) fn sphere(&self, number: usize) -> &Sphere {
-        &self.spheres[number]
-    }
-
-    /// The first sphere that `ray` meets between `nearest` and `farthest`.
-    pub(super) fn first(&self, ray: Ray, nearest: f64, farthest: f64) -> Option<Meeting> {
+    /// The first sphere that `ray` meets between `nearest` and `farthest`, and how far from its
+    /// origin.
+    pub(super) fn first(&self, ray: Ray, nearest: f64, farthest: f64) -> Option<(f64, &Sphere)> {
         let mut search = Search::new(ray, nearest, farthest);
         self.visit::<false>(0, &mut search);
-        search.found.map(|sphere| Meeting { distance: search.farthest, sphere })
+        search.found.map(|number| (search.farthest, &self.spheres[number]))
     }
 
     /// Whether `ray` meets any sphere between `nearest` and `farthest`.
@@ -94,7 +84,7 @@ impl Hierarchy {
                 }
             }
             Content::Halves { axis, upper } => {
-                let is_upward = search.ray.direction.0[*axis] >= 0.0;
+                let is_upward = search.ray.direction[*axis] >= 0.0;
                 let lower = node + 1;
                 let (near, far) = if is_upward { (lower, *upper) } else { (*upper, lower) };
                 self.visit::<ANY>(near, search);
@@ -106,19 +96,19 @@ impl Hierarchy {
 
 impl Search {
     fn new(ray: Ray, nearest: f64, farthest: f64) -> Search {
-        let inverse = Vector(ray.direction.0.map(f64::recip));
+        let inverse = ray.direction.recip();
         Search { ray, inverse, nearest, farthest, found: None }
     }
 
     /// Whether the ray passes through the box where something is looked for: it must be between all
     /// three pairs of sides at once. A ray along a side gives NaN there, which minimum and maximum
     /// pass over.
-    fn passes(&self, low: Vector, high: Vector) -> bool {
+    fn passes(&self, low: DVec3, high: DVec3) -> bool {
         let (mut enters, mut leaves) = (self.nearest, self.farthest);
         for axis in 0..3 {
-            let origin = self.ray.origin.0[axis];
-            let one = (low.0[axis] - origin) * self.inverse.0[axis];
-            let other = (high.0[axis] - origin) * self.inverse.0[axis];
+            let origin = self.ray.origin[axis];
+            let one = (low[axis] - origin) * self.inverse[axis];
+            let other = (high[axis] - origin) * self.inverse[axis];
             enters = enters.max(one.min(other));
             leaves = leaves.min(one.max(other));
         }
@@ -127,10 +117,10 @@ impl Search {
 
     /// Takes note of a sphere, if the ray meets it before all others.
     fn meet(&mut self, number: usize, sphere: &Sphere) {
-        let distance = distance(&self.ray, sphere);
-        if distance.is_some_and(|distance| (self.nearest..self.farthest).contains(&distance)) {
-            self.farthest = distance.unwrap_or(self.farthest);
-            self.found = Some(number);
+        if let Some(distance) = distance(&self.ray, sphere)
+            && (self.nearest..self.farthest).contains(&distance)
+        {
+            (self.farthest, self.found) = (distance, Some(number));
         }
     }
 }
@@ -153,11 +143,10 @@ fn build(spheres: &mut [Sphere], range: Range<usize>, nodes: &mut Vec<Node>) {
     if range.len() <= LEAF {
         return;
     }
-    let sides = (high - low).0;
-    let axis = (0..3).max_by(|&a, &b| sides[a].total_cmp(&sides[b])).unwrap_or(0);
+    let axis = (high - low).max_position();
     let middle = range.start + range.len() / 2;
     spheres[range.clone()].select_nth_unstable_by(middle - range.start, |a, b| {
-        a.centre.0[axis].total_cmp(&b.centre.0[axis])
+        a.centre[axis].total_cmp(&b.centre[axis])
     });
     build(spheres, range.start..middle, nodes);
     let upper = nodes.len();
@@ -166,15 +155,10 @@ fn build(spheres: &mut [Sphere], range: Range<usize>, nodes: &mut Vec<Node>) {
 }
 
 /// The corners of the box around `spheres`.
-fn bounds(spheres: &[Sphere]) -> (Vector, Vector) {
-    let (mut low, mut high) = (Vector([f64::INFINITY; 3]), Vector([f64::NEG_INFINITY; 3]));
-    for sphere in spheres {
-        for axis in 0..3 {
-            low.0[axis] = low.0[axis].min(sphere.centre.0[axis] - sphere.radius);
-            high.0[axis] = high.0[axis].max(sphere.centre.0[axis] + sphere.radius);
-        }
-    }
-    (low, high)
+fn bounds(spheres: &[Sphere]) -> (DVec3, DVec3) {
+    spheres.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), sphere| {
+        (low.min(sphere.centre - sphere.radius), high.max(sphere.centre + sphere.radius))
+    })
 }
 
 #[cfg(test)]
@@ -190,16 +174,16 @@ mod tests {
         let mut met = 0;
         for _ in 0..1000 {
             let mut point =
-                |size: f64| Vector(std::array::from_fn(|_| size * random.next_signed()));
-            let (origin, target) = (point(1.0).unit() * 3.0, point(1.0));
-            let ray = Ray { origin, direction: (target - origin).unit() };
+                |size: f64| DVec3::from_array(std::array::from_fn(|_| size * random.next_signed()));
+            let (origin, target) = (point(1.0).normalize() * 3.0, point(1.0));
+            let ray = Ray { origin, direction: (target - origin).normalize() };
             let expected = hierarchy
                 .spheres
                 .iter()
                 .filter_map(|sphere| distance(&ray, sphere))
                 .filter(|&distance| distance >= 1e-6)
                 .min_by(f64::total_cmp);
-            let found = hierarchy.first(ray, 1e-6, f64::INFINITY).map(|met| met.distance);
+            let found = hierarchy.first(ray, 1e-6, f64::INFINITY).map(|met| met.0);
             assert_eq!(found, expected);
             assert_eq!(hierarchy.any(ray, 1e-6, f64::INFINITY), expected.is_some());
             if let Some(distance) = expected {
@@ -212,8 +196,9 @@ mod tests {
 
     #[test]
     fn a_sphere_is_met_where_geometry_says() {
-        let sphere = Sphere { centre: Vector([0.0, 0.0, 5.0]), radius: 3.0 };
-        let up = |x: f64| Ray { origin: Vector([x, 0.0, 0.0]), direction: Vector([0.0, 0.0, 1.0]) };
+        let sphere = Sphere { centre: DVec3::new(0.0, 0.0, 5.0), radius: 3.0 };
+        let up =
+            |x: f64| Ray { origin: DVec3::new(x, 0.0, 0.0), direction: DVec3::new(0.0, 0.0, 1.0) };
         assert_eq!(distance(&up(0.0), &sphere), Some(2.0));
         assert_eq!(distance(&up(3.0), &sphere), Some(5.0));
         assert_eq!(distance(&up(3.1), &sphere), None);

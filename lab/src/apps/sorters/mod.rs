@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use locksley_intervals::Root;
 
-use super::msort::{check, fork_join as whole, kernel, split};
+use super::msort::{self, fork_join as whole, kernel};
 use crate::apps::prelude::*;
 
 /// The application.
@@ -38,7 +38,7 @@ pub static APP: App = App {
         let division = Division { integers, sorters, is_worst: worst.is_some() };
         Ok(Problem::new(bytes, move |seed| {
             let input = Random::new(seed).integers(integers);
-            let content = check::content(&input);
+            let content = msort::content(&input);
             Sorting { division, input, answer: Vec::new(), content }
         }))
     },
@@ -66,10 +66,6 @@ impl Division {
         &input[bound(sorter)..bound(sorter + 1)]
     }
 
-    fn all(&self) -> Range<usize> {
-        0..self.sorters
-    }
-
     /// The place of a sorter: each place has its share of them, next to each other.
     fn of_sorter(&self, sorter: usize, places: usize) -> usize {
         (sorter as u128 * places as u128 / self.sorters as u128) as usize
@@ -91,7 +87,7 @@ fn halves(sorters: &Range<usize>) -> Option<[Range<usize>; 2]> {
 /// What a sorter makes of its part.
 fn sorted(part: &[u32]) -> Vec<u32> {
     let (mut run, mut scratch) = (part.to_vec(), vec![0; part.len()]);
-    whole::sort(&Serial, &mut run, &mut scratch, split::Into::Data);
+    whole::sort(&Serial, &mut run, &mut scratch, kernel::Into::Data);
     run
 }
 
@@ -126,7 +122,7 @@ impl Instance for Sorting {
     }
 
     fork_join!(self, fork => {
-        self.answer = sort(fork, &self.division, &self.input, self.division.all());
+        self.answer = sort(fork, &self.division, &self.input, 0..self.division.sorters);
     });
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
@@ -136,7 +132,7 @@ impl Instance for Sorting {
     }
 
     fn check(&self) -> Result<(), String> {
-        check::sorted(&self.answer, self.content)
+        msort::sorted(&self.answer, self.content)
     }
 }
 

@@ -19,8 +19,7 @@ impl Found<'_> {
         let crowded = lowest.map(|point| {
             let unit = "utilization of the processors";
             let chart = self.chart(point.of.0, unit, |_| 1.0, |it| it.utilization);
-            let title = "More workers than processors".to_owned();
-            Chart::Lines(Lines { title, ..chart })
+            Chart { title: "More workers than processors".to_owned(), ..chart }
         });
         let mut bars = self.beside();
         let capacity = self.record.machine.capacity();
@@ -38,7 +37,7 @@ impl Found<'_> {
         unit: &str,
         ideal: impl Fn(f64) -> f64,
         value: impl Fn(&Point<'_>) -> f64,
-    ) -> Lines {
+    ) -> Chart {
         let drawn = |runtime: &str, workers| {
             let point = self.find(subject, runtime, workers)?;
             point.is_plausible().then(|| value(point))
@@ -175,7 +174,7 @@ pub(super) fn of(record: &Record) -> Report {
         move |it: &Point<'_>| if it.is_plausible() { number(value(it)) } else { "noise".to_owned() }
     };
     let charts = |unit: &str, ideal: fn(f64) -> f64, value: fn(&Point<'_>) -> f64| {
-        let chart = |subject: &&str| Chart::Lines(found.chart(subject, unit, ideal, value));
+        let chart = |subject: &&str| found.chart(subject, unit, ideal, value);
         found.subjects.iter().map(chart).collect_vec()
     };
     let speedups = Section::new(

@@ -114,7 +114,7 @@ fn a_machine_that_was_too_noisy_gets_no_verdict() {
     assert!(report.headline.starts_with("This machine was too noisy for a verdict"));
     let text = text::tables(&record, &report);
     assert!(text.contains("noise") && !text.contains("5.56"), "{text}");
-    let [crate::experiment::Chart::Lines(lines)] = &report.pictures[..] else { panic!("one") };
+    let [lines] = &report.pictures[..] else { panic!("one") };
     let rayon = lines.lines.iter().find(|(name, _)| name == "rayon").unwrap();
     assert_eq!(rayon.1, [(1.0, 1.0)], "noise is not drawn");
 }
@@ -158,7 +158,7 @@ fn plans_have_the_papers_sizes_and_the_numbers_of_workers_that_tell_most() {
     let subjects = quick.subjects(false).unwrap();
     for app in ["barnes", "heat", "knary", "lu", "mm", "msort", "ray"] {
         let paper = apps::problem(apps::find(app).unwrap(), "paper").unwrap().parameters;
-        assert!(subjects.contains(&prepared::name(app, &paper)), "{app}");
+        assert!(subjects.contains(&format!("{app} {paper}")), "{app}");
     }
     let all = cliff(&[ALL]).subjects(true).unwrap();
     for app in apps::ALL {

@@ -5,25 +5,28 @@ use std::num::NonZero;
 use std::sync::atomic::{Ordering, compiler_fence};
 use std::time::Instant;
 
-use locksley::{Pool, Worker};
-use locksley_profile::Profiler;
+use locksley::Worker;
 
 use super::{PLAIN, SERIAL};
 use crate::experiment::prelude::*;
 use crate::random::mix;
+use crate::runtimes::{self, Crew};
 
 /// The version of this package's own runtimes.
 const OURS: &str = env!("CARGO_PKG_VERSION");
+
+const JOIN: &str = "locksley-join";
+const CHILI: &str = "chili";
 
 /// The runtimes of this process: name, version, and what each is.
 pub const LOCAL: [(&str, &str, &str); 7] = [
     (SERIAL, OURS, "the same code with two calls for a fork"),
     (PLAIN, OURS, "the plain recursion, Ts; compilers turn some of its calls into loops"),
     ("locksley", OURS, "Worker::join"),
-    ("locksley-join", OURS, "join: the worker is looked up at each fork"),
+    (JOIN, OURS, "join: the worker is looked up at each fork"),
     ("locksley-profiled", OURS, "Worker::join, in a pool with a profiler"),
     ("rayon", env!("LAB_RAYON"), "rayon::join"),
-    ("chili", env!("LAB_CHILI"), "Scope::join; most joins only call, and share at a heartbeat"),
+    (CHILI, env!("LAB_CHILI"), "Scope::join; most joins only call, and share at a heartbeat"),
 ];
 
 /// Above these, a measurement takes hours, or all memory.
@@ -94,31 +97,22 @@ pub fn measure(runtime: &str, subject: Subject, workers: usize, seed: u64) -> Ou
         Subject::Fib(n) => Work::Fib(u64::from(n)),
         Subject::Tree(levels) => Work::Tree(build(levels, seed)),
     };
-    let cannot = |why: String| Fault::input(format!("it cannot start {workers} workers: {why}"));
-    let pool = |builder: locksley::PoolBuilder| {
-        builder.workers(workers).build().map_err(|error| cannot(error.to_string()))
-    };
-    let (seconds, answer) = match (runtime, &work) {
-        (SERIAL, work) => on_calls::measure(work),
-        (PLAIN, work) => timed(work, plain),
-        ("locksley", work) => pool(Pool::builder())?.install(|w| on_worker::measure(w, work)),
-        ("locksley-join", work) => pool(Pool::builder())?.install(|_| on_join::measure(work)),
-        ("locksley-profiled", work) => {
-            let pool = pool(Pool::builder().observer(Profiler::new()))?;
-            pool.install(|w| on_worker::measure(w, work))
-        }
-        ("rayon", work) => {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
-            let pool = pool.map_err(|error| cannot(error.to_string()))?;
-            pool.install(|| on_rayon::measure(work))
-        }
-        (_, work) => {
+    let crew = |name| runtimes::find(name)?.start(workers).map_err(Fault::input);
+    let (seconds, answer) = match runtime {
+        PLAIN => timed(&work, plain),
+        CHILI => {
             let thread_count = NonZero::new(workers);
             let config = chili::Config { thread_count, ..chili::Config::default() };
             // The calling thread is one of its workers.
             let pool = chili::ThreadPool::with_config(config);
-            on_chili::measure(&mut pool.scope(), work)
+            on_chili::measure(&mut pool.scope(), &work)
         }
+        _ => match crew(runtime.trim_end_matches("-join"))? {
+            Crew::Rayon(pool) => pool.install(|| on_rayon::measure(&work)),
+            Crew::Locksley(pool) if runtime == JOIN => pool.install(|_| on_join::measure(&work)),
+            Crew::Locksley(pool) => pool.install(|worker| on_worker::measure(worker, &work)),
+            _ => on_calls::measure(&work),
+        },
     };
     let right = subject.answer(seed);
     if answer != right {

@@ -1,7 +1,6 @@
 //! Figures of a made-up record, and peers that are shell scripts.
 
 use super::*;
-use crate::experiment::Chart;
 use crate::experiment::record::Sample;
 use crate::random::DEFAULT_SEED;
 
@@ -63,7 +62,7 @@ fn a_fork_costs_what_it_takes_beyond_the_serial_code() {
     // (170 - 100)/7, (160 - 90)/7, (170 - 135)/7, 40 - 10, 170, 170/100.
     let row = ["locksley", "10.0", "10.0", "5.00", "30.0", "1.70e-7", "1.70"];
     assert_eq!(table.rows, [row.map(str::to_owned)]);
-    let Chart::Lines(lines) = &scales.charts[0] else { panic!("{scales:?}") };
+    let lines = &scales.charts[0];
     let (_, line) = lines.lines.iter().find(|line| line.0 == "locksley").unwrap();
     assert!((line[1].1 - 100.0 / 85.0).abs() < 1e-9, "{lines:?}");
     // T1/T2.
@@ -78,7 +77,7 @@ fn plans_keep_to_sizes_that_can_be_computed() {
     assert!(has("fib 30") && has("tree 20") && !has("instructions 22"));
     assert!(quick.left_out.contains_key("onetbb"));
     assert!(quick.cells.iter().all(|cell| has_forks(&cell.runtime) || cell.workers == 1));
-    assert!(numbers_of_workers(1).eq([1, 2]) && numbers_of_workers(8).eq([1, 2, 8, 16]));
+    assert!(numbers(1) == [1, 2] && numbers(8) == [1, 2, 8, 16]);
     for wrong in [
         Forkjoin { fib: Some(61), ..forkjoin() },
         Forkjoin { tree: Some(1), ..forkjoin() },

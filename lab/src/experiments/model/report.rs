@@ -2,8 +2,7 @@
 
 use super::CALIBRATION;
 use super::bound::{self, Fit, Point, TARGET};
-use super::granted::{self, Beside};
-use super::points::{points, subjects, work_and_span};
+use super::granted::{self, Beside, points, subjects, work_and_span};
 use crate::experiment::prelude::*;
 
 const METHOD: [&str; 4] = [
@@ -60,7 +59,7 @@ fn section(name: &str, points: &[&Point], fit: Option<&Fit>) -> Section {
         };
         let fitted = fit.map(|fit| ("fitted".to_owned(), curve((fit.c1, fit.c_inf))));
         let target = (format!("c1 = {}, c∞ = {}", TARGET.0, TARGET.1), curve(TARGET));
-        Chart::Lines(Lines {
+        Chart {
             title: if is_knary { "knary" } else { "applications" }.to_owned(),
             across: "P·T∞/T1".to_owned(),
             unit: "utilization".to_owned(),
@@ -68,8 +67,8 @@ fn section(name: &str, points: &[&Point], fit: Option<&Fit>) -> Section {
             is_dotted: true,
             references: fitted.into_iter().chain([target]).collect(),
             lines: lines.collect(),
-            ..Lines::default()
-        })
+            ..Chart::default()
+        }
     };
     let workers = points.iter().map(|point| point.workers).sorted().dedup().collect_vec();
     let heads = workers.iter().map(|workers| format!("P = {workers}"));

@@ -110,7 +110,7 @@ fn logarithms_of_times_are_above_the_lower_end_of_their_axis_and_differ() {
     record.plan.parameters.insert(parameter(MESSAGES), networks);
     let report = Scatter::report(&record);
     let section = report.sections.iter().find(|it| it.title == parameter(MESSAGES)).unwrap();
-    let Chart::Lines(chart) = &section.charts[0] else { panic!("{:?}", section.charts[0]) };
+    let chart = &section.charts[0];
     assert_eq!(chart.unit, "log₂ of microseconds");
     let points = chart.lines[0].1.iter().zip([0.5e6_f64, 0.72e6]);
     assert_eq!(points.len(), 2);
