@@ -2,21 +2,26 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use locksley::{Pool, Scope, Spawn, Worker};
+use locksley::{Pool, Spawn, Worker, extend};
 
 /// Held while a broadcast is sent.
 static ORDER: Mutex<()> = Mutex::new(());
 
-/// Sends a broadcast before or after any other, so that all threads get them in the same order: as
-/// with rayon, a program may wait at a barrier in two of them at once. Locksley's own broadcasts
+/// Waits for the order in which broadcasts are sent: all threads get them in the same order, since
+/// a program may wait at a barrier in two of them at once, as with rayon. Locksley's own broadcasts
 /// have no lock, and no such order.
+fn lock_order() -> MutexGuard<'static, ()> {
+    ORDER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends a broadcast that is not waited for.
 pub(crate) fn in_order<F>(task: F, send: impl FnOnce(Arc<F>)) {
     let task = Arc::new(task);
     let sent = Arc::clone(&task);
     // Released before `task` is dropped: where its captures broadcast in turn, the lock is free.
-    let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
+    let _order = lock_order();
     send(sent);
 }
 
@@ -41,9 +46,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    let results = Results::new(crate::current_num_threads());
-    locksley::in_place_scope(|scope| results.collect(scope, &op));
-    results.into_vec()
+    broadcast_in(None, op)
 }
 
 /// Accepts a task that each thread of the calling worker's pool, or else of the global one, runs
@@ -84,42 +87,12 @@ where
 }
 
 /// [`broadcast`] in a given pool.
-pub(crate) fn broadcast_in<OP, R>(pool: &Pool, op: OP) -> Vec<R>
+pub(crate) fn broadcast_in<OP, R>(pool: Option<&Pool>, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    let results = Results::new(pool.workers());
-    pool.in_place_scope(|scope| results.collect(scope, &op));
-    results.into_vec()
-}
-
-/// A place for what each thread returns.
-struct Results<R>(Vec<Mutex<Option<R>>>);
-
-impl<R: Send> Results<R> {
-    fn new(threads: usize) -> Self {
-        Self((0..threads).map(|_| Mutex::new(None)).collect())
-    }
-
-    fn collect<'scope, OP>(&'scope self, scope: &Scope<'scope>, op: &'scope OP)
-    where
-        OP: Fn(BroadcastContext<'_>) -> R + Sync,
-    {
-        let task = |worker: &Worker, _: &Scope<'scope>| {
-            let result = op(BroadcastContext::new(worker));
-            *self.0[worker.index()].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        };
-        in_order(task, |task| scope.spawn_broadcast(move |worker, scope| task(worker, scope)));
-    }
-
-    fn into_vec(self) -> Vec<R> {
-        let results = self.0.into_iter().map(|slot| {
-            let result = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-            result.expect("the scope has waited for all threads, and none has panicked")
-        });
-        results.collect()
-    }
+    extend::broadcast(pool, lock_order, |worker| op(BroadcastContext::new(worker)))
 }
 
 /// What a task of a broadcast may know.

@@ -94,7 +94,7 @@ impl ThreadPool {
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
         R: Send,
     {
-        broadcast_in(self.pool(), op)
+        broadcast_in(Some(self.pool()), op)
     }
 
     /// How many threads it has.

@@ -25,6 +25,7 @@
 //! | [`LatestStamp`], [`stamp`], [`follow`] | objects that carry causes: channels, graphs |
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
 //! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
+//! | [`broadcast`] | libraries that order their broadcasts |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
 mod jobs;
@@ -32,6 +33,7 @@ mod jobs;
 pub use jobs::{GroupEnd, Home, push, push_at_home};
 
 pub use crate::block_on::Signal;
+pub use crate::fork::broadcast;
 pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
 pub use crate::scheduler::job::{GroupHeader, Job, Kind};

@@ -31,22 +31,7 @@ impl Pool {
         F: Fn(&Worker) -> R + Sync,
         R: Send,
     {
-        let shared = self.shared();
-        shared.assert_open();
-        shared.abort_if_in_forked_child();
-        let results = Worker::with_current(|current| {
-            let running = CountLatch::new(current);
-            let job = |_| StackJob::new(&task, &running);
-            let jobs: Vec<_> = (0..shared.workers).map(job).collect();
-            for (worker, job) in jobs.iter().enumerate() {
-                running.increment();
-                shared.send_to(current, worker, job.as_job());
-            }
-            running.end_and_wait(current, |worker, event| worker.wait_for_others(event));
-            // SAFETY: all have ended.
-            jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
-        });
-        all_or_first_panic(results)
+        broadcast(Some(self), || (), task)
     }
 
     /// Spawns a detached task that each worker runs once.
@@ -76,6 +61,34 @@ impl Pool {
             self.spawn_with(Spawn::At(worker), move |worker| task(worker));
         }
     }
+}
+
+/// [`Pool::broadcast`] to `pool`, or else to the calling worker's pool or the global one. It is
+/// sent while the result of `begin` lives, such as the guard of a lock that orders broadcasts.
+pub fn broadcast<G, F, R>(pool: Option<&Pool>, begin: impl FnOnce() -> G, task: F) -> Vec<R>
+where
+    F: Fn(&Worker) -> R + Sync,
+    R: Send,
+{
+    let results = Worker::with_current(|current| {
+        let own = || current.map_or_else(|| Pool::global().shared(), Worker::shared);
+        let shared = pool.map_or_else(own, Pool::shared);
+        shared.assert_open();
+        shared.abort_if_in_forked_child();
+        let running = CountLatch::new(current);
+        let job = |_| StackJob::new(&task, &running);
+        let jobs: Vec<_> = (0..shared.workers).map(job).collect();
+        let begun = begin();
+        for (worker, job) in jobs.iter().enumerate() {
+            running.increment();
+            shared.send_to(current, worker, job.as_job());
+        }
+        drop(begun);
+        running.end_and_wait(current, |worker, event| worker.wait_for_others(event));
+        // SAFETY: all have ended.
+        jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
+    });
+    all_or_first_panic(results)
 }
 
 /// Returns all values. If there is a panic, drops the values and raises the first panic.

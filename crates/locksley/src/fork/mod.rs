@@ -8,5 +8,6 @@ mod once_box;
 pub(crate) mod scope;
 pub(crate) mod spawn;
 
+pub use broadcast::broadcast;
 pub(crate) use scope::{Scope, ScopeState};
 pub(crate) use spawn::{Spawn, shared_of};
