@@ -10,6 +10,7 @@
 //! | `team` | threads, regions, barriers, and who executes tasks |
 //! | `tasks` | tasks, groups, dependences, reductions |
 //! | `shares` | loops and other constructs that a team shares |
+//! | `memory` | zeroed memory for variables |
 //! | `waiting` | how threads wait, and what the machine grants |
 //! | `trace` | recordings for `locksley top` and `locksley trace` |
 //! | `environment` | OMP_* variables |
@@ -26,6 +27,7 @@ mod environment;
 mod icv;
 #[cfg(not(loom))]
 mod interface;
+mod memory;
 mod shares;
 #[cfg(not(loom))]
 mod tasks;

@@ -22,7 +22,7 @@ fn start(
     let counts = unsafe { slice::from_raw_parts(counts, levels as usize) };
     let member = current();
     let plan = stated.plan(member, Iterations::counted(counts[0]));
-    begin_share(member, Some(plan), Some(counts), extras);
+    begin_share(member, Some(plan), Some((counts[0], counts)), extras);
     values.0.is_null() || next(member, values)
 }
 
@@ -47,11 +47,12 @@ doacross! {
         Stated::Runtime(IsMonotonic::Yes);
 }
 
-/// The iteration vector that the compiler passes to a post.
-fn iteration<'a>(numbers: *const u64) -> Option<(&'a Doacross, &'a [u64])> {
-    let doacross = current().position.current().doacross()?;
-    // SAFETY: the compiler passes as many numbers as there are loops.
-    Some((doacross, unsafe { slice::from_raw_parts(numbers, doacross.levels()) }))
+/// Posts an iteration or waits for it. Its numbers are the compiler's.
+pub(super) fn act(numbers: *const u64, act: fn(&Doacross, &[u64])) {
+    if let Some(doacross) = current().position.current().doacross() {
+        // SAFETY: the compiler passes as many numbers as there are loops.
+        act(doacross, unsafe { slice::from_raw_parts(numbers, doacross.levels()) });
+    }
 }
 
 export! {
@@ -64,9 +65,7 @@ export! {
     }
 
     GOMP_doacross_post GOMP_doacross_ull_post(numbers: *const u64) -> () {
-        if let Some((doacross, iteration)) = iteration(numbers) {
-            doacross.post(iteration);
-        }
+        act(numbers, Doacross::post);
     }
 }
 

@@ -72,12 +72,8 @@ fn start(
     take: fn(&Member, Values) -> bool,
 ) -> bool {
     let member = current();
-    begin(member, stated, iterations, extras);
-    values.0.is_null() || take(member, values)
-}
-
-pub(super) fn begin(member: &Member, stated: Stated, iterations: Iterations, extras: Extras) {
     begin_share(member, Some(stated.plan(member, iterations)), None, extras);
+    values.0.is_null() || take(member, values)
 }
 
 pub(super) fn next(member: &Member, values: Values) -> bool {

@@ -30,19 +30,22 @@ pub(super) fn register_for_region(descriptor: *mut usize, size: u32) -> Arc<Grou
     Arc::new(group)
 }
 
-/// Begins a construct that the team shares. `doacross` are the numbers of iterations of loops that
-/// wait for each other's. The pointers are the compiler's, or null.
+/// Begins a construct that the team shares. `doacross` are loops that wait for each other's
+/// iterations: how many the team shares, and the numbers for [`Doacross`]. The pointers are the
+/// compiler's, or null.
 pub(super) fn begin_share(
     member: &Member,
     plan: Option<Plan>,
-    doacross: Option<&[u64]>,
+    doacross: Option<(u64, &[u64])>,
     (descriptor, memory): Extras,
 ) {
     let (team, position) = (member.team(), &member.position);
     let size = if memory.is_null() { 0 } else { read(memory) as usize };
     let prepare = |reductions| {
         // A team of one executes all iterations in their order.
-        let doacross = doacross.filter(|_| team.size > 1).map(Doacross::new);
+        let doacross = doacross
+            .filter(|_| team.size > 1)
+            .map(|(shared, counts)| Doacross::new(shared, counts));
         Preparation { plan, doacross, memory: size, reductions }
     };
     if descriptor.is_null() {

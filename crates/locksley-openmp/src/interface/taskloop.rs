@@ -14,7 +14,7 @@ pub(super) const GRAINSIZE: c_uint = 1 << 9;
 const IF: c_uint = 1 << 10;
 const NOGROUP: c_uint = 1 << 11;
 const REDUCTION: c_uint = 1 << 12;
-const STRICT: c_uint = 1 << 14;
+pub(super) const STRICT: c_uint = 1 << 14;
 
 /// Divides iterations by what `grainsize` or `num_tasks` says; 0 for neither. Returns the bounds of
 /// each task's iterations: the first ones may have one more than the others.

@@ -1,6 +1,5 @@
 //! A work share: one loop, `sections`, `scope` or `single copyprivate` of a team.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -9,6 +8,7 @@ use locksley_sys::primitive::{AtomicPtr, AtomicU32, Ordering};
 use super::ordered::Turns;
 use super::schedule::Dispenser;
 use super::{Cursor, Doacross, Iterations, Plan};
+use crate::memory::Memory;
 
 /// What the threads of a team share.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub(crate) struct Share {
     dispenser: Dispenser,
     turns: Turns,
     doacross: Option<Doacross>,
-    /// Memory that the compiler asks for, zeroed: its size and place.
-    memory: Memory,
+    /// Memory that the compiler asks for.
+    memory: Option<Memory>,
     /// The descriptors of reductions by tasks, which the first thread has registered.
     reductions: *mut usize,
     published: AtomicPtr<c_void>,
@@ -54,7 +54,7 @@ impl Share {
             dispenser: Dispenser::new(threads),
             turns: Turns::new(),
             doacross: None,
-            memory: Memory::default(),
+            memory: None,
             reductions: ptr::null_mut(),
             published: AtomicPtr::new(ptr::null_mut()),
             left: AtomicU32::new(0),
@@ -69,7 +69,7 @@ impl Share {
         }
         self.turns.reset();
         self.doacross = preparation.doacross;
-        self.memory = Memory::zeroed(preparation.memory);
+        self.memory = (preparation.memory != 0).then(|| Memory::new(preparation.memory));
         self.reductions = preparation.reductions.unwrap_or_default();
         // Relaxed, these and the next: the share is published by the list.
         self.published.store(ptr::null_mut(), Ordering::Relaxed);
@@ -79,7 +79,7 @@ impl Share {
 
     /// Called on a share that is not used, because another thread was first to append one.
     pub(super) fn free_memory(&mut self) {
-        (self.doacross, self.memory) = (None, Memory::default());
+        (self.doacross, self.memory) = (None, None);
     }
 
     /// The loop's values for the iterations that the thread executes next.
@@ -116,7 +116,7 @@ impl Share {
     }
 
     pub(crate) fn memory(&self) -> *mut c_void {
-        self.memory.start.cast()
+        self.memory.as_ref().map_or(ptr::null_mut(), Memory::start)
     }
 
     pub(crate) fn reductions(&self) -> *mut usize {
@@ -131,46 +131,5 @@ impl Share {
 
     pub(crate) fn published(&self) -> *mut c_void {
         self.published.load(Ordering::Relaxed)
-    }
-}
-
-/// Zeroed memory, aligned for any type.
-#[derive(Debug)]
-struct Memory {
-    start: *mut u8,
-    size: usize,
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self { start: ptr::null_mut(), size: 0 }
-    }
-}
-
-impl Memory {
-    fn layout(size: usize) -> Layout {
-        Layout::from_size_align(size, 64).expect("a compiler asks for sensible sizes")
-    }
-
-    fn zeroed(size: usize) -> Self {
-        if size == 0 {
-            return Self::default();
-        }
-        let layout = Self::layout(size);
-        // SAFETY: the size is not 0.
-        let start = unsafe { alloc_zeroed(layout) };
-        if start.is_null() {
-            handle_alloc_error(layout);
-        }
-        Self { start, size }
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        if self.size != 0 {
-            // SAFETY: allocated with this layout, and freed once.
-            unsafe { dealloc(self.start, Self::layout(self.size)) };
-        }
     }
 }

@@ -1,10 +1,16 @@
 //! Reductions that tasks take part in, as clang states them: the library has a copy of each
-//! variable for each thread, and combines them when the group ends.
+//! variable for each thread that takes part, and combines them when the group ends.
+//!
+//! Of an array whose length the compiler does not know, `begin` and `combine` read the length from
+//! a thread-local variable that a task sets before it asks for a copy. So the task's thread calls
+//! both, and the end of the task adds the copy to the variable.
 
-use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::ptr::fn_addr_eq;
+use std::sync::OnceLock;
 
 use super::{Copier, Function};
+use crate::memory::Memory;
 
 /// A variable, and the compiler's functions for it (`kmp_taskred_input_t`).
 #[derive(Clone, Copy, Debug)]
@@ -22,25 +28,44 @@ pub(crate) struct Variable {
 }
 
 impl Variable {
-    /// True for arrays: only a task that takes part can tell their size to `begin` and `combine`.
+    /// True for arrays whose length only a task that takes part knows.
     pub(crate) fn is_begun_by_task(&self) -> bool {
         self.flags & 1 != 0
     }
+
+    /// True if a task that reduces `other` changes the length that `combine` reads for this one.
+    pub(crate) fn is_changed_by(&self, other: &Self) -> bool {
+        fn_addr_eq(self.combine, other.combine) && self.size != other.size
+    }
+
+    /// # Safety
+    /// The variable is the compiler's, and the copy has room for it.
+    pub(crate) unsafe fn begin(&self, copy: *mut c_void) {
+        if let Some(begin) = self.begin {
+            // SAFETY: as the caller promises.
+            unsafe { begin(copy, self.original) };
+        }
+    }
+
+    /// Adds a copy to the variable, and ends it.
+    ///
+    /// # Safety
+    /// The copy has begun, and no task uses it any more.
+    pub(crate) unsafe fn combine(&self, copy: *mut c_void) {
+        // SAFETY: the compiler's function for this variable.
+        unsafe { (self.combine)(self.shared, copy) };
+        if let Some(end) = self.end {
+            // SAFETY: as above.
+            unsafe { end(copy) };
+        }
+    }
 }
 
-/// In bytes. No line has memory of two threads.
-const LINE: usize = 64;
-
+/// Some variables, and the copies of each by thread.
 #[derive(Debug)]
-#[repr(align(64))]
-struct Line(#[expect(dead_code, reason = "the compiler's memory")] UnsafeCell<[u8; LINE]>);
+pub(crate) struct Copies(Vec<(Variable, Box<[OnceLock<Memory>]>)>);
 
-/// The copies of some variables.
-#[derive(Debug)]
-pub(crate) struct Copies(Vec<(Variable, Box<[Line]>)>);
-
-// SAFETY: the pointers are the compiler's, which uses them from any thread of the team; a thread
-// uses its own copies until all tasks of the group have ended.
+// SAFETY: the pointers are the compiler's, which uses them from any thread of the team.
 unsafe impl Send for Copies {}
 // SAFETY: as above.
 unsafe impl Sync for Copies {}
@@ -49,53 +74,36 @@ impl Copies {
     /// # Safety
     /// The variables are the compiler's.
     pub(crate) unsafe fn new(variables: &[Variable], threads: usize) -> Self {
-        let copies = |&variable: &Variable| {
-            let lines = 0..threads * lines(&variable);
-            let memory: Box<[_]> = lines.map(|_| Line(UnsafeCell::new([0; LINE]))).collect();
-            for copy in places(&variable, &memory) {
-                if let Some(begin) = variable.begin {
-                    // SAFETY: as the caller promises; the copy has room for the variable.
-                    unsafe { begin(copy, variable.original) };
-                }
-            }
-            (variable, memory)
-        };
-        Self(variables.iter().map(copies).collect())
+        let copies = || (0..threads).map(|_| OnceLock::new()).collect();
+        Self(variables.iter().map(|it| (*it, copies())).collect())
     }
 
-    /// The copy that `thread` has of a variable, which is named by its own address or by that of
-    /// any copy.
-    pub(super) fn find(&self, address: usize, thread: usize) -> Option<*mut c_void> {
-        let is_it = |(variable, memory): &&(Variable, Box<[Line]>)| {
-            let memory = memory.as_ptr_range();
+    /// A variable, which is named by its own address or by that of any copy, and the copy that
+    /// `thread` has, which is the calling one.
+    pub(super) fn find(&self, address: usize, thread: usize) -> Option<(Variable, *mut c_void)> {
+        let is_it = |(variable, copies): &&(Variable, Box<[OnceLock<Memory>]>)| {
             variable.shared.addr() == address
-                || (memory.start.addr()..memory.end.addr()).contains(&address)
+                || copies.iter().filter_map(OnceLock::get).any(|it| it.contains(address))
         };
-        let (variable, memory) = self.0.iter().find(is_it)?;
-        places(variable, memory).nth(thread)
+        let (variable, copies) = self.0.iter().find(is_it)?;
+        let begin = || {
+            let copy = Memory::new(variable.size);
+            if !variable.is_begun_by_task() {
+                // SAFETY: the compiler's variable, as the caller of `new` has promised.
+                unsafe { variable.begin(copy.start()) };
+            }
+            copy
+        };
+        Some((*variable, copies.get(thread)?.get_or_init(begin).start()))
     }
 
-    /// Adds all copies to the variables. No task uses them any more.
+    /// Adds the copies to the variables. No task uses them any more.
     pub(super) fn combine(&self) {
-        for (variable, memory) in &self.0 {
-            for copy in places(variable, memory) {
-                // SAFETY: the compiler's function for this variable.
-                unsafe { (variable.combine)(variable.shared, copy) };
-                if let Some(end) = variable.end {
-                    // SAFETY: as above.
-                    unsafe { end(copy) };
-                }
+        for (variable, copies) in self.0.iter().filter(|it| !it.0.is_begun_by_task()) {
+            for copy in copies.iter().filter_map(OnceLock::get) {
+                // SAFETY: `find` has begun it.
+                unsafe { variable.combine(copy.start()) };
             }
         }
     }
-}
-
-/// The length of a copy; at least one, so that each has an address.
-fn lines(variable: &Variable) -> usize {
-    variable.size.div_ceil(LINE).max(1)
-}
-
-/// The places of a variable's copies, by thread.
-fn places(variable: &Variable, memory: &[Line]) -> impl Iterator<Item = *mut c_void> {
-    memory.chunks(lines(variable)).map(|it| it.as_ptr().cast_mut().cast())
 }

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::{Copies, Reductions};
+use super::{Copies, Reductions, Variable};
 
 /// A group of tasks.
 #[derive(Debug)]
@@ -53,8 +53,8 @@ impl Group {
         let _ = self.copies.set(copies);
     }
 
-    /// The copy that `thread` has of a variable, in this group or in one around it.
-    pub(crate) fn copy(&self, address: usize, thread: usize) -> Option<*mut c_void> {
+    /// A variable and the copy that `thread` has of it, in this group or in one around it.
+    pub(crate) fn copy(&self, address: usize, thread: usize) -> Option<(Variable, *mut c_void)> {
         let own = self.copies.get().and_then(|it| it.find(address, thread));
         own.or_else(|| self.outer.as_ref()?.copy(address, thread))
     }

@@ -6,8 +6,10 @@
 //! 7 on, each variable has three: its address, its offset in a thread's copies, one for the
 //! library.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, dealloc};
 use std::iter::successors;
+
+use crate::memory::zeroed;
 
 /// A chain of descriptors, the innermost first.
 #[derive(Clone, Copy, Debug)]
@@ -81,12 +83,8 @@ impl Reductions {
 
     fn allocate(self, threads: usize) {
         let (size, alignment) = (self.get(SIZE) * threads, self.get(MEMORY));
-        let layout = Self::layout(size, alignment);
         // SAFETY: the size is not 0.
-        let memory = unsafe { alloc_zeroed(layout) };
-        if memory.is_null() {
-            handle_alloc_error(layout);
-        }
+        let memory = unsafe { zeroed(Self::layout(size, alignment)) };
         self.set(MEMORY, memory as usize);
         self.set(ALIGNMENT, alignment);
         self.set(END, memory as usize + size);

@@ -1,9 +1,10 @@
 //! Loops. Their bounds are included, where those of libgomp's functions are excluded.
 
+use super::doacross::COUNTS;
 use super::{Place, Thread};
 use crate::icv::Kind;
-use crate::interface::loops::{IsMonotonic, Stated, begin};
-use crate::interface::reductions::NO_EXTRAS;
+use crate::interface::loops::{IsMonotonic, Stated};
+use crate::interface::reductions::{NO_EXTRAS, begin_share};
 use crate::interface::{read, write};
 use crate::shares::{Iterations, Share, even_share};
 use crate::team::{Member, current};
@@ -56,11 +57,15 @@ fn divide(total: u64, chunk: Option<u64>, thread: u64, threads: u64) -> Own {
 
 /// What the calling thread, or its team in the league, has of a loop with a static schedule.
 fn own(schedule: i32, total: u64, chunk: i64) -> Own {
-    let team = current().team();
+    let member = current();
+    if let Some(counts) = COUNTS.take() {
+        begin_share(member, None, Some((total, &counts)), NO_EXTRAS);
+    }
+    let team = member.team();
     let kind = schedule & !(MONOTONIC | NONMONOTONIC);
     let (count, number) = match kind {
         DISTRIBUTE | DISTRIBUTE_CHUNKED => team.league.get(),
-        _ => (team.size, current().number),
+        _ => (team.size, member.number),
     };
     let is_chunked = matches!(kind, STATIC_CHUNKED | DISTRIBUTE_CHUNKED);
     divide(total, is_chunked.then(|| chunk.max(1) as u64), number.into(), count.into())
@@ -83,6 +88,17 @@ fn schedule(number: i32, chunk: u64) -> (Stated, bool) {
         _ => Stated::Given(Kind::Static, is_monotonic, 0),
     };
     (stated, is_ordered)
+}
+
+/// Begins a loop that the library divides.
+fn begin(number: i32, chunk: u64, iterations: Iterations) {
+    let (member, counts) = (current(), COUNTS.take());
+    let (stated, is_ordered) = schedule(number, chunk);
+    let mut plan = stated.plan(member, iterations);
+    plan.is_monotonic |= counts.is_some();
+    let doacross = counts.as_deref().map(|it| (iterations.total(), it));
+    begin_share(member, Some(plan), doacross, NO_EXTRAS);
+    member.position.cursor.set_ordered(is_ordered);
 }
 
 /// The next iterations of the calling member: the first and the last value, and whether the loop's
@@ -123,12 +139,9 @@ macro_rules! loops {
             _place: Place, _thread: Thread, schedule: i32, first: $type, last: $type,
             step: $signed, chunk: $signed,
         ) -> () {
-            let member = current();
             let total = count(i128::from(first), i128::from(last), step as i64);
-            let (stated, is_ordered) = self::schedule(schedule, chunk.max(1) as u64);
             let iterations = Iterations::new(first as u64, total, step as u64);
-            begin(member, stated, iterations, NO_EXTRAS);
-            member.position.cursor.set_ordered(is_ordered);
+            begin(schedule, chunk.max(1) as u64, iterations);
         }
 
         $next(
@@ -155,7 +168,7 @@ loops! {
 
 export! {
     __kmpc_for_static_fini __kmpc_dispatch_deinit __kmpc_dispatch_fini_4 __kmpc_dispatch_fini_4u
-    __kmpc_dispatch_fini_8 __kmpc_dispatch_fini_8u() -> () {}
+    __kmpc_dispatch_fini_8 __kmpc_dispatch_fini_8u __kmpc_doacross_fini() -> () {}
 }
 
 #[cfg(test)]

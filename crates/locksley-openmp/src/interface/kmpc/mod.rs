@@ -4,10 +4,12 @@
 //! missing ends the program with a line that names it: beside LLVM's own library, which such a
 //! program is linked with, it would otherwise run on two libraries.
 
+mod doacross;
 mod loops;
 mod parallel;
 mod reductions;
 mod tasks;
+mod threadprivate;
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
@@ -140,9 +142,6 @@ missing! {
     __kmpc_dist_dispatch_init_4 __kmpc_dist_dispatch_init_4u
     __kmpc_dist_dispatch_init_8 __kmpc_dist_dispatch_init_8u __kmpc_dist_for_static_init_4
     __kmpc_dist_for_static_init_4u __kmpc_dist_for_static_init_8 __kmpc_dist_for_static_init_8u
-    __kmpc_doacross_init __kmpc_fork_call_if __kmpc_omp_reg_task_with_affinity
-    __kmpc_push_num_threads_strict __kmpc_task_reduction_init
-    __kmpc_task_reduction_modifier_init __kmpc_taskloop_5
-    __kmpc_taskred_modifier_init __kmpc_threadprivate_cached __kmpc_threadprivate_register
+    __kmpc_fork_call_if __kmpc_task_reduction_init __kmpc_task_reduction_modifier_init
     __tgt_target_kernel
 }

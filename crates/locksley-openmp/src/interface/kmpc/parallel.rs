@@ -99,7 +99,9 @@ variadic! {
 }
 
 export! {
-    __kmpc_push_num_threads(_place: Place, _thread: Thread, threads: u32) -> () {
+    __kmpc_push_num_threads __kmpc_push_num_threads_strict(
+        _place: Place, _thread: Thread, threads: u32,
+    ) -> () {
         CLAUSES.set((threads, CLAUSES.get().1));
     }
 

@@ -3,21 +3,25 @@
 //! In front of what the compiler sees (`kmp_task_t`, then what the task captures, then the pointers
 //! to what it shares) lies a head for this library.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, dealloc};
 use std::ffi::c_void;
 use std::mem::{self, offset_of, size_of};
 use std::ptr;
 use std::sync::Arc;
 
 use super::loops::count;
+use super::reductions::{begun, end_begun};
 use super::{Place, Thread};
-use crate::interface::taskloop::{GRAINSIZE, divide};
+use crate::interface::taskloop::{GRAINSIZE, STRICT, divide};
 use crate::interface::tasks::{begin_group, end_group, wait, within_group};
 use crate::interface::{depend, read, write};
+use crate::memory::zeroed;
 use crate::tasks::{Access, Event, Task};
 use crate::team::{self, Member, NewTask, current};
 
 type Routine = unsafe extern "C" fn(Thread, *mut Visible) -> i32;
+/// Copies what one task of a loop captures to another, and whether that has the last iteration.
+type Duplicate = unsafe extern "C" fn(*mut Visible, *mut Visible, i32);
 
 /// `kmp_task_t`.
 #[repr(C)]
@@ -37,14 +41,14 @@ struct Head {
     /// In bytes, of what the compiler sees, but for the pointers to what it shares.
     size: usize,
     event: Option<Arc<Event>>,
-    /// The task of the thread that executes this one at once.
-    outer: Option<Arc<Task>>,
+    /// The task of the thread that executes this one at once, and `begun()` there.
+    outer: (Option<Arc<Task>>, usize),
     flags: i32,
     is_running: bool,
     /// The task has asked to be called again: an untied task returns wherever another thread might
     /// continue it, and its function continues at `Visible::_part`.
     again: bool,
-    _padding: [u8; 18],
+    _padding: [u8; 10],
     visible: Visible,
 }
 
@@ -75,11 +79,7 @@ fn allocate(flags: i32, size: usize, shared: usize, routine: Routine) -> *mut Vi
     let size = size.max(size_of::<Visible>()).next_multiple_of(16);
     let layout = Layout::from_size_align(before + size + shared, ALIGN).expect("a task is small");
     // SAFETY: the size is not 0.
-    let memory = unsafe { alloc_zeroed(layout) };
-    if memory.is_null() {
-        handle_alloc_error(layout);
-    }
-    let task = memory.wrapping_add(before).cast::<Visible>();
+    let task = unsafe { zeroed(layout) }.wrapping_add(before).cast::<Visible>();
     let at = task.wrapping_byte_add(size).cast();
     let shared = if shared == 0 { ptr::null_mut() } else { at };
     let visible = Visible { shared, routine, _part: 0, destroy: None, priority: 0, _padding: 0 };
@@ -87,11 +87,11 @@ fn allocate(flags: i32, size: usize, shared: usize, routine: Routine) -> *mut Vi
         layout,
         size,
         event: None,
-        outer: None,
+        outer: (None, 0),
         flags,
         is_running: false,
         again: false,
-        _padding: [0; 18],
+        _padding: [0; 10],
         visible,
     };
     // SAFETY: the memory is new, large enough, and aligned.
@@ -118,8 +118,10 @@ unsafe extern "C" fn execute(data: *mut c_void) {
     // SAFETY: the task is from `allocate`.
     let head = unsafe { &mut *head(task) };
     (head.is_running, head.again) = (true, true);
+    let begun = begun();
     // SAFETY: as above.
     unsafe { call_again(task) };
+    end_begun(begun);
     // SAFETY: as above.
     unsafe { discard(data) };
 }
@@ -245,6 +247,11 @@ export! {
         0
     }
 
+    // A hint.
+    __kmpc_omp_reg_task_with_affinity() -> i32 {
+        0
+    }
+
     __kmpc_omp_wait_deps __kmpc_omp_taskwait_deps_51(
         _place: Place, _thread: Thread, count: i32, list: *const Dependence,
     ) -> () {
@@ -258,7 +265,7 @@ export! {
         // SAFETY: the task is from `allocate`.
         let head = unsafe { &mut *head(task) };
         head.is_running = true;
-        head.outer = member.begin_child(head.flags & FINAL != 0);
+        head.outer = (member.begin_child(head.flags & FINAL != 0), begun());
     }
 
     __kmpc_omp_task_complete_if0(_place: Place, _thread: Thread, task: *mut Visible) -> () {
@@ -268,7 +275,8 @@ export! {
         unsafe { destroy(task) };
         // SAFETY: as above.
         let head = unsafe { &mut *head(task) };
-        let (member, outer) = (current(), head.outer.take());
+        let (member, (outer, begun)) = (current(), mem::take(&mut head.outer));
+        end_begun(begun);
         if let Some(event) = head.event.take() {
             team::await_event(member, &event);
         }
@@ -291,7 +299,7 @@ export! {
         begin_group(current());
     }
 
-    __kmpc_end_taskgroup() -> () {
+    __kmpc_end_taskgroup __kmpc_task_reduction_modifier_fini() -> () {
         end_group(current());
     }
 
@@ -308,7 +316,21 @@ export! {
     __kmpc_taskloop(
         _place: Place, _thread: Thread, task: *mut Visible, may_be_deferred: i32, lower: *mut u64,
         upper: *mut u64, step: i64, has_no_group: i32, schedule: i32, stated: u64,
-        duplicate: Option<unsafe extern "C" fn(*mut Visible, *mut Visible, i32)>,
+        duplicate: Option<Duplicate>,
+    ) -> () {
+        // SAFETY: as the compiler would.
+        unsafe {
+            __kmpc_taskloop_5(
+                _place, _thread, task, may_be_deferred, lower, upper, step, has_no_group, schedule,
+                stated, 0, duplicate,
+            );
+        }
+    }
+
+    __kmpc_taskloop_5(
+        _place: Place, _thread: Thread, task: *mut Visible, may_be_deferred: i32, lower: *mut u64,
+        upper: *mut u64, step: i64, has_no_group: i32, schedule: i32, stated: u64,
+        is_strict: i32, duplicate: Option<Duplicate>,
     ) -> () {
         let (first, last) = (read(lower), read(upper));
         // The compiler counts the iterations from 0.
@@ -316,6 +338,7 @@ export! {
         let member = current();
         let threads = u64::from(member.team().size);
         let flags = if schedule == 1 { GRAINSIZE } else { 0 };
+        let flags = if is_strict == 1 { flags | STRICT } else { flags };
         let value = |number: u64| first.wrapping_add(number.wrapping_mul(step as u64));
         within_group(member, has_no_group == 0, || {
             for (from, to) in divide(total, stated, flags, threads) {
@@ -426,7 +449,14 @@ mod tests {
             DESTROYED.fetch_add(1, Ordering::Relaxed);
             0
         }
-        for (first, last, tasks) in [(0, u64::MAX, 0), (5, 2, 0), (0, 9, 5), (3, 3, 1)] {
+        for (first, last, grain, is_strict, tasks) in [
+            (0, u64::MAX, 2, 0, 0),
+            (5, 2, 2, 0, 0),
+            (0, 9, 2, 0, 5),
+            (3, 3, 2, 0, 1),
+            (0, 9, 4, 0, 2),
+            (0, 9, 4, 1, 3),
+        ] {
             let task = allocate(DESTRUCTORS, size_of::<Visible>() + 16, 0, body);
             // SAFETY: the task is new.
             unsafe { (*task).destroy = Some(destructor) };
@@ -437,7 +467,20 @@ mod tests {
             DESTROYED.store(0, Ordering::Relaxed);
             // SAFETY: a task and its bounds, as the compiler passes them.
             unsafe {
-                __kmpc_taskloop(ptr::null(), 0, task, 1, lower, upper, 1, 0, 1, 2, None);
+                __kmpc_taskloop_5(
+                    ptr::null(),
+                    0,
+                    task,
+                    1,
+                    lower,
+                    upper,
+                    1,
+                    0,
+                    1,
+                    grain,
+                    is_strict,
+                    None,
+                );
             }
             let iterations = if tasks == 0 { 0 } else { last + 1 - first };
             assert_eq!(ITERATIONS.load(Ordering::Relaxed), iterations);
