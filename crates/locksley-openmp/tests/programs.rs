@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
+use std::thread;
 
 use locksley_sys::skip_test;
 
@@ -411,13 +413,28 @@ fn teams_follow_a_quota_while_the_program_runs() {
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(&group.0).arg(program.0.path().join("program"));
     let output = run(command.arg(quota).args(quotas), &[]);
-    let two = std::thread::available_parallelism().map_or(1, usize::from).min(2);
+    let two = thread::available_parallelism().map_or(1, usize::from).min(2);
     let line = |count| format!("{count} processors, teams of at most as many, 3 if asked\n");
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         [line(1), line(two)].concat(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn teams_have_all_processors_beside_other_programs() {
+    let Some(program) = Program::new("sizes.c") else { return };
+    let test = Arc::new(());
+    for _ in 0..2 * thread::available_parallelism().map_or(1, usize::from) {
+        let test = Arc::downgrade(&test);
+        thread::spawn(move || while test.strong_count() > 0 {});
+    }
+    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "0 teams of another size than the processors, more at most: 0\n"
     );
 }
 

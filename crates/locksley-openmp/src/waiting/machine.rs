@@ -116,16 +116,14 @@ fn awake() -> u32 {
 /// The size of a team that asks for at most `asked` threads, while `busy` other threads of this
 /// process are in teams. As of the last sample.
 ///
-/// Beside other programs a team keeps the processors that they leave, and at least half of all: so
-/// two programs that both do this have a half each.
+/// Other programs' threads do not count: the kernel divides processors among threads, so that a
+/// team which makes room for them gets less than its share.
 pub(crate) fn grant(asked: u32, busy: u32) -> u32 {
-    let others = (OTHERS.load(Ordering::Relaxed) + ONE / 2) / ONE;
-    size(asked, known(), others, busy)
+    size(asked, known(), busy)
 }
 
-fn size(asked: u32, allowed: u32, others: u32, busy: u32) -> u32 {
-    let share = allowed.saturating_sub(others).max(allowed.div_ceil(2));
-    share.saturating_sub(busy).min(asked).max(1)
+fn size(asked: u32, allowed: u32, busy: u32) -> u32 {
+    allowed.saturating_sub(busy).min(asked).max(1)
 }
 
 /// Records that the calling thread is about to sleep.
@@ -171,13 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn a_team_gets_what_others_leave_and_at_least_half() {
-        assert_eq!(size(16, 2, 0, 0), 2);
-        assert_eq!(size(16, 2, 2, 0), 1);
-        assert_eq!(size(16, 8, 1, 0), 7);
-        assert_eq!(size(16, 8, 100, 0), 4);
-        assert_eq!(size(3, 8, 0, 0), 3, "never more than was asked for");
-        assert_eq!(size(16, 8, 0, 7), 1, "other teams have the processors");
-        assert_eq!(size(4, 1, 9, 9), 1);
+    fn a_team_gets_the_processors_that_other_teams_leave() {
+        assert_eq!(size(16, 2, 0), 2);
+        assert_eq!(size(16, 8, 3), 5);
+        assert_eq!(size(3, 8, 0), 3, "never more than was asked for");
+        assert_eq!(size(16, 8, 8), 1, "other teams have the processors");
+        assert_eq!(size(4, 1, 9), 1);
     }
 }
