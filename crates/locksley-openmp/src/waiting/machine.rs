@@ -64,11 +64,16 @@ fn read() -> u32 {
 }
 
 /// Samples the other programs' threads and the processors that are allowed, if that is due.
-pub(crate) fn sample() {
+/// Returns the time, in nanoseconds.
+pub(crate) fn sample() -> u64 {
     let (now, last) = (now(), SAMPLED_AT.load(Ordering::Relaxed));
-    if !is_due(&SAMPLED_AT, now, BETWEEN_SAMPLES) {
-        return;
+    if is_due(&SAMPLED_AT, now, BETWEEN_SAMPLES) {
+        renew(now, last);
     }
+    now
+}
+
+fn renew(now: u64, last: u64) {
     // It opens files.
     if is_due(&READ_AT, now, BETWEEN_READINGS) {
         read();

@@ -1,7 +1,7 @@
 //! How long a thread waits before it sleeps.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::machine;
 use crate::environment::settings;
@@ -32,8 +32,8 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct Patience {
     pauses: u32,
-    /// When the clock was first read.
-    began: Option<Instant>,
+    /// When the clock was first read, in nanoseconds.
+    began: Option<u64>,
     /// The thread is to sleep.
     ends_in_sleep: bool,
 }
@@ -55,47 +55,34 @@ impl Patience {
             return false;
         }
         self.pauses += 1;
-        let (is_large, is_contended) = (machine::is_oversubscribed(), machine::is_contended());
+        let is_large = machine::is_oversubscribed();
         if !is_large && !self.pauses.is_multiple_of(PAUSES) {
             (0..INSTRUCTIONS).for_each(|_| std::hint::spin_loop());
             return true;
         }
-        machine::sample();
-        let length = match (is_large, is_contended) {
+        let now = machine::sample();
+        let length = match (is_large, machine::is_contended()) {
             // Another program would keep a processor that it is given for its whole time slice.
             (true, true) => return false,
             (true, false) => YIELD,
-            (false, true) => return self.spin_beside_others(),
+            (false, true) => BESIDE_OTHERS.try_with(Cell::get).unwrap_or_default(),
             (false, false) => SPIN,
         };
         if is_large {
             // A preempted thread of the team gets the processor.
             std::thread::yield_now();
         }
-        self.elapsed() < length
-    }
-
-    fn elapsed(&mut self) -> Duration {
-        let now = Instant::now();
-        now.duration_since(*self.began.get_or_insert(now))
-    }
-
-    fn spin_beside_others(&mut self) -> bool {
-        let length = BESIDE_OTHERS.try_with(Cell::get).unwrap_or_default();
-        let is_to_spin = self.elapsed() < length;
-        if !is_to_spin {
-            let _ = BESIDE_OTHERS.try_with(|it| it.set(length / 2));
-        }
-        is_to_spin
+        Duration::from_nanos(now - *self.began.get_or_insert(now)) < length
     }
 }
 
 impl Drop for Patience {
     fn drop(&mut self) {
-        if self.pauses > 0 && !self.ends_in_sleep && machine::is_contended() {
+        if self.pauses > 0 && machine::is_contended() {
             let double =
                 |it: Duration| (2 * it).clamp(Duration::from_micros(1), SPIN_BESIDE_OTHERS);
-            let _ = BESIDE_OTHERS.try_with(|it| it.set(double(it.get())));
+            let next = |it| if self.ends_in_sleep { it / 2 } else { double(it) };
+            let _ = BESIDE_OTHERS.try_with(|it| it.set(next(it.get())));
         }
     }
 }
