@@ -424,14 +424,15 @@ fn teams_follow_a_quota_while_the_program_runs() {
 }
 
 #[test]
-fn teams_have_all_processors_beside_other_programs() {
+fn teams_have_all_processors_beside_other_programs_and_no_more_by_the_environment() {
     let Some(program) = Program::new("sizes.c") else { return };
     let test = Arc::new(());
     for _ in 0..2 * thread::available_parallelism().map_or(1, usize::from) {
         let test = Arc::downgrade(&test);
         thread::spawn(move || while test.strong_count() > 0 {});
     }
-    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
+    let (link, threads) = (Link::new(), ("OMP_NUM_THREADS", "4096"));
+    let output = run(&mut program.command(), &[threads, ("LD_PRELOAD", &link.path())]);
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         "0 teams of another size than the processors, more at most: 0\n"
