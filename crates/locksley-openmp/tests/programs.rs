@@ -424,7 +424,7 @@ fn teams_follow_a_quota_while_the_program_runs() {
 }
 
 #[test]
-fn teams_have_all_processors_beside_other_programs_and_no_more_by_the_environment() {
+fn beside_others_teams_have_all_processors_and_short_turns_and_no_more_by_the_environment() {
     let Some(program) = Program::new("sizes.c") else { return };
     let test = Arc::new(());
     for _ in 0..2 * thread::available_parallelism().map_or(1, usize::from) {
@@ -435,7 +435,8 @@ fn teams_have_all_processors_beside_other_programs_and_no_more_by_the_environmen
     let output = run(&mut program.command(), &[threads, ("LD_PRELOAD", &link.path())]);
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
-        "0 teams of another size than the processors, more at most: 0\n"
+        "0 teams of another size than the processors, more at most: 0\n\
+         0 threads with long turns\n"
     );
 }
 
