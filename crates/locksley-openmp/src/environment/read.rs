@@ -113,23 +113,17 @@ pub(super) fn settings() -> Settings {
     let allocator = word("OMP_ALLOCATOR", &ALLOCATORS).map_or(1, |it| it + 1);
     let thread_limit = variable("OMP_THREAD_LIMIT", |it| it.number_from(1));
     int("GOMP_DEBUG", 0);
-    let mut threads = variable("OMP_NUM_THREADS", text::numbers).unwrap_or_default();
+    let threads = variable("OMP_NUM_THREADS", text::numbers).unwrap_or_default();
     let teams = int("OMP_NUM_TEAMS", 1).unwrap_or(0);
     let teams_thread_limit = int("OMP_TEAMS_THREAD_LIMIT", 1).unwrap_or(0);
     let binds = variable("OMP_PROC_BIND", text::binds);
     let has_lists = threads.len() > 1 || binds.as_ref().is_some_and(|it| it.len() > 1);
     let active_levels = active_levels(has_lists);
     let places = places(binds.as_deref());
-    let processors = places::processors(&places);
-    if is_dynamic != Some(false) {
-        // No team without a clause is larger. Programs state in clauses what `omp_get_max_threads`
-        // returns. (Nested regions have two threads on any machine.)
-        threads.iter_mut().for_each(|it| *it = (*it).min(processors.max(2)));
-    }
     let policy = word("OMP_WAIT_POLICY", &["active", "passive"]);
     variable("GOMP_SPINCOUNT", text::spins);
     let icvs = Icvs {
-        threads: threads.first().copied().unwrap_or(processors),
+        threads: threads.first().copied().unwrap_or_else(|| places::processors(&places)),
         is_dynamic: is_dynamic.unwrap_or(true),
         is_insisted: false,
         schedule,

@@ -5,7 +5,7 @@ use std::ffi::{c_double, c_int};
 use super::{narrow, read, write};
 use crate::environment::{display, settings};
 use crate::icv::{Icvs, Kind, MONOTONIC, SUPPORTED_LEVELS, Schedule};
-use crate::team::{current, with_task};
+use crate::team::{current, most_threads, with_task};
 use crate::waiting::allowed;
 
 fn icvs() -> Icvs {
@@ -67,7 +67,7 @@ fn set_schedule(kind: u32, chunk: i64) {
 
 export! {
     omp_get_max_threads omp_get_max_threads_() -> c_int {
-        int(icvs().threads)
+        int(most_threads(current()))
     }
 
     omp_get_num_procs omp_get_num_procs_() -> c_int {

@@ -14,4 +14,5 @@ pub(crate) use current::{current, member, release_threads, with_task};
 pub(crate) use member::Member;
 pub(crate) use region::{Region, end, isolated, start};
 pub(crate) use shared::Team;
+pub(crate) use size::most_threads;
 pub(crate) use tasking::{NewTask, await_event, create, wait_until, yield_to_descendant};

@@ -1,15 +1,52 @@
 //! How many threads a region gets (OpenMP 5.0, section 2.6.1).
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use locksley_sys::primitive::CachePadded;
 
 use super::Member;
+use crate::icv::Icvs;
 use crate::waiting::{grant, sample};
 
 /// The threads that are in teams beside those that began them. An estimate: relaxed. Each region
 /// changes it, so no waiting thread may read words beside it.
 static BUSY: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
+
+thread_local! {
+    /// What [`most_threads`] last told the calling thread, and for which level.
+    static TOLD: Cell<Option<(u32, u32)>> = const { Cell::new(None) };
+}
+
+/// The size of the teams that the calling member begins without a clause, until it asks again.
+/// Libraries divide work by it, and may hang in a smaller team (OpenBLAS: its jobs wait for one
+/// another).
+pub(crate) fn most_threads(member: &Member) -> u32 {
+    let icvs = member.with_task(|it| it.icvs());
+    if !is_dynamic(&icvs) {
+        return icvs.threads;
+    }
+    sample();
+    let granted = granted(member, &icvs);
+    TOLD.set(Some((member.team().active_level, granted)));
+    granted
+}
+
+fn is_dynamic(icvs: &Icvs) -> bool {
+    icvs.is_dynamic && !icvs.is_insisted
+}
+
+fn told(member: &Member, icvs: &Icvs) -> Option<u32> {
+    let told = TOLD.get().filter(|it| it.0 == member.team().active_level);
+    told.map(|(_, size)| size.min(icvs.threads))
+}
+
+fn granted(member: &Member, icvs: &Icvs) -> u32 {
+    let granted = grant(icvs.threads, BUSY.load(Ordering::Relaxed));
+    // The program has asked for nested regions.
+    let least = if member.team().active_level > 0 { 2 } else { 1 };
+    granted.max(icvs.threads.min(least))
+}
 
 /// The size of a region's team that the calling member begins, and whether the region can do with
 /// less. `clause` is what `num_threads` or an `if` clause says, or 0. The threads count as busy
@@ -20,14 +57,9 @@ pub(super) fn reserve(member: &Member, clause: u32) -> (u32, bool) {
         return (1, false);
     }
     sample();
-    let busy = BUSY.load(Ordering::Relaxed);
-    let is_dynamic = clause == 0 && icvs.is_dynamic && !icvs.is_insisted;
+    let is_dynamic = clause == 0 && is_dynamic(&icvs);
     let wanted = match clause {
-        // The program has asked for nested regions.
-        0 if is_dynamic && member.team().active_level > 0 => {
-            grant(icvs.threads, busy).max(icvs.threads.min(2))
-        }
-        0 if is_dynamic => grant(icvs.threads, busy),
+        0 if is_dynamic => told(member, &icvs).unwrap_or_else(|| granted(member, &icvs)),
         0 => icvs.threads,
         clause => clause,
     };
