@@ -1,7 +1,7 @@
 //! Reductions that tasks take part in, as clang states them: the library has a copy of each
 //! variable for each thread that takes part, and combines them when the group ends.
 //!
-//! Of an array whose length the compiler does not know, `begin` and `combine` read the length from
+//! Of an array of a length unknown to the compiler, `begin` and `combine` read the length from
 //! a thread-local variable that a task sets before it asks for a copy. So the task's thread calls
 //! both, and the end of the task adds the copy to the variable.
 
@@ -28,7 +28,7 @@ pub(crate) struct Variable {
 }
 
 impl Variable {
-    /// True for arrays whose length only a task that takes part knows.
+    /// True for arrays of a length that only a task that takes part knows.
     pub(crate) fn is_begun_by_task(&self) -> bool {
         self.flags & 1 != 0
     }

@@ -1,4 +1,4 @@
-// Reductions of arrays whose length only the tasks can tell.
+// Reductions of arrays of a length that only the tasks can tell.
 static void reduce_by_recursion(int *sums, int n) {
 #pragma omp taskgroup task_reduction(+ : sums[0 : n])
 #pragma omp task in_reduction(+ : sums[0 : n])

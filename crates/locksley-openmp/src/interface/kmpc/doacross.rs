@@ -1,4 +1,4 @@
-//! Loops whose iterations wait for others. Their threads share them like gcc's.
+//! Loops with iterations that wait for others. Their threads share them like gcc's.
 
 use std::cell::Cell;
 
