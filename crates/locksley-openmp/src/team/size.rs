@@ -14,21 +14,22 @@ use crate::waiting::{grant, sample};
 static BUSY: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
 thread_local! {
-    /// What [`most_threads`] last told the calling thread, and for which level.
+    /// What [`most_threads`] last told the calling thread, behind the number it was asked for then.
     static TOLD: Cell<Option<(u32, u32)>> = const { Cell::new(None) };
 }
 
 /// The size of the teams that the calling member begins without a clause, until it asks again.
 /// Libraries divide work by it, and may hang in a smaller team (OpenBLAS: its jobs wait for one
-/// another).
+/// another). They compare what several threads are told, so other teams make no difference.
 pub(crate) fn most_threads(member: &Member) -> u32 {
     let icvs = member.with_task(|it| it.icvs());
-    if !is_dynamic(&icvs) {
+    // In a region, programs size arrays by it that the team uses.
+    if !is_dynamic(&icvs) || member.team().active_level > 0 {
         return icvs.threads;
     }
     sample();
-    let granted = granted(member, &icvs);
-    TOLD.set(Some((member.team().active_level, granted)));
+    let granted = grant(icvs.threads, 0).min(icvs.thread_limit);
+    TOLD.set(Some((icvs.threads, granted)));
     granted
 }
 
@@ -37,8 +38,8 @@ fn is_dynamic(icvs: &Icvs) -> bool {
 }
 
 fn told(member: &Member, icvs: &Icvs) -> Option<u32> {
-    let told = TOLD.get().filter(|it| it.0 == member.team().active_level);
-    told.map(|(_, size)| size.min(icvs.threads))
+    let told = TOLD.get().filter(|_| member.team().active_level == 0);
+    told.filter(|it| it.0 == icvs.threads).map(|it| it.1)
 }
 
 fn granted(member: &Member, icvs: &Icvs) -> u32 {

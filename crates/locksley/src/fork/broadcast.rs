@@ -83,7 +83,8 @@ where
             running.increment();
             shared.send_to(current, worker, job.as_job());
         }
-        drop(begun);
+        // A panic here would free what the workers use.
+        unwind::drop_quietly(begun);
         running.end_and_wait(current, |worker, event| worker.wait_for_others(event));
         // SAFETY: all have ended.
         jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()

@@ -9,7 +9,12 @@ use crate::shares::Doacross;
 
 thread_local! {
     /// The numbers of iterations of the nested loops that the thread begins next, if those wait.
-    pub(super) static COUNTS: Cell<Option<Vec<u64>>> = const { Cell::new(None) };
+    static COUNTS: Cell<Option<Vec<u64>>> = const { Cell::new(None) };
+}
+
+/// Also called at the thread's exit, when the variable is gone, as are those of other files here.
+pub(super) fn take_counts() -> Option<Vec<u64>> {
+    COUNTS.try_with(Cell::take).ok().flatten()
 }
 
 export! {
@@ -18,7 +23,8 @@ export! {
         _place: Place, _thread: Thread, levels: i32, loops: *const [u64; 3],
     ) -> () {
         let count = |level: i32| read(loops.wrapping_add(level as usize))[1];
-        COUNTS.set(Some((0..levels).map(count).collect()));
+        let counts = (0..levels).map(count).collect();
+        let _ = COUNTS.try_with(|it| it.set(Some(counts)));
     }
 
     __kmpc_doacross_post(_place: Place, _thread: Thread, numbers: *const u64) -> () {

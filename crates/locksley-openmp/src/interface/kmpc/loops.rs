@@ -1,6 +1,6 @@
 //! Loops. Their bounds are included, where those of libgomp's functions are excluded.
 
-use super::doacross::COUNTS;
+use super::doacross::take_counts;
 use super::{Place, Thread};
 use crate::icv::Kind;
 use crate::interface::loops::{IsMonotonic, Stated};
@@ -58,7 +58,7 @@ fn divide(total: u64, chunk: Option<u64>, thread: u64, threads: u64) -> Own {
 /// What the calling thread, or its team in the league, has of a loop with a static schedule.
 fn own(schedule: i32, total: u64, chunk: i64) -> Own {
     let member = current();
-    if let Some(counts) = COUNTS.take() {
+    if let Some(counts) = take_counts() {
         begin_share(member, None, Some((total, &counts)), NO_EXTRAS);
     }
     let team = member.team();
@@ -92,7 +92,7 @@ fn schedule(number: i32, chunk: u64) -> (Stated, bool) {
 
 /// Begins a loop that the library divides.
 fn begin(number: i32, chunk: u64, iterations: Iterations) {
-    let (member, counts) = (current(), COUNTS.take());
+    let (member, counts) = (current(), take_counts());
     let (stated, is_ordered) = schedule(number, chunk);
     let mut plan = stated.plan(member, iterations);
     plan.is_monotonic |= counts.is_some();

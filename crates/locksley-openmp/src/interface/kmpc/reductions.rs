@@ -22,13 +22,16 @@ static COMBINATION: Lock = Lock::new();
 
 /// How many copies tasks on the thread's stack have begun.
 pub(super) fn begun() -> usize {
-    BEGUN.with_borrow(Vec::len)
+    BEGUN.try_with(|it| it.borrow().len()).unwrap_or(0)
 }
 
 /// The innermost task ends, before which so many copies had begun.
 pub(super) fn end_begun(before: usize) {
-    let pop = |it: &mut Vec<_>| if it.len() > before { it.pop() } else { None };
-    while let Some((variable, copy)) = BEGUN.with_borrow_mut(pop) {
+    let pop = |it: &RefCell<Vec<_>>| {
+        let mut it = it.borrow_mut();
+        if it.len() > before { it.pop() } else { None }
+    };
+    while let Some((variable, copy)) = BEGUN.try_with(pop).ok().flatten() {
         COMBINATION.acquire();
         // SAFETY: the task has begun it, and those that the task has executed have ended.
         unsafe { variable.combine(copy) };

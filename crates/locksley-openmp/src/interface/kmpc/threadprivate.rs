@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::sync::Mutex;
 use std::{ptr, slice};
 
@@ -78,18 +79,24 @@ export! {
         _place: Place, _thread: Thread, variable: *mut c_void, size: usize,
     ) -> *mut c_void {
         let place = |it: &Option<Copy>| it.as_ref().map_or(variable, |it| it.0.start());
-        if let Some(found) = COPIES.with_borrow(|it| it.get(&variable.addr()).map(place)) {
+        let find = |it: &RefCell<BTreeMap<_, _>>| it.borrow().get(&variable.addr()).map(place);
+        if let Some(found) = COPIES.try_with(find).ok().flatten() {
             return found;
         }
         let known = known(variable, |it| {
             if it.value.is_empty() {
-                // SAFETY: the variable has this size. A thread that changes it has called this.
+                // SAFETY: the variable has this size. A thread that changes it has called this before.
                 it.value = unsafe { slice::from_raw_parts(variable.cast::<u8>(), size) }.to_vec();
             }
         });
         let copy = (gettid() != getpid()).then(|| Copy::new(&known));
         let found = place(&copy);
-        COPIES.with_borrow_mut(|it| it.insert(variable.addr(), copy));
+        // At the thread's exit the copy is leaked.
+        let copy = ManuallyDrop::new(copy);
+        let insert = |it: &RefCell<BTreeMap<_, _>>| {
+            it.borrow_mut().insert(variable.addr(), ManuallyDrop::into_inner(copy));
+        };
+        let _ = COPIES.try_with(insert);
         found
     }
 }
