@@ -442,7 +442,6 @@ fn beside_others_teams_have_all_processors_and_short_turns_and_no_more_by_the_en
 
 #[test]
 fn a_team_is_as_large_as_its_thread_was_told() {
-    assert_same("told.c", &[]);
     assert_same("told.c", &[("OMP_NUM_THREADS", "16")]);
 }
 

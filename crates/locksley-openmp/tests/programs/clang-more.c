@@ -1,5 +1,6 @@
 // What clang compiles to functions of its own, and programs use less than what is in `clang.c`.
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define SIZE 20
@@ -199,7 +200,21 @@ static void strict(void) {
   printf("strict: %d tasks, %d\n", tasks, hint);
 }
 
+static void at_exit(void) {
+  int sum = 0;
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+  {
+#pragma omp for schedule(dynamic)
+    for (int i = 0; i < 10; i++) sum += i;
+#pragma omp single
+#pragma omp task shared(sum)
+    counter++;
+  }
+  printf("at exit: %d, %d\n", sum, counter > 0);
+}
+
 int main(void) {
+  atexit(at_exit);
   loops_that_wait();
   for (int threads = 1; threads < 5; threads += 3) reductions_of_threads_and_tasks(threads);
   reductions_of_arrays(5);

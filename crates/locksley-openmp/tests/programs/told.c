@@ -17,7 +17,7 @@ static void *other(void *argument) {
 
 int main(void) {
     pthread_t thread;
-    int told = omp_get_max_threads(), sizes = 0;
+    int told = omp_get_max_threads(), sizes = 0, inside = 0;
     pthread_barrier_init(&barrier, NULL, 2);
     pthread_create(&thread, NULL, other, &told);
     pthread_barrier_wait(&barrier);
@@ -26,7 +26,12 @@ int main(void) {
 #pragma omp master
         sizes += omp_get_num_threads();
     }
+    int again = omp_get_max_threads();
     pthread_barrier_wait(&barrier);
     pthread_join(thread, NULL);
-    printf("as told: %d\n", sizes == 10 * told);
+#pragma omp parallel num_threads(4)
+#pragma omp master
+    inside = omp_get_max_threads();
+    printf("as told: %d, told the same: %d, told in a team of 4: %d\n", sizes == 10 * told,
+           again == told, inside);
 }

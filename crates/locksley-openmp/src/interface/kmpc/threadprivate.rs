@@ -85,7 +85,7 @@ export! {
         }
         let known = known(variable, |it| {
             if it.value.is_empty() {
-                // SAFETY: the variable has this size. A thread that changes it has called this before.
+                // SAFETY: the variable has this size. A thread that changes it calls this first.
                 it.value = unsafe { slice::from_raw_parts(variable.cast::<u8>(), size) }.to_vec();
             }
         });
