@@ -30,8 +30,9 @@ pub fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
-/// Raises a panic in a destructor. During another panic it is discarded: two end the process.
-pub fn resume_in_drop(payload: Payload) {
+/// Raises a panic that was caught before, or discards it during another panic: two would end the
+/// process if this is called by a destructor.
+pub fn resume_unless_panicking(payload: Payload) {
     if std::thread::panicking() { discard(payload) } else { resume(payload) }
 }
 

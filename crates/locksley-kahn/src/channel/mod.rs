@@ -291,7 +291,7 @@ impl<T> Drop for Channel<T> {
             unsafe { Ring::free(ring) };
         }
         if let Some(payload) = panicked {
-            unwind::resume_in_drop(payload);
+            unwind::resume_unless_panicking(payload);
         }
     }
 }

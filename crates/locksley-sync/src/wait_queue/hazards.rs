@@ -56,7 +56,7 @@ impl Drop for Hazards<'_> {
             put_back(record);
         }
         if let Some(payload) = self.panic.take() {
-            unwind::resume_in_drop(payload);
+            unwind::resume_unless_panicking(payload);
         }
     }
 }

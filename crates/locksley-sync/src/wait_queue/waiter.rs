@@ -342,7 +342,7 @@ impl WaiterRef {
     /// Completes and wakes a wait that is in no queue. Returns `false` if it was cancelled before.
     pub(crate) fn complete_and_wake(self, outcome: Outcome) -> bool {
         let is_completed = self.complete(outcome);
-        unwind::catch(|| self.wake()).unwrap_or_else(unwind::resume_in_drop);
+        unwind::catch(|| self.wake()).unwrap_or_else(unwind::resume_unless_panicking);
         is_completed
     }
 }

@@ -13,7 +13,7 @@ impl Pool {
     /// Runs `task` on each worker, and returns the results in the order of the workers.
     ///
     /// A worker runs it when its own deque is empty, before it searches. A caller that is a worker
-    /// of any pool runs other tasks while it waits. Simultaneous broadcasts are not ordered: they
+    /// of any pool runs tasks meanwhile that only it may run. Simultaneous broadcasts are not ordered: they
     /// may reach two workers in different orders.
     ///
     /// # Panics
@@ -65,6 +65,21 @@ impl Pool {
 
 /// [`Pool::broadcast`] to `pool`, or else to the calling worker's pool or the global one. It is
 /// sent while the result of `begin` lives, such as the guard of a lock that orders broadcasts.
+///
+/// # Panics
+/// As [`Pool::broadcast`], and if `begin` does. A panic of the destructor of what `begin` returns is
+/// discarded.
+///
+/// # Examples
+/// ```
+/// use std::sync::Mutex;
+///
+/// static ORDER: Mutex<()> = Mutex::new(());
+/// let pool = locksley::Pool::new(2)?;
+/// let begin = || ORDER.lock().unwrap();
+/// assert_eq!(locksley::extend::broadcast(Some(&pool), begin, |w| w.index()), [0, 1]);
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
 pub fn broadcast<G, F, R>(pool: Option<&Pool>, begin: impl FnOnce() -> G, task: F) -> Vec<R>
 where
     F: Fn(&Worker) -> R + Sync,
