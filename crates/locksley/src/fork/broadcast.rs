@@ -13,8 +13,8 @@ impl Pool {
     /// Runs `task` on each worker, and returns the results in the order of the workers.
     ///
     /// A worker runs it when its own deque is empty, before it searches. A caller that is a worker
-    /// of any pool runs tasks meanwhile that only it may run. Simultaneous broadcasts are not ordered: they
-    /// may reach two workers in different orders.
+    /// of any pool runs tasks meanwhile that only it may run. Simultaneous broadcasts are not
+    /// ordered: they may reach two workers in different orders.
     ///
     /// # Panics
     /// If the task panics: with the payload of the first worker on which it does, after all have
@@ -67,7 +67,7 @@ impl Pool {
 /// sent while the result of `begin` lives, such as the guard of a lock that orders broadcasts.
 ///
 /// # Panics
-/// As [`Pool::broadcast`], and if `begin` does. A panic of the destructor of what `begin` returns is
+/// As [`Pool::broadcast`], and if `begin` does. A panic of the destructor of what that returns is
 /// discarded.
 ///
 /// # Examples
