@@ -47,7 +47,6 @@ pub enum Command {
     Openmp(Openmp),
     /// Run all features with 16 workers for each processor while an adversary stops, squeezes,
     /// throttles and freezes the process, and check each result
-    #[cfg(target_os = "linux")]
     Soak(Soak),
     /// One of the experiments.
     #[command(flatten)]

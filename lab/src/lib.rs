@@ -37,14 +37,17 @@ pub mod machine;
 pub mod output;
 pub mod papers;
 pub mod policies;
+pub mod progress;
 pub mod random;
 pub mod rounds;
 pub mod runtimes;
 #[cfg(target_os = "linux")]
 pub mod soak;
 pub mod team;
+pub mod time;
 #[cfg(target_os = "linux")]
 pub mod top;
+pub mod topology;
 pub mod trace;
 pub mod usage;
 

@@ -10,8 +10,9 @@ use serde_json::Value;
 use crate::apps::size::in_bytes;
 use crate::cli;
 use crate::fault::{Fault, Outcome};
-use crate::machine::{Machine, allowed, shape};
+use crate::machine::Machine;
 use crate::output::{say, say_line};
+use crate::topology::{allowed, shape};
 
 /// What `--json` prints.
 #[derive(Serialize)]

@@ -124,8 +124,15 @@ impl Done {
 /// The papers' calibration: one worker and one release that would never end, for some time. On an
 /// idle machine, the rate of that is what one processor does.
 pub fn calibrated(time: Duration, stop: &AtomicBool) -> Outcome<Done> {
-    let time = Some(time);
-    Cycler { workers: 1, most: u64::MAX, total: Some(1), time, seed: 0, spin: LOOP }.run(stop)
+    let cycler = Cycler {
+        workers: 1,
+        most: u64::MAX,
+        total: Some(1),
+        time: Some(time),
+        seed: 0,
+        spin: LOOP,
+    };
+    cycler.run(stop)
 }
 
 /// What the workers share.

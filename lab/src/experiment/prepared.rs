@@ -15,13 +15,17 @@ pub struct Prepared {
     app: &'static App,
     /// The memory that one copy needs.
     pub bytes: u128,
-    /// The input and the answer.
-    pub instance: Box<dyn Instance>,
+    instance: Box<dyn Instance>,
 }
 
 /// The application that was computed last: the next runtime computes with the same input.
 #[derive(Default)]
 pub struct Latest(Option<Prepared>);
+
+/// The name of an application with its size, as records have it.
+pub fn name(app: &str, size: &str) -> String {
+    format!("{app} {size}")
+}
 
 /// The application and the size that a subject names.
 ///
@@ -118,6 +122,11 @@ impl Prepared {
             ("forks", report.tasks as f64),
         ];
         Ok(named(readings))
+    }
+
+    /// The input and the answer.
+    pub fn instance(&mut self) -> &mut dyn Instance {
+        self.instance.as_mut()
     }
 
     /// Compares the answer with what it must be.

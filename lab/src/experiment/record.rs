@@ -15,7 +15,7 @@ use super::plan::{Cell, Plan};
 use crate::fault::{Fault, Outcome};
 use crate::machine::Machine;
 use crate::output::note;
-use crate::{clock, files};
+use crate::{files, time};
 
 /// The format of a record, which is checked when one is read.
 pub const FORMAT: &str = "locksley-record/1";
@@ -121,7 +121,7 @@ impl Record {
                 rustc: env!("LAB_RUSTC").to_owned(),
                 build: files::digest_of_this_program(),
             },
-            started: clock::date(),
+            started: time::now(),
             finished: None,
             missing: Vec::new(),
             samples: Vec::new(),

@@ -4,13 +4,11 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-
 use super::record::{Missing, RecordFile, Sample};
 use super::{Cell, Experiment, Readings};
-use crate::clock;
 use crate::fault::{Fault, Outcome};
-use crate::output::note;
+use crate::progress::Progress;
+use crate::time;
 
 /// How much of a run may be lost when it is killed.
 const UNSAVED: Duration = Duration::from_secs(1);
@@ -23,19 +21,15 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
     let rotations = cells.iter().map(|cell| cell.repeats).max().unwrap_or(0);
     let steps: usize = cells.iter().map(|cell| cell.repeats).sum();
     let mut done = done(file, cells);
-    let bar = bar(E::NAME, steps, done.len());
-    let seconds = || bar.elapsed().as_secs_f64();
-    let news = |text: &str| {
-        let line = format!("{}: {text}", E::NAME);
-        // Above the bar on a terminal, and a plain line elsewhere.
-        if bar.is_hidden() { note(&line) } else { bar.println(line) }
-    };
-    plan.notes.iter().for_each(|note| news(note));
+    let progress = Progress::start(E::NAME, steps, done.len());
+    for news in &plan.notes {
+        progress.news(news);
+    }
     for (runtime, why) in &plan.left_out {
-        news(&format!("without {runtime}: {why}"));
+        progress.news(&format!("without {runtime}: {why}"));
     }
     if !done.is_empty() {
-        news(&format!("{} of {steps} are measured already; going on", done.len()));
+        progress.news(&format!("{} of {steps} are measured already; going on", done.len()));
     }
     let mut failed: HashSet<usize> = HashSet::new();
     let mut saved = Instant::now();
@@ -46,19 +40,18 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
             if !is_wanted || failed.contains(&number) {
                 continue;
             }
-            if rotation > 0 && seconds() >= plan.budget_seconds {
-                news(&format!("the time is over: {} of {steps} measured", done.len()));
+            if rotation > 0 && progress.seconds() >= plan.budget_seconds {
+                progress.news(&format!("the time is over: {} of {steps} measured", done.len()));
                 break 'all;
             }
-            // Nothing is drawn while something is measured: the bar has no thread of its own.
-            bar.set_message(cell.to_string());
+            progress.next(|| cell.to_string());
             match experiment.measure(&plan, cell, rotation) {
                 Ok(readings) => {
                     add(file, cell, rotation, readings);
                     done.insert((number, rotation));
                 }
                 Err(Fault::Missing(why)) => {
-                    news(&format!("{cell} is missing: {why}"));
+                    progress.news(&format!("{cell} is missing: {why}"));
                     failed.insert(number);
                     let (cell, repeat) = (cell.clone(), rotation);
                     file.record.missing.push(Missing { cell, repeat, why });
@@ -68,31 +61,23 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
                     return Err(Fault::run(format!("{cell}: {fault}")));
                 }
             }
-            bar.inc(1);
+            progress.step();
             if saved.elapsed() >= UNSAVED {
                 file.save()?;
                 saved = Instant::now();
             }
         }
         if done.len() > before {
-            let (rotation, seconds) = (rotation + 1, seconds());
-            news(&format!("rotation {rotation} of {rotations} done after {seconds:.0} s"));
+            let (rotation, seconds) = (rotation + 1, progress.seconds());
+            progress.news(&format!("rotation {rotation} of {rotations} done after {seconds:.0} s"));
         }
     }
     if let (true, Some(Missing { cell, why, .. })) = (done.is_empty(), file.record.missing.first())
     {
         return Err(Fault::run(format!("nothing could be measured; {cell}: {why}")));
     }
-    file.record.finished = Some(clock::date());
+    file.record.finished = Some(time::now());
     file.save()
-}
-
-/// How far the run is, on a terminal; it is hidden elsewhere.
-fn bar(name: &'static str, steps: usize, done: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {elapsed} {wide_msg}")
-        .expect("a template that is known to be well formed");
-    let bar = ProgressBar::new(steps as u64).with_style(style.progress_chars("=> "));
-    bar.with_prefix(name).with_position(done as u64).with_finish(ProgressFinish::AndClear)
 }
 
 /// The cells and repetitions for which the record has samples.

@@ -1,19 +1,17 @@
 //! The cost of frequent operations beside their fastest peers: one table, losses first. All but
 //! calls are measured by the code of other experiments.
 
+mod call;
 #[cfg(test)]
 mod tests;
 
-use std::hint::black_box;
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::channels::Channels;
 use super::forkjoin::local::Subject;
 use super::rayon::Rayon;
 use crate::experiment::prelude::*;
-use crate::runtimes::{self, Crew};
 
 /// The metric of all rows: the time of an operation.
 const NS: &str = "ns";
@@ -109,7 +107,7 @@ impl Experiment for Bench {
         let calls = cell.subject.strip_prefix("call ").and_then(|calls| calls.parse().ok());
         let calls = calls.filter(|calls| (1..=1_000_000).contains(calls));
         let calls = calls.ok_or_else(|| Fault::input("bench measures up to 10^6 calls"))?;
-        Ok(named([("seconds", call(&cell.runtime, cell.workers, calls)?)]))
+        Ok(named([("seconds", call::measure(&cell.runtime, cell.workers, calls)?)]))
     }
 
     fn report(record: &Record) -> Report {
@@ -181,45 +179,4 @@ fn found(
     let [ours, theirs, figure] = [median(ours)?, theirs, ratio.figure].map(number);
     let [about, peer, verdict] = [about, peer, verdict].map(str::to_owned);
     Some((ratio, [about, ours, theirs, peer, figure, interval(&ratio), verdict]))
-}
-
-/// Longer than an idle worker looks for work.
-const IDLE: Duration = Duration::from_millis(1);
-
-/// The seconds that so many calls take, each of which finds the pool idle.
-///
-/// # Errors
-///
-/// [`Fault::Input`] if there is no such runtime, or it cannot start.
-fn call(runtime: &str, workers: usize, calls: usize) -> Outcome<f64> {
-    if runtime == "futex" {
-        let caller = thread::current();
-        let other = thread::spawn(move || {
-            for _ in 0..calls {
-                thread::park();
-                caller.unpark();
-            }
-        });
-        let seconds = time(calls, || {
-            other.thread().unpark();
-            thread::park();
-        });
-        other.join().map_err(|_| Fault::run("the other thread panicked"))?;
-        return Ok(seconds);
-    }
-    match runtimes::find(runtime)?.start(workers).map_err(Fault::input)? {
-        Crew::Locksley(pool) => Ok(time(calls, || pool.install(|_| black_box(())))),
-        Crew::Rayon(pool) => Ok(time(calls, || pool.install(|| black_box(())))),
-        _ => Err(Fault::input(format!("{runtime} has no calls"))),
-    }
-}
-
-fn time(calls: usize, call: impl Fn()) -> f64 {
-    let timed = |_| {
-        thread::sleep(IDLE);
-        let begun = Instant::now();
-        call();
-        begun.elapsed()
-    };
-    (0..calls).map(timed).sum::<Duration>().as_secs_f64()
 }

@@ -3,6 +3,7 @@
 //! `--alternatives`, as in figures 2 and 3 of Hood's study (1998): deques with a lock, and thieves
 //! that never yield.
 
+mod breakdown;
 mod found;
 mod inputs;
 mod report;
@@ -204,17 +205,17 @@ impl Cliff {
             let size = if quick { small } else { full };
             if !size.is_empty() {
                 apps::problem(apps::find(app)?, size)?;
-                subjects.push(format!("{app} {size}"));
+                subjects.push(prepared::name(app, size));
             }
         }
         for app in apps::ALL.iter().filter(|app| is_all && !has_input(app.name)) {
             let size = if quick { app.quick_size } else { app.paper_size };
-            subjects.push(format!("{} {size}", app.name));
+            subjects.push(prepared::name(app.name, size));
         }
         if is_wanted(ROUNDS) {
-            subjects.push(format!("{ROUNDS} {ROUND}"));
+            subjects.push(prepared::name(ROUNDS, ROUND));
             if !self.alternatives {
-                subjects.push(format!("{BESIDE} {ROUND}"));
+                subjects.push(prepared::name(BESIDE, ROUND));
             }
         }
         if subjects.is_empty() {

@@ -84,7 +84,7 @@ impl Experiment for Intervals {
         let workers = numbers_of_workers(workers);
         for (app, full, small) in APPS {
             let size = if quick { small } else { full };
-            let subject = format!("{app} {size}");
+            let subject = prepared::name(app, size);
             apps::problem(apps::find(app)?, size)?;
             plan.add(&subject, SERIAL, 1, repeats);
             for &workers in &workers {

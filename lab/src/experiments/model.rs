@@ -4,6 +4,7 @@
 
 mod bound;
 mod granted;
+mod points;
 mod report;
 
 use std::sync::atomic::AtomicBool;
@@ -102,7 +103,7 @@ impl Experiment for Model {
         for (app, sizes) in choices.into_iter().filter(|(app, _)| wanted.contains(app)) {
             for (place, size) in sizes.iter().enumerate() {
                 apps::problem(apps::find(app)?, size)?;
-                let subject = format!("{app} {size}");
+                let subject = prepared::name(app, size);
                 // There is time for a third beside cyclers: of each application, a middle size.
                 let has_company = kinds.contains(&"beside") && (self.long || place % 3 == 1);
                 let is_alone = kinds.contains(&"alone");
@@ -184,7 +185,7 @@ impl Model {
         let (meter, begun) = (GrantMeter::start(), clock::now());
         let (mut seconds, mut computations) = (0.0, 0.0);
         while computations == 0.0 || clock::seconds(begun, clock::now()) < time.as_secs_f64() {
-            seconds += crew.compute(prepared.instance.as_mut()).as_secs_f64();
+            seconds += crew.compute(prepared.instance()).as_secs_f64();
             computations += 1.0;
         }
         let ended = clock::now();

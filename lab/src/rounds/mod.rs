@@ -5,19 +5,16 @@
 //! makes of the processors it is given.
 
 pub mod busy;
+mod intervals;
+mod static_partition;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-use locksley::Pool;
-use locksley_intervals::Root;
 
 use crate::fault::{Fault, Outcome};
 use crate::fork::{Fork, Rayon, reduce};
 use crate::leaf;
 use crate::runtimes::Crew;
-use crate::team::Team;
 
 /// The most steps of a round: about an hour of them.
 const MOST_STEPS: u128 = 1 << 42;
@@ -73,8 +70,8 @@ impl Round {
     pub fn repeat_on(self, crew: &Crew, time: Duration) -> Outcome<Rate> {
         let (sum, rate) = match crew {
             Crew::Serial => repeat(time, || self.in_a_row(self.leaves())),
-            Crew::Intervals(pool) => repeat_as_intervals(self, pool, time),
-            Crew::Static(team) => repeat_in_shares(self, team, time),
+            Crew::Intervals(pool) => intervals::repeat(self, pool, time),
+            Crew::Static(team) => static_partition::repeat(self, team, time),
             Crew::Locksley(pool) => pool.install(|worker| repeat(time, || self.once(worker))),
             Crew::Rayon(pool) => pool.install(|| repeat(time, || self.once(&Rayon))),
         };
@@ -129,63 +126,6 @@ fn repeat(time: Duration, mut round: impl FnMut() -> u64) -> (u64, Rate) {
             return (sum, Rate { rounds, time: passed });
         }
     }
-}
-
-/// The most chunks of one root: their memory comes back when all of them have ended. A round that
-/// has more is several intervals.
-const MOST: u64 = 1 << 16;
-
-/// Each round is an interval, and each chunk one inside of it.
-fn repeat_as_intervals(round: Round, pool: &Pool, time: Duration) -> (u64, Rate) {
-    pool.install(|_| {
-        repeat(time, || {
-            let sum = AtomicU64::new(round.in_a_row(round.serial));
-            let add = |leaf| _ = sum.fetch_add(leaf, Ordering::Relaxed);
-            let mut left = round.chunks;
-            while left > 0 {
-                let chunks = left.min(MOST);
-                let ended = Root::new("round").run(|root| {
-                    for _ in 0..chunks {
-                        root.interval("chunk").spawn(|_| add(round.in_a_row(1)));
-                    }
-                });
-                ended.expect("it is not cancelled");
-                left -= chunks;
-            }
-            sum.into_inner()
-        })
-    })
-}
-
-/// Each thread takes an equal share of the chunks; a barrier ends the round.
-///
-/// Thread 0 names the number of the last round, before the barrier that ends it. The others read it
-/// after that barrier, and may do so late, when thread 0 is a round ahead: a number, unlike a flag,
-/// tells them then that it is not their turn yet.
-fn repeat_in_shares(round: Round, team: &Team, time: Duration) -> (u64, Rate) {
-    let (total, last) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-    let taken = team.run(vec![(); team.workers()], |rank, (), barrier| {
-        let share = team.share(round.chunks as usize, rank).len() as u64;
-        let (start, mut sum) = (Instant::now(), 0u64);
-        for number in 1.. {
-            if round.serial > 0 {
-                let serial = if rank == 0 { round.in_a_row(round.serial) } else { 0 };
-                sum = sum.wrapping_add(serial);
-                barrier.wait();
-            }
-            sum = sum.wrapping_add(round.in_a_row(share));
-            if rank == 0 && start.elapsed() >= time {
-                last.store(number, Ordering::Relaxed);
-            }
-            // The barrier also orders the store before the loads.
-            barrier.wait();
-            if number >= last.load(Ordering::Relaxed) {
-                break;
-            }
-        }
-        total.fetch_add(sum, Ordering::Relaxed);
-    });
-    (total.into_inner(), Rate { rounds: last.into_inner(), time: taken })
 }
 
 #[cfg(test)]

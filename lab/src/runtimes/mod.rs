@@ -18,11 +18,11 @@ use locksley_profile::{Profiler, Report};
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
-use crate::machine;
 use crate::policies::{
     DELAYED_YIELD, EXACT_ABP, ExactBws, GlobalInformation, NO_YIELD, SELECTIVE_YIELD,
 };
 use crate::team::Team;
+use crate::topology;
 
 /// A runtime that the command line and the experiments know by name.
 pub struct Runtime {
@@ -139,12 +139,12 @@ fn lacking(builder: PoolBuilder, missing: Assists) -> PoolBuilder {
 
 /// One place, whatever the machine has.
 fn undivided(builder: PoolBuilder) -> PoolBuilder {
-    builder.places(Places::undivided(&machine::allowed()))
+    builder.places(Places::undivided(&topology::allowed()))
 }
 
 /// Several places, though they be private caches, where the machine has several of any kind.
 fn in_places(builder: PoolBuilder) -> PoolBuilder {
-    match machine::several_places(&Topology::of_this_machine(), &machine::allowed()) {
+    match topology::several_places(&Topology::of_this_machine(), &topology::allowed()) {
         Some(places) => builder.places(places),
         None => builder,
     }
@@ -282,7 +282,7 @@ mod tests {
     fn what_has_places_is_compared_with_what_has_none() {
         let places = |name| find(name).unwrap().start(4).unwrap().pool().unwrap().places().count();
         assert_eq!(places("locksley-undivided"), 1);
-        let several = machine::several_places(&Topology::of_this_machine(), &machine::allowed());
+        let several = topology::several_places(&Topology::of_this_machine(), &topology::allowed());
         let expected = several.map_or(1, |places| places.count());
         assert_eq!(places("locksley-places"), expected);
     }

@@ -7,7 +7,8 @@
 
 mod activities;
 mod adversary;
-mod proc;
+mod progress;
+mod resources;
 mod satellites;
 pub mod subject;
 mod tally;
@@ -27,7 +28,8 @@ use crate::experiment::child::{remove_settings, this_program};
 use crate::fault::{Fault, Outcome};
 use crate::machine;
 use adversary::Adversary;
-use proc::{Standstill, thread_states};
+use progress::Standstill;
+use resources::thread_states;
 use subject::Line;
 pub use tally::Report;
 use tally::Tally;

@@ -14,9 +14,8 @@ use locksley::{BuildError, Pool};
 use serde::{Deserialize, Serialize};
 
 use super::activities::{self, Checked, Checks};
-use super::proc::Resources;
+use super::resources::Resources;
 use super::violent::{Injected, refused};
-use crate::cli::Soak;
 use crate::fault::{Fault, Outcome};
 use crate::random::{Random, mix};
 
@@ -62,7 +61,7 @@ pub(super) fn arguments(workers: usize, time: Duration, seed: u64) -> Vec<String
 /// # Errors
 ///
 /// [`Fault::Run`] if a pool cannot be built or the process cannot be measured.
-pub fn run(soak: &Soak, workers: usize, time: Duration) -> Outcome<()> {
+pub fn run(workers: usize, time: Duration, seed: u64, inject: Option<&str>) -> Outcome<()> {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         if !info.payload().is::<Injected>() {
@@ -71,15 +70,14 @@ pub fn run(soak: &Soak, workers: usize, time: Duration) -> Outcome<()> {
     }));
     let (begun, start) = (Instant::now(), Resources::now()?);
     say(&Line::Start(start));
-    if let Some(name) = &soak.inject {
+    if let Some(name) = inject {
         activity(DRIVERS, "injected", |checks| defect(name, checks));
     }
     for cycle in 0.. {
         let pool = pool(workers, cycle).map_err(Fault::run)?;
         thread::scope(|scope| {
             for driver in 0..DRIVERS {
-                let (pool, random) =
-                    (&pool, Random::new(mix(soak.seed ^ (cycle << 8)) ^ driver as u64));
+                let (pool, random) = (&pool, Random::new(mix(seed ^ (cycle << 8)) ^ driver as u64));
                 scope.spawn(move || drive(driver, cycle, pool, random));
             }
         });

@@ -7,7 +7,7 @@ use itertools::Itertools;
 use serde::Serialize;
 
 use super::adversary::Adversary;
-use super::proc::Resources;
+use super::resources::Resources;
 use super::subject::Line;
 use crate::fault::{Fault, Outcome};
 

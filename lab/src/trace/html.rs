@@ -74,7 +74,6 @@ pub fn page(trace: &Trace, timeline: &Timeline) -> String {
 }
 
 /// Columns of numbers, and the names that they refer to.
-#[derive(Default)]
 struct Columns {
     begin: u64,
     unit: u64,
@@ -91,8 +90,15 @@ struct Columns {
 impl Columns {
     fn new(timeline: &Timeline) -> Self {
         let length = timeline.end - timeline.begin;
-        let unit = length / u64::from(u32::MAX) + 1;
-        Self { begin: timeline.begin, unit, ..Self::default() }
+        Self {
+            begin: timeline.begin,
+            unit: length / u64::from(u32::MAX) + 1,
+            slices: Vec::new(),
+            flows: Vec::new(),
+            counters: Vec::new(),
+            names: Vec::new(),
+            known: HashMap::new(),
+        }
     }
 
     fn time(&self, at: u64) -> u32 {

@@ -89,7 +89,9 @@ fn pull(team: &Team, tree: &Node, bodies: &[Body], pulls: &mut [Pull], time: &mu
     let mut shares = Vec::with_capacity(team.workers());
     let mut rest = pulls;
     for (first, end) in zones(bodies, team.workers()) {
-        shares.push((first, rest.split_off_mut(..end - first).unwrap_or_default()));
+        let (share, after) = rest.split_at_mut(end - first);
+        rest = after;
+        shares.push((first, share));
     }
     *time += start.elapsed();
     *time += team.run(shares, |_, (first, share), _| kernel::pull(tree, bodies, first, share));

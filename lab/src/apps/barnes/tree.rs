@@ -111,8 +111,14 @@ impl Node {
         let masses = part.bodies.iter().map(|body| (body.mass, body.position));
         let (mass, centre) = centre_of_mass(masses);
         let (first, end) = (part.first as u32, (part.first + part.bodies.len()) as u32);
-        let far_squared = far_squared(part.side);
-        Node { centre, mass, far_squared, first, end, eighths: Box::new([]) }
+        Node {
+            centre,
+            mass,
+            far_squared: far_squared(part.side),
+            first,
+            end,
+            eighths: Box::new([]),
+        }
     }
 
     /// A cube with that side, of which these are the eighths that have bodies, in order; at least

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Class;
+use super::check::Class;
 use super::matrix::Matrix;
 use crate::fork::{Fork, reduce};
 

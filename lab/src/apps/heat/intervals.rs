@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use locksley_intervals::{Context, Guarded, Handle, Root};
 
-use super::{Grids, Plate, leaf_rows, relax_strip};
+use super::kernel::{leaf_rows, relax_strip};
+use super::{Grids, Plate};
 
 /// The most intervals of one root, if a step has no more: their memory comes back when all of them
 /// have ended. A step that has more is a root: its intervals take less than a hundredth of the

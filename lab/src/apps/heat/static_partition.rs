@@ -9,7 +9,8 @@
 use std::mem;
 use std::sync::{Barrier, PoisonError, RwLock};
 
-use super::{Grids, Plate, relax_strip};
+use super::kernel::relax_strip;
+use super::{Grids, Plate};
 use crate::apps::prelude::*;
 
 /// The first and last rows of a strip.

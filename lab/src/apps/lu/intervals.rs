@@ -103,7 +103,7 @@ mod tests {
 
     use locksley::Pool;
 
-    use super::super::{dominant, residual};
+    use super::super::{check, dominant};
     use super::*;
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
         let pool = Pool::new(3).unwrap();
         // A checked root panics where nothing orders them, whenever they have happened to run.
         factor(MOST, || Root::new("checked").on(&pool).checked(true), &mut factors);
-        residual(&matrix, &factors, 1).unwrap();
+        check::residual(&matrix, &factors, 1).unwrap();
         // However many roots it takes: 4 steps with 16, 9, 4 and 1 intervals.
         for (most, roots) in [(1, 4), (13, 3), (24, 2), (25, 2), (29, 2), (30, 1)] {
             let (mut by_parts, times) = (matrix.clone(), Cell::new(0));

@@ -1,6 +1,7 @@
 //! Fork-join of either library, or serial.
 
-use super::kernel::{self, Into, MERGE_LEAF, SMALLEST, SORT_LEAF, middle, runs};
+use super::kernel::{self, SMALLEST};
+use super::split::{Into, MERGE_LEAF, SORT_LEAF, middle, runs};
 use crate::fork::{Fork, Serial};
 
 /// Sorts `data` into one of the arrays; the other is left with parts of it.

@@ -8,8 +8,8 @@ use std::mem;
 
 use locksley_intervals::{self as intervals, Context};
 
-use super::fork_join;
-use super::kernel::{self, Into, MERGE_LEAF, SORT_LEAF, middle, runs};
+use super::split::{Into, MERGE_LEAF, SORT_LEAF, middle, runs};
+use super::{fork_join, kernel};
 use crate::fork::Serial;
 
 /// Sorts `data` into one of the arrays; the other is left with parts of it. Called on a worker.

@@ -12,6 +12,13 @@ use crate::apps::rendering::Ray;
 /// Spheres of a leaf, at most.
 const LEAF: usize = 4;
 
+/// A sphere that a ray meets, and how far from its origin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Meeting {
+    pub(super) distance: f64,
+    pub(super) sphere: usize,
+}
+
 /// The spheres and the boxes around them.
 #[derive(Debug, Clone)]
 pub(super) struct Hierarchy {
@@ -56,12 +63,16 @@ impl Hierarchy {
         Hierarchy { spheres, nodes }
     }
 
-    /// The first sphere that `ray` meets between `nearest` and `farthest`, and how far from its
-    /// origin.
-    pub(super) fn first(&self, ray: Ray, nearest: f64, farthest: f64) -> Option<(f64, &Sphere)> {
+    /// The sphere with this number.
+    pub(super) fn sphere(&self, number: usize) -> &Sphere {
+        &self.spheres[number]
+    }
+
+    /// The first sphere that `ray` meets between `nearest` and `farthest`.
+    pub(super) fn first(&self, ray: Ray, nearest: f64, farthest: f64) -> Option<Meeting> {
         let mut search = Search::new(ray, nearest, farthest);
         self.visit::<false>(0, &mut search);
-        search.found.map(|number| (search.farthest, &self.spheres[number]))
+        search.found.map(|sphere| Meeting { distance: search.farthest, sphere })
     }
 
     /// Whether `ray` meets any sphere between `nearest` and `farthest`.
@@ -117,10 +128,10 @@ impl Search {
 
     /// Takes note of a sphere, if the ray meets it before all others.
     fn meet(&mut self, number: usize, sphere: &Sphere) {
-        if let Some(distance) = distance(&self.ray, sphere)
-            && (self.nearest..self.farthest).contains(&distance)
-        {
-            (self.farthest, self.found) = (distance, Some(number));
+        let distance = distance(&self.ray, sphere);
+        if distance.is_some_and(|distance| (self.nearest..self.farthest).contains(&distance)) {
+            self.farthest = distance.unwrap_or(self.farthest);
+            self.found = Some(number);
         }
     }
 }
@@ -183,7 +194,7 @@ mod tests {
                 .filter_map(|sphere| distance(&ray, sphere))
                 .filter(|&distance| distance >= 1e-6)
                 .min_by(f64::total_cmp);
-            let found = hierarchy.first(ray, 1e-6, f64::INFINITY).map(|met| met.0);
+            let found = hierarchy.first(ray, 1e-6, f64::INFINITY).map(|met| met.distance);
             assert_eq!(found, expected);
             assert_eq!(hierarchy.any(ray, 1e-6, f64::INFINITY), expected.is_some());
             if let Some(distance) = expected {

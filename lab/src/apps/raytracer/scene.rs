@@ -48,10 +48,15 @@ const SMALL: f64 = 0.45;
 impl Balls {
     /// A scene with random colours, sizes and places of the small balls.
     pub(super) fn random(random: &mut Random) -> Balls {
-        let colour = DVec3::splat(0.95);
-        let surface = Surface { colour, diffuse: 0.1, highlight: 0.8, shine: 64, mirror: 0.8 };
-        let centre = DVec3::new(0.0, 0.0, LARGE);
-        let mut balls = vec![Ball { centre, radius: LARGE, surface }];
+        let mirror = Surface {
+            colour: DVec3::splat(0.95),
+            diffuse: 0.1,
+            highlight: 0.8,
+            shine: 64,
+            mirror: 0.8,
+        };
+        let middle = DVec3::new(0.0, 0.0, LARGE);
+        let mut balls = vec![Ball { centre: middle, radius: LARGE, surface: mirror }];
         let cells = (-CELLS..=CELLS).flat_map(|x| (-CELLS..=CELLS).map(move |y| (x, y)));
         for (x, y) in cells.filter(|(x, y)| x.abs().max(y.abs()) > 1) {
             balls.push(small([x, y].map(|cell| CELL * f64::from(cell)), random));

@@ -16,7 +16,7 @@ pub(super) fn sort(root: Root<'_>, division: &Division, input: &[u32], places: u
     let mut answer = Vec::new();
     let ended = root.run(|root| {
         let graph = Graph { root, division, input, places };
-        let (last, _) = graph.make(0..division.sorters);
+        let (last, _) = graph.make(division.all());
         let answer = &mut answer;
         root.interval("keep").after(last).spawn(move |cx| *answer = taken(&last, cx));
     });

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use locksley_intervals::Root;
 
-use super::msort::{self, fork_join as whole, kernel};
+use super::msort::{check, fork_join as whole, kernel, split};
 use crate::apps::prelude::*;
 
 /// The application.
@@ -38,7 +38,7 @@ pub static APP: App = App {
         let division = Division { integers, sorters, is_worst: worst.is_some() };
         Ok(Problem::new(bytes, move |seed| {
             let input = Random::new(seed).integers(integers);
-            let content = msort::content(&input);
+            let content = check::content(&input);
             Sorting { division, input, answer: Vec::new(), content }
         }))
     },
@@ -66,6 +66,10 @@ impl Division {
         &input[bound(sorter)..bound(sorter + 1)]
     }
 
+    fn all(&self) -> Range<usize> {
+        0..self.sorters
+    }
+
     /// The place of a sorter: each place has its share of them, next to each other.
     fn of_sorter(&self, sorter: usize, places: usize) -> usize {
         (sorter as u128 * places as u128 / self.sorters as u128) as usize
@@ -87,7 +91,7 @@ fn halves(sorters: &Range<usize>) -> Option<[Range<usize>; 2]> {
 /// What a sorter makes of its part.
 fn sorted(part: &[u32]) -> Vec<u32> {
     let (mut run, mut scratch) = (part.to_vec(), vec![0; part.len()]);
-    whole::sort(&Serial, &mut run, &mut scratch, kernel::Into::Data);
+    whole::sort(&Serial, &mut run, &mut scratch, split::Into::Data);
     run
 }
 
@@ -122,7 +126,7 @@ impl Instance for Sorting {
     }
 
     fork_join!(self, fork => {
-        self.answer = sort(fork, &self.division, &self.input, 0..self.division.sorters);
+        self.answer = sort(fork, &self.division, &self.input, self.division.all());
     });
 
     fn intervals(&mut self, pool: &::locksley::Pool) -> Option<()> {
@@ -132,7 +136,7 @@ impl Instance for Sorting {
     }
 
     fn check(&self) -> Result<(), String> {
-        msort::sorted(&self.answer, self.content)
+        check::sorted(&self.answer, self.content)
     }
 }
 

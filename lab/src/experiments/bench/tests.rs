@@ -60,9 +60,9 @@ fn times_are_those_of_an_operation() {
 #[test]
 fn every_runtime_is_called() {
     for runtime in ["locksley", "rayon", "futex"] {
-        assert!(call(runtime, 2, 2).unwrap() > 0.0, "{runtime}");
+        assert!(call::measure(runtime, 2, 2).unwrap() > 0.0, "{runtime}");
     }
-    assert!(matches!(call("tokio", 2, 2), Err(Fault::Input(_))));
+    assert!(matches!(call::measure("tokio", 2, 2), Err(Fault::Input(_))));
     for wrong in ["call 0", "call many", "call 1000001", "spawn 1", "call"] {
         let (subject, runtime) = (wrong.to_owned(), "futex".to_owned());
         let cell = Cell { subject, runtime, workers: 2, repeats: 1 };

@@ -158,7 +158,7 @@ fn plans_have_the_papers_sizes_and_the_numbers_of_workers_that_tell_most() {
     let subjects = quick.subjects(false).unwrap();
     for app in ["barnes", "heat", "knary", "lu", "mm", "msort", "ray"] {
         let paper = apps::problem(apps::find(app).unwrap(), "paper").unwrap().parameters;
-        assert!(subjects.contains(&format!("{app} {paper}")), "{app}");
+        assert!(subjects.contains(&prepared::name(app, &paper)), "{app}");
     }
     let all = cliff(&[ALL]).subjects(true).unwrap();
     for app in apps::ALL {

@@ -12,7 +12,8 @@ use super::figures::{
 };
 use super::metrics::{deviation, mean, overlap, overlapped};
 use super::process::Company;
-use crate::corunner::{Repetition, RepetitionLine, RoundsLine, Stretch};
+use crate::corunner::repetition::{Line, Repetition};
+use crate::corunner::{RoundsLine, Stretch};
 use crate::experiment::prelude::*;
 use crate::experiment::record::OTHERS;
 
@@ -99,11 +100,9 @@ fn hear(company: &mut Company, fixed: usize, extent: Extent) -> Outcome<Vec<Run>
                 done[number] = vec![Repetition { begun: stretch.begun, ended: stretch.ended }];
             }
             Some(line) => match parse(&line)? {
-                RepetitionLine::Computation(repetition) => done[number].push(repetition),
-                RepetitionLine::End(stretch) if is_told => ends[number] = Some((0.0, stretch)),
-                RepetitionLine::End(_) => {
-                    return Err(Fault::run("it stopped before it was told to"));
-                }
+                Line::Computation(repetition) => done[number].push(repetition),
+                Line::End(stretch) if is_told => ends[number] = Some((0.0, stretch)),
+                Line::End(_) => return Err(Fault::run("it stopped before it was told to")),
             },
         }
         let is_over = match fixed {

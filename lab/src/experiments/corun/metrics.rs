@@ -1,7 +1,7 @@
 //! The figures of programs side by side, as the paper defines them (BWS 2012, section 5.1), and the
 //! useful share of the machine.
 
-use crate::corunner::Repetition;
+use crate::corunner::repetition::Repetition;
 pub use crate::experiment::estimate::{mean, median};
 
 /// How much slower: `Tc/Ts - 1`, from rates.

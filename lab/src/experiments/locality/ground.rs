@@ -6,7 +6,7 @@ use locksley::{Affinity, Pool};
 
 use super::tasks::{SHARED_DEQUES, UNDIVIDED};
 use crate::experiment::prelude::*;
-use crate::machine;
+use crate::topology;
 
 /// The places.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ impl Ground {
     /// The places of `machine` for a program that may use the `allowed` processors: those that a
     /// pool finds; or where that is one place, private caches.
     pub(super) fn of(machine: &Topology, allowed: &ProcessorSet) -> Outcome<Ground> {
-        let places = machine::several_places(machine, allowed).ok_or_else(|| {
+        let places = topology::several_places(machine, allowed).ok_or_else(|| {
             Fault::input("as far as is known, the processors that are allowed share all caches")
         })?;
         // Memories have caches in front of them.
@@ -39,7 +39,7 @@ impl Ground {
 
     /// Those of this machine.
     pub(super) fn here() -> Outcome<Ground> {
-        Ground::of(&Topology::of_this_machine(), &machine::allowed())
+        Ground::of(&Topology::of_this_machine(), &topology::allowed())
     }
 
     /// The number of processors of all places.
@@ -55,7 +55,7 @@ impl Ground {
             _ => builder,
         };
         let builder = match placement {
-            UNDIVIDED => builder.places(Places::undivided(&machine::allowed())),
+            UNDIVIDED => builder.places(Places::undivided(&topology::allowed())),
             _ => builder.places(self.places.clone()).affinity(Affinity::Place),
         };
         builder.build().map_err(|error| Fault::input(error.to_string()))

@@ -11,8 +11,8 @@ use locksley_intervals::Root;
 
 use super::{MS, OUT_OF_PLACE, TASKS, UNBOUND};
 use crate::experiment::prelude::*;
-use crate::machine;
 use crate::random::{Random, mix};
+use crate::topology;
 
 pub(super) const BEST: &str = "best";
 pub(super) const WORST: &str = "worst";
@@ -156,7 +156,7 @@ impl Case<'_> {
         let start = |((place, processor), number)| {
             let other = if self.placement == THREADS_WORST { number } else { 0 };
             move || {
-                let is_bound = machine::bind(processor);
+                let is_bound = topology::bind(processor);
                 drop(gate.read());
                 let start = Instant::now();
                 serve(&queues[(place + other) % self.places]);

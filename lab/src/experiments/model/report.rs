@@ -2,7 +2,8 @@
 
 use super::CALIBRATION;
 use super::bound::{self, Fit, Point, TARGET};
-use super::granted::{self, Beside, points, subjects, work_and_span};
+use super::granted::{self, Beside};
+use super::points::{points, subjects, work_and_span};
 use crate::experiment::prelude::*;
 
 const METHOD: [&str; 4] = [

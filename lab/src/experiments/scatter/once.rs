@@ -14,9 +14,9 @@ use locksley_kahn::{Receiver, Sender};
 use super::networks::Network;
 use crate::experiment::prelude::*;
 pub(super) use crate::experiment::scaling::SERIAL;
-use crate::machine;
 use crate::policies::EXACT_ABP;
 use crate::team::Team;
+use crate::topology;
 
 pub(super) const LAST: &str = "locksley";
 pub(super) const CURRENT: &str = "locksley-cur";
@@ -116,11 +116,11 @@ pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
 /// Binds each worker to a processor of its own, as Nornir does, if there are as many. Workers then
 /// do not move each other.
 fn bound(builder: PoolBuilder, workers: usize) -> PoolBuilder {
-    let processors: Vec<usize> = machine::allowed().iter().collect();
+    let processors: Vec<usize> = topology::allowed().iter().collect();
     if workers > processors.len() {
         return builder;
     }
-    let bind = move |worker: usize| _ = processors.get(worker).map(|&it| machine::bind(it));
+    let bind = move |worker: usize| _ = processors.get(worker).map(|&it| topology::bind(it));
     builder.assists(Assists::ALL.without(Assists::MOVES)).on_start(bind)
 }
 
