@@ -32,7 +32,7 @@ const WORKERS: [Activity; 3] = [Activity::Searches, Activity::Sleeps, Activity::
 struct Asks<P> {
     policy: Arc<P>,
     table: Arc<[Seen]>,
-    moves: Sender<Vec<Move>>,
+    moves: Sender<(Vec<Move>, usize)>,
 }
 
 impl<P: IdlePolicy> IdlePolicy for Asks<P> {
@@ -44,8 +44,9 @@ impl<P: IdlePolicy> IdlePolicy for Asks<P> {
         if worker != 0 {
             return Box::new(Sleeps);
         }
-        let (table, moves) = (Arc::clone(&self.table), Some(self.moves.clone()));
-        Box::new(Asking { thief: self.policy.thief(worker, workers), table, moves })
+        let (table, policy) = (Arc::clone(&self.table), Arc::clone(&self.policy));
+        let moves = Some(self.moves.clone());
+        Box::new(Asking { thief: move || policy.thief(worker, workers), table, moves, asked: 0 })
     }
 }
 
@@ -57,45 +58,59 @@ impl Thief for Sleeps {
     }
 }
 
-struct Asking {
-    thief: Box<dyn Thief>,
+struct Asking<F> {
+    thief: F,
     table: Arc<[Seen]>,
-    /// `None` when the table has been sent.
-    moves: Option<Sender<Vec<Move>>>,
+    /// `None` when the moves have been sent.
+    moves: Option<Sender<(Vec<Move>, usize)>>,
+    /// The number of moves so far, with those of thieves that have seen other states.
+    asked: usize,
 }
 
-impl Thief for Asking {
+impl<F: Fn() -> Box<dyn Thief> + Send> Thief for Asking<F> {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
-        if !(0..).zip(WORKERS).all(|(worker, does)| context.activity(worker) == does) {
-            return Move::Yield;
-        }
-        let Some(moves) = self.moves.take() else { return Move::Sleep };
-        let table = self.table.iter().map(|seen| {
+        let is_as_in_table =
+            || (0..).zip(WORKERS).all(|(worker, does)| context.activity(worker) == does);
+        let Some(sender) = &self.moves else { return Move::Sleep };
+        let (mut thief, mut moves) = ((self.thief)(), Vec::new());
+        for seen in self.table.iter() {
+            // A worker that has fallen asleep may find a reason to wake up once more.
+            if !is_as_in_table() {
+                return Move::Yield;
+            }
             let does = |wanted| WORKERS.iter().position(|&does| does == wanted);
             let mut context = *context;
             (context.failures, context.workers) = (seen.failures, seen.workers);
             (context.searching, context.asleep) = (seen.searching, seen.asleep);
             context.victim = seen.victim.and_then(does);
-            self.thief.next(&context)
-        });
-        moves.send(table.collect()).unwrap();
+            moves.push(thief.next(&context));
+            self.asked += 1;
+        }
+        if !is_as_in_table() {
+            return Move::Yield;
+        }
+        sender.send((moves, self.asked)).unwrap();
+        self.moves = None;
         Move::Sleep
     }
 }
 
-/// Asserts that one thief of `policy` makes these moves, one after the other.
-fn assert_moves<P: IdlePolicy>(policy: &Arc<P>, expected: &[(Seen, Move)]) {
+/// Asserts that a thief of `policy` makes these moves, one after the other. Returns how many moves
+/// it and those before it have made.
+fn assert_moves<P: IdlePolicy>(policy: &Arc<P>, expected: &[(Seen, Move)]) -> usize {
     let (moves, asked) = channel();
     let table = expected.iter().map(|(seen, _)| *seen).collect();
     let asks = Asks { policy: Arc::clone(policy), table, moves };
     let pool = Pool::builder().workers(3).idle_policy(asks).build().unwrap();
     let (release, released) = channel::<()>();
     pool.spawn_with(Spawn::At(2), move |_| released.recv().unwrap());
-    let asked = asked.recv().unwrap();
+    let (moves, asked) = asked.recv().unwrap();
     release.send(()).unwrap();
-    for ((seen, expected), next) in expected.iter().zip(asked) {
+    assert_eq!(moves.len(), expected.len());
+    for ((seen, expected), next) in expected.iter().zip(moves) {
         assert_eq!(next, *expected, "{seen:?}");
     }
+    asked
 }
 
 /// The same where nothing but the number of failures matters.
@@ -223,9 +238,9 @@ fn global_information_keeps_half_as_many_thieves_as_workers_that_work() {
         expected.extend(others.map(|victim| (seen(victim), with_other)));
     }
     let policy = Arc::new(GlobalInformation::default());
-    assert_moves(&policy, &expected);
+    let asked = assert_moves(&policy, &expected);
     // Each decision takes the lock.
-    let count = format!("data: {}", expected.len());
+    let count = format!("data: {asked}");
     assert!(format!("{policy:?}").contains(&count), "{policy:?}");
 }
 
