@@ -236,7 +236,9 @@ fn no_index_is_used_by_two_threads_at_once() {
             for _ in 0..6 {
                 scope.spawn(|| {
                     let this = thread::current().id();
-                    for _ in 0..300 {
+                    // Until some calls have found a worker that sleeps.
+                    let goes_on = |n: &u32| *n < 300 || on_own_thread.load(Ordering::Relaxed) == 0;
+                    for _ in (0..).take_while(goes_on) {
                         pool.install(|w| {
                             let is_here = thread::current().id() == this;
                             on_own_thread.fetch_add(usize::from(is_here), Ordering::Relaxed);
