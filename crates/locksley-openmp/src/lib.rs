@@ -1,4 +1,4 @@
-//! A library with libgomp's interface, and on x86-64 most of what clang's programs use of libomp's:
+//! A library with libgomp's interface, and most of what clang's programs use of libomp's:
 //! OpenMP programs that gcc or clang has compiled run on it unmodified.
 //!
 //! It is preloaded (`LD_PRELOAD=liblocksley_gomp.so program`) or linked (`-llocksley_gomp`). It has

@@ -212,7 +212,6 @@ fn threads_are_bound_to_the_places_that_libgomp_chooses() {
 }
 
 /// As gcc compiles the program, libgomp is the oracle.
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn programs_of_clang_need_no_other_library() {
     assert_same_by("clang", "clang.c");
@@ -220,7 +219,6 @@ fn programs_of_clang_need_no_other_library() {
     assert_same_by("clang -fnoopenmp-use-tls", "clang-more.c");
 }
 
-#[cfg(target_arch = "x86_64")]
 #[track_caller]
 fn assert_same_by(compiler: &str, name: &str) {
     let programs = (Program::new(name), Program::with_library(compiler, name));
@@ -234,7 +232,6 @@ fn assert_same_by(compiler: &str, name: &str) {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn reductions_of_arrays_by_clang_that_would_be_wrong_end_the_program_with_a_line() {
     let Some(program) = Program::with_library("clang", "array.c") else { return };

@@ -61,7 +61,6 @@ mod depend;
 mod device;
 mod diagnostics;
 mod doacross;
-#[cfg(target_arch = "x86_64")]
 mod kmpc;
 mod levels;
 mod locks;

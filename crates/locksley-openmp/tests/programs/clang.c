@@ -249,9 +249,45 @@ static void locks(void) {
   printf("%d, %s\n", depth, lock[1].it[0] == lock ? "nothing else written" : "overwritten");
 }
 
+#define FIVE(X, TENS) X(TENS##0) X(TENS##1) X(TENS##2) X(TENS##3) X(TENS##4)
+#define TEN(X, TENS) FIVE(X, TENS) X(TENS##5) X(TENS##6) X(TENS##7) X(TENS##8) X(TENS##9)
+#define VARIABLE(NUMBER) int v##NUMBER = NUMBER;
+#define SUM(NUMBER) sum += v##NUMBER;
+
+// A region gets a pointer to each: 3, 11 and 32 of them, some in registers, the others on the stack.
+static void variables(void) {
+  TEN(VARIABLE, 1)
+  TEN(VARIABLE, 2)
+  TEN(VARIABLE, 3)
+  double few = 0, some = 0, many = 0;
+#pragma omp parallel num_threads(3)
+  {
+    double sum = 0;
+    SUM(10) SUM(11)
+#pragma omp atomic
+    few += sum;
+  }
+#pragma omp parallel num_threads(3)
+  {
+    double sum = 0;
+    TEN(SUM, 1)
+#pragma omp atomic
+    some += sum;
+  }
+#pragma omp parallel num_threads(3)
+  {
+    double sum = 0;
+    TEN(SUM, 1) TEN(SUM, 2) TEN(SUM, 3) // Each pointer has a place of its own.
+#pragma omp atomic
+    many += sum;
+  }
+  printf("variables: %.0f, %.0f, %.0f\n", few, some, many);
+}
+
 int main(void) {
   loops();
   regions();
+  variables();
   leagues();
   tasks();
   reductions();

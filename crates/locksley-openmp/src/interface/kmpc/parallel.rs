@@ -2,27 +2,14 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::{array, ptr};
+use std::ptr;
 
 use super::{Place, Thread};
-use crate::interface::diagnostics::fatal;
-use crate::interface::variadic::{Arguments, variadic};
+use crate::interface::variadic::{Arguments, FEWEST_POINTERS, call, variadic};
 use crate::interface::{parallel, teams};
 use crate::team::{self, Region, current};
 
-/// How many pointers of a call are in registers, behind the thread's numbers.
-const IN_REGISTERS: usize = 4;
-
-/// The other pointers. The x86-64 ABI passes such a structure where it would pass its elements.
-#[repr(C)]
-struct OnStack<const N: usize>([usize; N]);
-
-/// The function of a region, which may have fewer parameters: the caller of a C function removes
-/// the arguments, so those that the function does not have do no harm.
-type Microtask<const N: usize> =
-    unsafe extern "C" fn(*const i32, *const i32, usize, usize, usize, usize, OnStack<N>);
-
-/// A region and its pointers.
+/// A region's function, and the pointers that it gets.
 struct Call {
     function: *const c_void,
     pointers: Vec<usize>,
@@ -37,38 +24,19 @@ impl Call {
         // SAFETY: as the caller promises.
         let argument = |at| unsafe { Arguments { registers, stack }.get(at) } as usize;
         let count = argument(1) as u32 as usize;
-        let pointers = (3..3 + count).map(argument).collect();
+        let mut pointers: Vec<_> = (3..3 + count).map(argument).collect();
+        pointers.resize(count.max(FEWEST_POINTERS), 0);
         Self { function: argument(2) as *const c_void, pointers }
-    }
-
-    /// # Safety
-    /// The function is the compiler's for these pointers, at most as many as are in registers and
-    /// `N`.
-    unsafe fn with_on_stack<const N: usize>(&self) {
-        // SAFETY: as the caller promises.
-        let function: Microtask<N> = unsafe { std::mem::transmute(self.function) };
-        let number = current().number.cast_signed();
-        let pointer = |at: usize| self.pointers.get(at).copied().unwrap_or(0);
-        let rest = OnStack(array::from_fn(|at| pointer(IN_REGISTERS + at)));
-        let [a, b, c, d] = array::from_fn(pointer);
-        // SAFETY: as the caller promises.
-        unsafe { function(&raw const number, &raw const number, a, b, c, d, rest) };
     }
 }
 
 /// Executes a region as one of its threads.
-unsafe extern "C" fn execute(call: *mut c_void) {
+unsafe extern "C" fn execute(data: *mut c_void) {
     // SAFETY: `fork` passes it.
-    let call = unsafe { &*call.cast::<Call>() };
-    match call.pointers.len() {
-        // SAFETY: the compiler's function, for so many pointers.
-        0..=8 => unsafe { call.with_on_stack::<4>() },
-        // SAFETY: as above.
-        9..=32 => unsafe { call.with_on_stack::<28>() },
-        // SAFETY: as above.
-        33..=256 => unsafe { call.with_on_stack::<252>() },
-        more => fatal(&format!("a parallel region uses {more} variables, which is too many")),
-    }
+    let Call { function, pointers } = unsafe { &*data.cast::<Call>() };
+    let number = current().number.cast_signed();
+    // SAFETY: the compiler's function, for at most so many pointers.
+    unsafe { call(*function, &raw const number, pointers.as_ptr(), pointers.len()) };
 }
 
 thread_local! {
