@@ -41,8 +41,8 @@ impl Event {
         self.wait_and_work(|| if is_done() { Poll::Done } else { Poll::Idle }, &is_done);
     }
 
-    /// Waits until `poll` is done. It may work meanwhile. The thread sleeps while `is_ready` is
-    /// false, which is to be true if `poll` would not find itself idle.
+    /// Calls `poll` until it is done. Sleeps only while `is_ready` is false, which must be true
+    /// whenever `poll` would not be idle.
     pub(crate) fn wait_and_work(
         &self,
         mut poll: impl FnMut() -> Poll,
@@ -55,44 +55,43 @@ impl Event {
                 Poll::Worked => patience = Patience::new(),
                 Poll::Idle if patience.pause() => (),
                 Poll::Idle => {
-                    self.sleep_unless(&is_ready);
+                    if !self.sleep_unless(&is_ready) {
+                        // Another thread may have what is ready, such as the lock of a queue.
+                        std::thread::yield_now();
+                    }
                     patience = Patience::new();
                 }
             }
         }
     }
 
-    /// Sleeps until a notification, unless `is_ready`.
-    fn sleep_unless(&self, is_ready: impl Fn() -> bool) {
+    /// Sleeps until a notification, unless `is_ready`. Returns true if it has slept.
+    fn sleep_unless(&self, is_ready: impl Fn() -> bool) -> bool {
         self.sleepers.fetch_add(1, Ordering::Relaxed);
         // Acquire: pairs with the release in `notify`. After a changed epoch, what its notifier
         // changed before is seen.
         let epoch = self.epoch.load(Ordering::Acquire);
         // Pairs with the fence in `notify`.
         fence(Ordering::SeqCst);
-        if !is_ready() {
+        let sleeps = !is_ready();
+        if sleeps {
             futex::wait(&self.epoch, epoch);
         }
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
+        sleeps
     }
 
     /// Wakes all sleepers. The caller has changed what they wait for.
     pub(crate) fn notify_all(&self) {
-        // Pairs with the fence in `sleep_unless`, as do the next two.
+        // Pairs with the fence in `sleep_unless`, as does the next one.
         fence(Ordering::SeqCst);
         self.wake(i32::MAX.cast_unsigned());
     }
 
-    /// Wakes one sleeper. Only where any sleeper can do what there is to do.
-    pub(crate) fn notify_one(&self) {
+    /// Wakes one sleeper, if there is one. Only where any sleeper can do what there is to do.
+    pub(crate) fn notify_one(&self) -> bool {
         fence(Ordering::SeqCst);
-        self.wake(1);
-    }
-
-    /// Wakes one sleeper of the first of these events that has any.
-    pub(crate) fn notify_one_of(events: [&Self; 2]) {
-        fence(Ordering::SeqCst);
-        let _ = events[0].wake(1) || events[1].wake(1);
+        self.wake(1)
     }
 
     /// True if there was a sleeper.
@@ -103,7 +102,43 @@ impl Event {
         }
         // Release: pairs with the acquire in `sleep_unless`.
         self.epoch.fetch_add(1, Ordering::Release);
-        futex::wake(&self.epoch, count.min(sleepers));
+        // Not `sleepers` at most: in the kernel's queue, threads that have counted themselves since
+        // may be in front.
+        futex::wake(&self.epoch, count, count.min(sleepers));
         true
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// The notifier has looked before the second sleeper counted itself.
+    #[test]
+    fn all_are_woken_however_many_the_notifier_has_seen() {
+        let shared = Arc::new((Event::new(), AtomicUsize::new(0)));
+        for _ in 0..2 {
+            let other = Arc::clone(&shared);
+            std::thread::spawn(move || {
+                other.0.sleep_unless(|| false);
+                other.1.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        while shared.0.sleepers.load(Ordering::Relaxed) < 2 {
+            std::thread::yield_now();
+        }
+        // One that does not sleep yet will find another epoch.
+        std::thread::sleep(Duration::from_millis(50));
+        shared.0.sleepers.store(1, Ordering::Relaxed);
+        shared.0.notify_all();
+        let began = Instant::now();
+        while shared.1.load(Ordering::Relaxed) < 2 {
+            assert!(began.elapsed() < Duration::from_secs(20), "one still sleeps");
+            std::thread::yield_now();
+        }
     }
 }

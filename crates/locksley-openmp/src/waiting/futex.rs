@@ -20,16 +20,16 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
     });
 }
 
-/// Wakes at most `count` of the threads that sleep on the word, which seem to be as many. They
-/// count as awake from now on: if they wait for a processor, it is not another program that wants
-/// one.
+/// Wakes at most `count` of the threads that sleep on the word, `expected` of them as it seems.
+/// They count as awake before they run: if they wait for a processor, it is not another program
+/// that wants one.
 #[cfg(not(loom))]
-pub(super) fn wake(word: &AtomicU32, count: u32) {
+pub(super) fn wake(word: &AtomicU32, count: u32, expected: u32) {
     // Before: a woken thread may run first, and look whether others want its processor.
-    super::machine::note_awake(count);
+    super::machine::note_awake(expected);
     let woken =
         rustix::thread::futex::wake(std_word(word), rustix::thread::futex::Flags::PRIVATE, count);
-    super::machine::note_awake((woken.unwrap_or(0) as u32).wrapping_sub(count));
+    super::machine::note_awake((woken.unwrap_or(0) as u32).wrapping_sub(expected));
 }
 
 /// The word as the standard library's, which the stall harness wraps.
@@ -48,4 +48,4 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
 }
 
 #[cfg(loom)]
-pub(super) fn wake(_word: &AtomicU32, _count: u32) {}
+pub(super) fn wake(_word: &AtomicU32, _count: u32, _expected: u32) {}

@@ -47,7 +47,7 @@ impl Lock {
     pub(crate) fn release(&self) {
         // Release: pairs with the acquire of the next holder.
         if self.0.swap(FREE, Ordering::Release) == CONTENDED {
-            futex::wake(&self.0, 1);
+            futex::wake(&self.0, 1, 1);
         }
     }
 }
