@@ -124,6 +124,7 @@ pub(super) fn settings() -> Settings {
     variable("GOMP_SPINCOUNT", text::spins);
     let icvs = Icvs {
         threads: threads.first().copied().unwrap_or_else(|| places::processors(&places)),
+        has_default_threads: threads.is_empty(),
         is_dynamic: is_dynamic.unwrap_or(true),
         is_insisted: false,
         schedule,

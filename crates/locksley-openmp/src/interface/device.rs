@@ -7,8 +7,9 @@ use rustix::io::Errno;
 
 const HOST: c_int = 0;
 
-fn is_host(device: c_int) -> bool {
-    device == HOST || device == -1
+/// The host is also `omp_initial_device`, -1, and libgomp's `GOMP_DEVICE_HOST_FALLBACK`, -2.
+pub(super) fn is_host(device: c_int) -> bool {
+    device == HOST || device == -1 || device == -2
 }
 
 fn error(errno: Errno) -> c_int {

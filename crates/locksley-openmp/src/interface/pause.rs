@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use super::device::is_host;
 use super::read;
 use crate::team::{member, release_threads};
 
@@ -13,9 +14,8 @@ fn pause() -> c_int {
     0
 }
 
-/// The host is device 0, and -2 by its own name.
 fn pause_device(device: c_int) -> c_int {
-    if device == 0 || device == -2 { pause() } else { -1 }
+    if is_host(device) { pause() } else { -1 }
 }
 
 export! {

@@ -24,6 +24,7 @@ of_a_number! { () =>
     omp_set_num_threads omp_set_num_threads_ omp_set_num_threads_8_
         |value: c_int| change(|it| {
             it.threads = value.max(1).cast_unsigned();
+            it.has_default_threads = false;
             it.is_insisted = !settings().is_dynamic_stated;
         });
     omp_set_dynamic omp_set_dynamic_ omp_set_dynamic_8_

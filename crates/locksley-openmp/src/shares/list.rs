@@ -32,6 +32,10 @@ struct Store {
     free: Vec<NonNull<Share>>,
 }
 
+/// So many shares are kept for the next region: a region may have had as many as it has loops
+/// between which its threads do not wait.
+const KEPT: usize = 64;
+
 /// Where a thread is in its team's list.
 #[derive(Debug)]
 pub(crate) struct Position {
@@ -68,12 +72,16 @@ impl List {
     /// Starts over for a new region: all shares are free but the first, which stands before the
     /// first construct. No thread uses the list.
     pub(crate) fn reset(&mut self) {
-        let first = self.first;
         let store = self.store.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for share in store.all.drain(KEPT.min(store.all.len())..) {
+            // SAFETY: made by `Box::leak`, and no thread uses the list.
+            drop(unsafe { Box::from_raw(share.as_ptr()) });
+        }
         store.free.clear();
-        store.free.extend(store.all.iter().copied().filter(|it| *it != first));
+        // The first one is `first`.
+        store.free.extend(&store.all[1..]);
         // SAFETY: no other thread uses the list, so this one owns all shares.
-        unsafe { &mut *first.as_ptr() }.prepare(Preparation::default());
+        unsafe { &mut *self.first.as_ptr() }.prepare(Preparation::default());
     }
 
     /// Appends a share before any thread has entered, and has all threads begin in it.
@@ -120,21 +128,22 @@ impl List {
                 }
             }
         }
-        self.leave(current, position);
+        self.leave(NonNull::from(current), position);
         position.current.set(next);
         position.cursor.reset();
         is_first
     }
 
-    /// The share is the thread's last access to it, unless it is the last of all.
-    fn leave(&self, share: &Share, position: &Position) {
-        let share_pointer = NonNull::from(share);
+    /// The calling thread's last access to `share`. The last thread of all to leave owns it then.
+    fn leave(&self, share: NonNull<Share>, position: &Position) {
+        // SAFETY: valid until this thread has counted itself.
+        let left = unsafe { &(*share.as_ptr()).left };
         // Release and acquire: the last thread to leave has seen all accesses of the others.
-        let before = share.left.fetch_add(1, Ordering::AcqRel);
-        if before + 1 == self.threads && share_pointer != self.first {
+        let before = left.fetch_add(1, Ordering::AcqRel);
+        if before + 1 == self.threads && share != self.first {
             match position.spare.get() {
-                None => position.spare.set(Some(share_pointer)),
-                Some(_) => self.store().free.push(share_pointer),
+                None => position.spare.set(Some(share)),
+                Some(_) => self.store().free.push(share),
             }
         }
     }

@@ -74,16 +74,6 @@ pub(crate) fn current() -> &'static Member {
     member().unwrap_or_else(root)
 }
 
-/// A reference to the team of `member`, which the calling thread is. The thread has begun the
-/// team's region or executes it for the thread that has, which keeps the team meanwhile.
-pub(super) fn team_of(member: &Member) -> Arc<Team> {
-    let team = ptr::from_ref(member.team());
-    // SAFETY: every team is in an `Arc`, to which the member's region holds a reference.
-    unsafe { Arc::increment_strong_count(team) };
-    // SAFETY: the reference was made above.
-    unsafe { Arc::from_raw(team) }
-}
-
 /// Uses the calling thread's task.
 pub(crate) fn with_task<T>(use_task: impl FnOnce(&Arc<Task>) -> T) -> T {
     current().with_task(use_task)
@@ -160,16 +150,29 @@ fn release() {
     set_member(ptr::null());
     // SAFETY: made by `Box::leak`, and no longer reachable.
     let thread = unsafe { Box::from_raw(thread) };
+    if let Some(root) = &thread.root {
+        root.member(0).leave();
+    }
     if thread.is_registered.get() {
         waiting::note_asleep();
     }
+    give_back_workers(&thread);
+}
+
+fn give_back_workers(thread: &Thread) {
     let mut state = thread.state.borrow_mut();
-    let workers = std::mem::take(&mut state.workers);
-    if state.generation == generation() {
-        worker::give_back(workers);
-    } else {
-        // They are gone; what they share with their threads is not freed.
-        std::mem::forget(workers);
+    state.forget_workers_after_fork();
+    worker::give_back(std::mem::take(&mut state.workers));
+}
+
+impl State {
+    pub(super) fn forget_workers_after_fork(&mut self) {
+        if self.generation != generation() {
+            self.generation = generation();
+            // Their threads are not in this process. What they share with them is not freed.
+            std::mem::forget(std::mem::take(&mut self.workers));
+            std::mem::forget(std::mem::take(&mut self.idle));
+        }
     }
 }
 
@@ -178,8 +181,7 @@ pub(crate) fn release_threads() {
     let thread = THREAD.get();
     if !thread.is_null() {
         // SAFETY: as in `thread`.
-        let workers = std::mem::take(&mut unsafe { &*thread }.state.borrow_mut().workers);
-        worker::give_back(workers);
+        give_back_workers(unsafe { &*thread });
     }
     worker::end_reserve();
 }

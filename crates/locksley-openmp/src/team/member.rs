@@ -34,8 +34,9 @@ pub(crate) struct Member {
     spare: RefCell<Option<Arc<Task>>>,
 }
 
-// SAFETY: one thread enters a member in a region, and it alone uses what is not `Sync`. Regions are
-// ordered by the hand-over of their team to the threads.
+// SAFETY: one thread enters a member in a region, and it alone changes what is not `Sync`. Members
+// of inner teams read `team` and `place`, which change in `enter` only, before the inner region is
+// handed over. Regions are ordered by the hand-over of their team to the threads.
 unsafe impl Send for Member {}
 // SAFETY: as above.
 unsafe impl Sync for Member {}
@@ -57,8 +58,8 @@ impl Member {
     }
 
     /// The calling thread becomes this member of `team`.
-    pub(super) fn enter(&self, team: &Team) {
-        self.team.set(team);
+    pub(super) fn enter(&self, team: &Arc<Team>) {
+        self.team.set(Arc::as_ptr(team));
         self.singles.set(0);
         self.barriers.set(0);
         team.shares.enter(&self.position);
@@ -106,8 +107,21 @@ impl Member {
 
     /// The region has ended.
     pub(super) fn leave(&self) {
-        self.task.replace(None);
+        if let Some(task) = self.task.take() {
+            // Children in its table refer to it: otherwise neither would be freed.
+            task.end();
+        }
         self.spare.take();
+    }
+
+    /// A reference to the member's team. The calling thread has begun the team's region or executes
+    /// it for the thread that has, which keeps the team meanwhile.
+    pub(super) fn shared_team(&self) -> Arc<Team> {
+        let team = self.team.get();
+        // SAFETY: `enter` has got it from an `Arc`, to which the member's region holds a reference.
+        unsafe { Arc::increment_strong_count(team) };
+        // SAFETY: as above, and the reference was made there.
+        unsafe { Arc::from_raw(team) }
     }
 
     /// The member's team.

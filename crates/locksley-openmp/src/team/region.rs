@@ -5,9 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use locksley_sys::os::generation;
-
-use super::current::{self, Active, State};
+use super::current::{self, Active};
 use super::shared::Setting;
 use super::worker::{self, Worker};
 use super::{Member, Team, size};
@@ -36,7 +34,7 @@ pub(crate) struct Region {
 pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<Group>>) -> u32 {
     let member = current::current();
     let mut state = current::thread().state.borrow_mut();
-    forget_workers_after_fork(&mut state);
+    state.forget_workers_after_fork();
     let (mut size, is_dynamic) = size::reserve(member, region.threads);
     // Members of the outer regions are in use.
     let is_initial = state.active.is_empty() && !current::is_worker();
@@ -192,14 +190,5 @@ fn acquire(workers: &mut Vec<Arc<Worker>>, count: usize) {
     while workers.len() < count {
         let Ok(worker) = worker::take() else { break };
         workers.push(worker);
-    }
-}
-
-fn forget_workers_after_fork(state: &mut State) {
-    if state.generation != generation() {
-        state.generation = generation();
-        // Their threads are not in this process. What they share with them is not freed.
-        std::mem::forget(std::mem::take(&mut state.workers));
-        std::mem::forget(std::mem::take(&mut state.idle));
     }
 }

@@ -28,9 +28,15 @@ pub(crate) fn most_threads(member: &Member) -> u32 {
         return icvs.threads;
     }
     sample();
-    let granted = grant(icvs.threads, 0).min(icvs.thread_limit);
-    TOLD.set(Some((icvs.threads, granted)));
+    let granted = grant(most(&icvs), 0).min(icvs.thread_limit);
+    TOLD.set(Some((most(&icvs), granted)));
     granted
+}
+
+/// The largest size of a dynamic team. Not what was allowed when the program began, if nothing
+/// else was stated: a quota may be raised.
+fn most(icvs: &Icvs) -> u32 {
+    if icvs.has_default_threads { u32::MAX } else { icvs.threads }
 }
 
 fn is_dynamic(icvs: &Icvs) -> bool {
@@ -39,14 +45,14 @@ fn is_dynamic(icvs: &Icvs) -> bool {
 
 fn told(member: &Member, icvs: &Icvs) -> Option<u32> {
     let told = TOLD.get().filter(|_| member.team().active_level == 0);
-    told.filter(|it| it.0 == icvs.threads).map(|it| it.1)
+    told.filter(|it| it.0 == most(icvs)).map(|it| it.1)
 }
 
 fn granted(member: &Member, icvs: &Icvs) -> u32 {
-    let granted = grant(icvs.threads, BUSY.load(Ordering::Relaxed));
+    let granted = grant(most(icvs), BUSY.load(Ordering::Relaxed));
     // The program has asked for nested regions.
     let least = if member.team().active_level > 0 { 2 } else { 1 };
-    granted.max(icvs.threads.min(least))
+    granted.max(most(icvs).min(least))
 }
 
 /// The size of a region's team that the calling member begins, and whether the region can do with

@@ -9,7 +9,7 @@ use super::{Member, Team, current};
 use crate::environment::settings;
 use crate::tasks::{Access, Body, Copier, Event, Function, Options, Task};
 use crate::trace;
-use crate::waiting::{Event as Waiters, Poll};
+use crate::waiting::Poll;
 
 /// A task as the program states it.
 #[derive(Clone, Copy)]
@@ -130,9 +130,12 @@ fn push(team: &Team, member: &Member, task: Arc<Task>) {
     announce(team);
 }
 
-/// Wakes a member for a task that was pushed: one that takes any task, or else one that may.
+/// Wakes a member at a barrier for a task that was pushed: it takes any task. Else wakes all that
+/// wait for tasks, since perhaps only one of them may take this one.
 fn announce(team: &Team) {
-    Waiters::notify_one_of([&team.arrivals, &team.progress]);
+    if !team.arrivals.notify_one() {
+        team.progress.notify_all();
+    }
 }
 
 fn execute(team: &Team, member: &Member, task: Arc<Task>) {
@@ -152,7 +155,7 @@ fn execute(team: &Team, member: &Member, task: Arc<Task>) {
         await_event(member, &event);
         return finish(team, member, &task);
     }
-    let shared = current::team_of(member);
+    let shared = member.shared_team();
     event.end(Box::new(move || {
         let member = current::member().filter(|it| ptr::eq(it.team(), &raw const *shared));
         finish_elsewhere(&shared, member.unwrap_or_else(|| shared.member(0)), &task);
@@ -161,7 +164,7 @@ fn execute(team: &Team, member: &Member, task: Arc<Task>) {
 
 /// The body of an undeferred task has ended: waits until its event is fulfilled.
 pub(crate) fn await_event(member: &Member, event: &Event) {
-    let team = current::team_of(member);
+    let team = member.shared_team();
     event.end(Box::new(move || team.progress.notify_all()));
     wait_until(member, || event.is_fulfilled());
 }

@@ -9,7 +9,7 @@ use std::thread;
 
 use locksley_sys::primitive::AtomicBool;
 
-use super::{Team, current, region};
+use super::{Team, region};
 use crate::environment::settings;
 use crate::waiting::{self, Event};
 
@@ -81,7 +81,6 @@ impl Worker {
         while let Some(Assignment::Region(team, number)) = self.take() {
             region::execute(&team, number);
         }
-        current::release_threads();
         waiting::note_asleep();
     }
 }

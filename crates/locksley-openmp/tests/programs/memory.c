@@ -1,9 +1,11 @@
 // How much memory tasks take that have not ended, in MiB, while many are created.
+#include <omp.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #define TASKS 500000
+#define REGIONS 50000
 
 static long peak(void) {
   struct rusage usage;
@@ -34,5 +36,11 @@ int main(void) {
         count++;
       }
   }
+  // The region's own tasks remember those that others may depend on.
+  for (int i = 0; i < REGIONS; i++)
+#pragma omp parallel num_threads(2)
+#pragma omp task depend(inout : objects[omp_get_thread_num()])
+#pragma omp atomic
+    count++;
   printf("%d tasks, %ld MiB\n", count, peak() - before);
 }
