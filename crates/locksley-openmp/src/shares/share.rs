@@ -92,7 +92,7 @@ impl Share {
         self.dispenser.iterations()
     }
 
-    /// The same in an ordered loop: the iterations that the thread had before have passed.
+    /// [`next`](Self::next) in an ordered loop: the thread's iterations before have passed.
     pub(crate) fn next_ordered(&self, thread: u32, cursor: &Cursor) -> Option<(u64, u64)> {
         let (from, to) = cursor.current();
         if from < to {

@@ -42,7 +42,7 @@ struct Own {
 }
 
 // SAFETY: one thread at a time executes a task, and it alone uses `own`; a queue's lock lies
-// between two such threads. All else is `Send`.
+// between two such threads, or the exchange by which an event happens. All else is `Send`.
 unsafe impl Send for Task {}
 // SAFETY: as above; all fields but `own` are `Sync`.
 unsafe impl Sync for Task {}

@@ -33,8 +33,8 @@ pub(crate) struct Team {
     /// How many `single` constructs have been taken.
     singles: CachePadded<AtomicU64>,
     is_cancelled: AtomicBool,
-    /// 1 more than the number of barriers before the loop or sections cancelled last. (The compiler
-    /// divides some loops itself, so they have no share. A barrier follows each that is cancelled.)
+    /// Identifies the loop or sections cancelled last: the number of barriers before it, plus 1; 0
+    /// for none. (Static loops have no share. A barrier follows each loop that is cancelled.)
     cancelled_share: AtomicU64,
     /// Members at a barrier, which may execute any task of the team.
     pub(super) arrivals: Event,

@@ -14,7 +14,8 @@ use crate::waiting::{grant, sample};
 static BUSY: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
 thread_local! {
-    /// What [`most_threads`] last told the calling thread, behind the number it was asked for then.
+    /// The most threads that the calling thread could have when it last called [`most_threads`],
+    /// and the answer.
     static TOLD: Cell<Option<(u32, u32)>> = const { Cell::new(None) };
 }
 
