@@ -83,8 +83,7 @@ pub(crate) fn create(member: &Member, new: NewTask<'_>) {
     let (threads, has_event) = (team.size as usize, new.event.is_some());
     let is_simple = new.accesses.is_empty() && !has_event;
     // Outside of regions no barrier follows, at which a deferred task would run.
-    let runs_now =
-        !has_event && (team.level == 0 || member.queue.len() >= READY_PER_THREAD * threads);
+    let runs_now = team.level == 0 || member.queue.len() >= READY_PER_THREAD * threads;
     let must_wait = !has_event && team.has_pending(PENDING_PER_THREAD * threads);
     let is_immediate = is_in_final || is_simple && runs_now || must_wait;
     let is_deferred = new.may_be_deferred && !is_immediate;

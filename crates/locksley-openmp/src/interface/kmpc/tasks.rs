@@ -388,14 +388,18 @@ mod tests {
         };
         let member = current();
         let group = begin_group(member);
-        let early = task();
-        // One that has an event is deferred even outside of regions.
-        // SAFETY: the task is new, here and below.
-        unsafe { __kmpc_task_allow_completion_event(ptr::null(), 0, early) };
-        create(member, early, &[], true);
+        let first = allocate(0, 0, 0, nothing);
+        // SAFETY: the task is new.
+        let event = unsafe { __kmpc_task_allow_completion_event(ptr::null(), 0, first) };
+        let accesses = [Access { address: 8, is_write: true }];
+        create(member, first, &accesses, true);
+        // Until the event is fulfilled, this one waits.
+        create(member, task(), &accesses, true);
         group.cancel();
         create(member, task(), &[], true);
         assert_eq!(DESTROYED.load(Ordering::Relaxed), 1);
+        // SAFETY: once.
+        unsafe { Event::fulfill(event) };
         end_group(member);
         assert_eq!(DESTROYED.load(Ordering::Relaxed), 2);
     }
