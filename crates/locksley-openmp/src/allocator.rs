@@ -8,10 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `omp_default_mem_alloc`.
 pub(crate) const DEFAULT: usize = 1;
-/// The last of the predefined allocators.
-const LAST_PREDEFINED: usize = 8;
-/// The last of the memory spaces.
-const LAST_SPACE: usize = 4;
+/// The last of the predefined allocators, LLVM's own ones included.
+const LAST_PREDEFINED: usize = 102;
+
+/// True for a memory space of libgomp's, or LLVM's.
+fn is_space(handle: usize) -> bool {
+    matches!(handle, 0..=4 | 99..=102)
+}
 
 /// True if the handle is that of an allocator which the program has made.
 pub(crate) fn is_custom(handle: usize) -> bool {
@@ -61,7 +64,7 @@ impl Allocator {
             fallback: DEFAULT_FALLBACK,
             fallback_allocator: 0,
         };
-        if space > LAST_SPACE {
+        if !is_space(space) {
             return None;
         }
         for &Trait { key, value } in traits {
@@ -259,5 +262,6 @@ mod tests {
             assert!(Allocator::new(0, &traits(&[(key, value)])).is_none(), "{key}");
         }
         assert!(Allocator::new(9, &[]).is_none());
+        assert!(Allocator::new(99, &[]).is_some());
     }
 }

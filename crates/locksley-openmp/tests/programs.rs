@@ -234,6 +234,20 @@ fn assert_same_by(compiler: &str, name: &str) {
     }
 }
 
+/// What the installed clang may not call yet.
+#[test]
+fn functions_of_later_compilers_are_there() {
+    let Some(program) = Program::with_library("cc", "kmpc.c") else { return };
+    let output = run(&mut program.command(), &[]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "0 wrong\nregions: 10 11\n2 of 2 threads\n%L %n: 3 0 0\n2000 tasks, 0\n"
+    );
+    let line = "\nlibgomp: error directive encountered: a warning\n\
+                \nlibgomp: fatal error: error directive encountered: an error\n";
+    assert_eq!((&*String::from_utf8_lossy(&output.stderr), output.status.code()), (line, Some(1)));
+}
+
 #[test]
 fn reductions_of_arrays_by_clang_that_would_be_wrong_end_the_program_with_a_line() {
     let Some(program) = Program::with_library("clang", "array.c") else { return };

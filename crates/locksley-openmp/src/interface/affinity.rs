@@ -55,8 +55,9 @@ fn give_fortran(text: &str, to: *mut u8, room: usize) -> c_int {
     text.len() as c_int
 }
 
+// LLVM's `omp.h` gives the functions for C other names.
 export! {
-    omp_set_affinity_format(format: *const c_char) -> () {
+    omp_set_affinity_format ompc_set_affinity_format(format: *const c_char) -> () {
         set_format(c_text(format));
     }
 
@@ -64,7 +65,7 @@ export! {
         set_format(fortran_text(format, length));
     }
 
-    omp_get_affinity_format(to: *mut u8, room: usize) -> usize {
+    omp_get_affinity_format ompc_get_affinity_format(to: *mut u8, room: usize) -> usize {
         give(&format(), to, room)
     }
 
@@ -72,7 +73,7 @@ export! {
         give_fortran(&format(), to, room)
     }
 
-    omp_display_affinity(format: *const c_char) -> () {
+    omp_display_affinity ompc_display_affinity(format: *const c_char) -> () {
         print(&text(&c_text(format)));
     }
 
@@ -80,7 +81,9 @@ export! {
         print(&text(&fortran_text(format, length)));
     }
 
-    omp_capture_affinity(to: *mut u8, room: usize, format: *const c_char) -> usize {
+    omp_capture_affinity ompc_capture_affinity(
+        to: *mut u8, room: usize, format: *const c_char,
+    ) -> usize {
         give(&text(&c_text(format)), to, room)
     }
 

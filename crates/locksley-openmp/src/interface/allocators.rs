@@ -65,7 +65,7 @@ fn realloc(memory: *mut c_void, size: usize, handle: usize, old_handle: usize) -
     new
 }
 
-fn init(space: usize, count: i64, traits: *const Trait) -> usize {
+pub(super) fn init(space: usize, count: i64, traits: *const Trait) -> usize {
     let count = usize::try_from(count).unwrap_or(0);
     let traits = if count == 0 {
         &[]
@@ -76,7 +76,7 @@ fn init(space: usize, count: i64, traits: *const Trait) -> usize {
     Allocator::new(space, traits).map_or(0, |it| Box::into_raw(Box::new(it)) as usize)
 }
 
-fn destroy(handle: usize) {
+pub(super) fn destroy(handle: usize) {
     if allocator::is_custom(handle) {
         // SAFETY: from `init`, and the program no longer uses it.
         drop(unsafe { Box::from_raw(handle as *mut Allocator) });

@@ -25,12 +25,20 @@ fn message(prefix: &str, text: *const c_char, length: usize) -> String {
     format!("{prefix}error directive encountered: {}", String::from_utf8_lossy(bytes))
 }
 
+/// What an `error` directive does.
+pub(super) fn report(is_fatal: bool, text: *const c_char, length: usize) {
+    if is_fatal {
+        fatal(&message("fatal error: ", text, length));
+    }
+    warn(&message("", text, length));
+}
+
 export! {
     GOMP_warning(text: *const c_char, length: usize) -> () {
-        warn(&message("", text, length));
+        report(false, text, length);
     }
 
     GOMP_error(text: *const c_char, length: usize) -> () {
-        fatal(&message("fatal error: ", text, length));
+        report(true, text, length);
     }
 }

@@ -117,4 +117,8 @@ export! {
     omp_in_final omp_in_final_() -> c_int {
         c_int::from(team::with_task(|it| it.options().is_final))
     }
+
+    omp_in_explicit_task omp_in_explicit_task_() -> c_int {
+        c_int::from(team::with_task(|it| it.is_explicit()))
+    }
 }

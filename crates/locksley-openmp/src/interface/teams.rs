@@ -12,10 +12,7 @@ use crate::team::{Member, current};
 static TEAMS: LazyLock<AtomicI32> = LazyLock::new(|| settings().teams.into());
 static THREAD_LIMIT: LazyLock<AtomicI32> = LazyLock::new(|| settings().teams_thread_limit.into());
 
-/// How many teams a league has that states no number.
-const DEFAULT_TEAMS: u32 = 3;
-
-fn limit_threads(member: &Member, limit: c_uint) {
+pub(super) fn limit_threads(member: &Member, limit: c_uint) {
     if limit != 0 {
         let limit = if limit > c_int::MAX.cast_unsigned() { u32::MAX } else { limit };
         member.with_task(|it| it.change_icvs(|it| it.thread_limit = limit));
@@ -37,17 +34,24 @@ fn next(member: &Member, teams: c_uint, limit: c_uint, is_first: bool) -> bool {
     true
 }
 
-/// Executes a function once for each team of a league. 0 stands for what no clause says.
+/// Executes a function once for each team of a league. 0 stands for what no clause says. A league
+/// for which the environment says nothing either has as many teams as with the compiler's own
+/// library.
 ///
 /// # Safety
 /// The function and its data belong together.
-pub(super) unsafe fn run(function: Function, data: *mut c_void, (teams, limit): (c_uint, c_uint)) {
+pub(super) unsafe fn run(
+    function: Function,
+    data: *mut c_void,
+    (teams, limit): (c_uint, c_uint),
+    default_teams: c_uint,
+) {
     let member = current();
     let (before, icvs) = (member.team().league.get(), member.with_task(|it| it.icvs()));
     let read = |value: &AtomicI32| value.load(Ordering::Relaxed).cast_unsigned();
     limit_threads(member, if limit == 0 { read(&THREAD_LIMIT) } else { limit });
     let count = match (teams, read(&TEAMS)) {
-        (0, 0) => DEFAULT_TEAMS,
+        (0, 0) => default_teams,
         (0, stated) => stated,
         (stated, _) => stated,
     };
@@ -87,7 +91,7 @@ export! {
         function: Function, data: *mut c_void, teams: c_uint, limit: c_uint,
     ) -> () {
         // SAFETY: the compiler's function and its data.
-        unsafe { run(function, data, (teams, limit)) };
+        unsafe { run(function, data, (teams, limit), 3) };
     }
 
     omp_get_num_teams omp_get_num_teams_() -> c_int {

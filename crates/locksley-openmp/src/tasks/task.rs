@@ -144,6 +144,10 @@ impl Task {
         if parent.root == 0 { Arc::as_ptr(parent).addr() } else { parent.root }
     }
 
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.depth > 0
+    }
+
     pub(crate) fn options(&self) -> Options {
         self.options
     }

@@ -71,6 +71,20 @@ fn own(schedule: i32, total: u64, chunk: i64) -> Own {
     divide(total, is_chunked.then(|| chunk.max(1) as u64), number.into(), count.into())
 }
 
+/// What the calling thread has of a loop that is divided among the teams of a league, and then
+/// among the threads of each; and the end of what its team has.
+fn own_in_team(schedule: i32, total: u64, chunk: i64) -> (Own, u64) {
+    let (count, number) = current().team().league.get();
+    let (start, end) = even_share(total, number.into(), count.into());
+    let mut own = Own { first: 0, last: u64::MAX, stride: 1, has_last: false };
+    if start < end {
+        own = self::own(schedule, end - start, chunk);
+    }
+    own.has_last &= end == total;
+    (own.first, own.last) = (own.first + start, own.last.wrapping_add(start));
+    (own, end)
+}
+
 /// The schedule of a loop that the library divides, and whether it is ordered.
 fn schedule(number: i32, chunk: u64) -> (Stated, bool) {
     let is_ordered = number & !(MONOTONIC | NONMONOTONIC) >= 64;
@@ -83,8 +97,9 @@ fn schedule(number: i32, chunk: u64) -> (Stated, bool) {
     let stated = match if is_ordered { kind - ORDERED } else { kind } {
         STATIC_CHUNKED => Stated::Given(Kind::Static, is_monotonic, chunk),
         35 => Stated::Given(Kind::Dynamic, is_monotonic, chunk),
-        36 => Stated::Given(Kind::Guided, is_monotonic, chunk),
-        37 => Stated::Runtime(is_monotonic),
+        // The latter ones have the modifier `simd`.
+        36 | 46 => Stated::Given(Kind::Guided, is_monotonic, chunk),
+        37 | 47 => Stated::Runtime(is_monotonic),
         _ => Stated::Given(Kind::Static, is_monotonic, 0),
     };
     (stated, is_ordered)
@@ -115,7 +130,7 @@ fn next(member: &Member) -> Option<(u64, u64, bool)> {
 
 macro_rules! loops {
     ($(
-        $type:ty, $signed:ty, $static:ident $begin:ident $next:ident;
+        $type:ty, $signed:ty, $static:ident $in_team:ident $begin:ident $next:ident;
     )*) => { export! {$(
         $static(
             _place: Place, _thread: Thread, schedule: i32, has_last: *mut i32, first: *mut $type,
@@ -130,6 +145,26 @@ macro_rules! loops {
                 let value = |at: u64| (from as u64).wrapping_add(at.wrapping_mul(step as u64));
                 write(first, value(own.first) as $type);
                 write(last, value(own.last) as $type);
+                write(stride, own.stride.wrapping_mul(step as u64) as $signed);
+                write(has_last, i32::from(own.has_last));
+            }
+        }
+
+        $in_team(
+            _place: Place, _thread: Thread, schedule: i32, has_last: *mut i32, first: *mut $type,
+            last: *mut $type, last_of_team: *mut $type, stride: *mut $signed, step: $signed,
+            chunk: $signed,
+        ) -> () {
+            let (from, to) = (read(first), read(last));
+            let total = count(i128::from(from), i128::from(to), step as i64);
+            write(has_last, 0);
+            write(last_of_team, to);
+            if total > 0 {
+                let (own, end) = own_in_team(schedule, total, chunk as i64);
+                let value = |at: u64| (from as u64).wrapping_add(at.wrapping_mul(step as u64));
+                write(first, value(own.first) as $type);
+                write(last, value(own.last) as $type);
+                write(last_of_team, value(end.wrapping_sub(1)) as $type);
                 write(stride, own.stride.wrapping_mul(step as u64) as $signed);
                 write(has_last, i32::from(own.has_last));
             }
@@ -160,10 +195,14 @@ macro_rules! loops {
 }
 
 loops! {
-    i32, i32, __kmpc_for_static_init_4 __kmpc_dispatch_init_4 __kmpc_dispatch_next_4;
-    u32, i32, __kmpc_for_static_init_4u __kmpc_dispatch_init_4u __kmpc_dispatch_next_4u;
-    i64, i64, __kmpc_for_static_init_8 __kmpc_dispatch_init_8 __kmpc_dispatch_next_8;
-    u64, i64, __kmpc_for_static_init_8u __kmpc_dispatch_init_8u __kmpc_dispatch_next_8u;
+    i32, i32, __kmpc_for_static_init_4 __kmpc_dist_for_static_init_4
+        __kmpc_dispatch_init_4 __kmpc_dispatch_next_4;
+    u32, i32, __kmpc_for_static_init_4u __kmpc_dist_for_static_init_4u
+        __kmpc_dispatch_init_4u __kmpc_dispatch_next_4u;
+    i64, i64, __kmpc_for_static_init_8 __kmpc_dist_for_static_init_8
+        __kmpc_dispatch_init_8 __kmpc_dispatch_next_8;
+    u64, i64, __kmpc_for_static_init_8u __kmpc_dist_for_static_init_8u
+        __kmpc_dispatch_init_8u __kmpc_dispatch_next_8u;
 }
 
 export! {

@@ -11,20 +11,25 @@ mod reductions;
 mod tasks;
 mod threadprivate;
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
 use super::allocators;
 use super::cancellation::cancel;
-use super::diagnostics::fatal;
+use super::diagnostics::{self, fatal};
 use super::sections::hand_to_all;
 use super::synchronization::{barrier, cancel_barrier, named, wait_for_turn};
+use super::teams::limit_threads;
+use crate::allocator::Trait;
 use crate::team::current;
 
 /// The place in the source.
 type Place = *const c_void;
 /// The number of a thread.
 type Thread = i32;
+
+/// The severity of an `error` directive that ends the program.
+const FATAL: i32 = 2;
 
 /// What `cancel` cancels, as libgomp numbers it.
 fn cancelled(kind: i32) -> c_int {
@@ -47,6 +52,25 @@ export! {
 
     __kmpc_free(_thread: Thread, memory: *mut c_void) -> () {
         allocators::free(memory);
+    }
+
+    __kmpc_init_allocator(
+        _thread: Thread, space: usize, count: i32, traits: *const Trait,
+    ) -> usize {
+        allocators::init(space, i64::from(count), traits)
+    }
+
+    __kmpc_destroy_allocator(_thread: Thread, handle: usize) -> () {
+        allocators::destroy(handle);
+    }
+
+    __kmpc_error(_place: Place, severity: i32, text: *const c_char) -> () {
+        diagnostics::report(severity == FATAL, text, usize::MAX);
+    }
+
+    // In the task of a target region.
+    __kmpc_set_thread_limit(_place: Place, _thread: Thread, limit: i32) -> () {
+        limit_threads(current(), limit.cast_unsigned());
     }
 
     __kmpc_flush() -> () {
@@ -140,8 +164,6 @@ macro_rules! missing {
 
 missing! {
     __kmpc_dist_dispatch_init_4 __kmpc_dist_dispatch_init_4u
-    __kmpc_dist_dispatch_init_8 __kmpc_dist_dispatch_init_8u __kmpc_dist_for_static_init_4
-    __kmpc_dist_for_static_init_4u __kmpc_dist_for_static_init_8 __kmpc_dist_for_static_init_8u
-    __kmpc_fork_call_if __kmpc_task_reduction_init __kmpc_task_reduction_modifier_init
-    __tgt_target_kernel
+    __kmpc_dist_dispatch_init_8 __kmpc_dist_dispatch_init_8u
+    __kmpc_task_reduction_init __kmpc_task_reduction_modifier_init __tgt_target_kernel
 }

@@ -58,7 +58,7 @@ unsafe extern "C" fn fork_teams(registers: *const u64, stack: *const u64) {
     // SAFETY: the compiler has passed them.
     let mut call = unsafe { Call::new(registers, stack) };
     // SAFETY: the function and its data belong together.
-    unsafe { teams::run(execute, (&raw mut call).cast(), LEAGUE.take()) };
+    unsafe { teams::run(execute, (&raw mut call).cast(), LEAGUE.take(), 1) };
 }
 
 variadic! {
@@ -67,6 +67,19 @@ variadic! {
 }
 
 export! {
+    // A region with an `if` clause, and a pointer to what it uses, or null.
+    __kmpc_fork_call_if(
+        _place: Place, count: i32, function: *const c_void, is_parallel: i32, pointer: usize,
+    ) -> () {
+        let pointers = vec![pointer; count as usize];
+        let (threads, bind) = CLAUSES.take();
+        let threads = if is_parallel == 0 { 1 } else { threads };
+        let mut call = Call { function, pointers };
+        let data = (&raw mut call).cast();
+        // SAFETY: the function and its data belong together.
+        unsafe { parallel::run(execute, data, (threads, bind), None, |_| None) };
+    }
+
     __kmpc_push_num_threads __kmpc_push_num_threads_strict(
         _place: Place, _thread: Thread, threads: u32,
     ) -> () {
