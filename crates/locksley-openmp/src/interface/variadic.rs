@@ -76,8 +76,8 @@ pub(super) use variadic;
 /// How many pointers [`call`] reads at least.
 pub(super) const FEWEST_POINTERS: usize = 6;
 
-/// Calls `function(number, number, pointers[0], ..., pointers[count - 1])`. If the function has fewer
-/// parameters, the others do no harm: the caller of a C function removes the arguments.
+/// Calls `function(number, number, pointers[0], ..., pointers[count - 1])`. If the function has
+/// fewer parameters, the others do no harm: the caller of a C function removes the arguments.
 ///
 /// # Safety
 /// It is a C function with so many such parameters at most. There are `count` pointers, and
@@ -89,7 +89,8 @@ pub(super) unsafe extern "C" fn call(
     pointers: *const usize,
     count: usize,
 ) {
-    // Those that have no register go to the stack, the last one first. It stays aligned to 16 bytes.
+    // Those that have no register go to the stack, the last one first. It stays aligned to 16
+    // bytes.
     #[cfg(target_arch = "x86_64")]
     std::arch::naked_asm!(
         "push rbp",

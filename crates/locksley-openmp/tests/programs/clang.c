@@ -254,7 +254,7 @@ static void locks(void) {
 #define VARIABLE(NUMBER) int v##NUMBER = NUMBER;
 #define SUM(NUMBER) sum += v##NUMBER;
 
-// A region gets a pointer to each: 3, 11 and 32 of them, some in registers, the others on the stack.
+// A region gets a pointer to each: 3, 11 and 31 of them, some in registers, others on the stack.
 static void variables(void) {
   TEN(VARIABLE, 1)
   TEN(VARIABLE, 2)
