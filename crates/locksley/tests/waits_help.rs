@@ -556,18 +556,71 @@ fn pools_that_wait_for_each_other_do_not_deadlock() {
 /// task of the scope has run that lies in its own deque.
 #[test]
 fn a_scope_at_the_limit_runs_its_task_from_the_deque_of_a_thread_that_blocks() {
+    for is_in_blocking_call in [false, true] {
+        in_time(move || {
+            let pool = Pool::builder().workers(2).replacements(0).build().unwrap();
+            pool.install(|w| {
+                let other = Spawn::At(1 - w.index());
+                let wait = || {
+                    locksley::in_place_scope(|scope| {
+                        scope.spawn_with(other, |_, scope| {
+                            let (sender, receiver) = channel();
+                            scope.spawn(move |_| sender.send(()).unwrap());
+                            receiver.recv().unwrap();
+                        });
+                    })
+                };
+                if is_in_blocking_call { locksley::blocking(wait) } else { wait() }
+            });
+        });
+    }
+}
+
+/// The task of the only thread becomes ready in the injector.
+#[test]
+fn the_last_thread_runs_any_ready_task_also_inside_of_a_blocking_call() {
     in_time(|| {
-        let pool = Pool::builder().workers(2).replacements(0).build().unwrap();
+        let pool = Pool::builder().workers(1).replacements(0).build().unwrap();
+        pool.install(|_| {
+            locksley::blocking(|| {
+                let task = locksley::task::spawn(locksley::task::yield_now());
+                task.join().unwrap();
+            });
+        });
+    });
+}
+
+/// A wait at the limit runs a pinned task for longer than it parks before it runs any task.
+#[test]
+fn a_wait_at_the_limit_runs_no_other_task_because_a_pinned_one_was_long() {
+    in_time(|| {
+        let builder = Pool::builder().workers(2).replacements(0).own_threads_only();
+        let pool = builder.build().unwrap();
+        let (waits, too_early) = (AtomicBool::new(true), AtomicUsize::new(0));
         pool.install(|w| {
-            let other = Spawn::At(1 - w.index());
-            locksley::in_place_scope(|scope| {
-                scope.spawn_with(other, |_, scope| {
-                    let (sender, receiver) = channel();
-                    scope.spawn(move |_| sender.send(()).unwrap());
-                    receiver.recv().unwrap();
+            let (here, other) = (Spawn::At(w.index()), Spawn::At(1 - w.index()));
+            let unrelated = || {
+                too_early.fetch_add(usize::from(waits.load(Ordering::Acquire)), Ordering::Relaxed);
+            };
+            let (unrelated, waits) = (&unrelated, &waits);
+            locksley::in_place_scope(|unrelated_scope| {
+                locksley::in_place_scope(|scope| {
+                    scope.spawn_with(other, move |_, scope| {
+                        unrelated_scope.spawn(move |_| unrelated());
+                        let (sender, receiver) = channel();
+                        thread::sleep(Duration::from_millis(50)); // the other thread parks
+                        scope.spawn_with(here, move |_, _| {
+                            thread::sleep(Duration::from_millis(1100));
+                            sender.send(()).unwrap();
+                        });
+                        receiver.recv().unwrap();
+                        thread::sleep(Duration::from_millis(50)); // it parks again
+                        waits.store(false, Ordering::Release);
+                    });
                 });
             });
         });
+        assert_eq!(too_early.into_inner(), 0);
     });
 }
 

@@ -47,7 +47,7 @@ impl Worker {
     /// `fifo` before.
     ///
     /// # Safety
-    /// `fifo` is this worker's, and is alive until all its jobs have begun.
+    /// `fifo` is alive until all its jobs have begun.
     pub(crate) unsafe fn push_fifo(&self, fifo: &JobFifo, job: NonNull<Job>) {
         // SAFETY: about to be pushed; the thread that takes a word of the queue runs it once.
         let job = unsafe { self.shared.wrap(Some(self), job) };
@@ -129,7 +129,7 @@ impl Worker {
 
     /// True if the worker has no task but the present one, and searches after that.
     pub(crate) fn is_about_to_search(&self) -> bool {
-        let comes_back = !self.is_borrowed && !self.is_away.get();
+        let comes_back = !self.is_borrowed && self.has_replacement.get().is_none();
         comes_back && self.slot().has_empty_deque() && self.slot().pinned_tasks.is_probably_empty()
     }
 }

@@ -94,8 +94,8 @@ pub struct Worker {
     /// True if it has woken an external thread. It sleeps then if all others are awake, so that the
     /// next call can take over a worker.
     makes_room: Cell<bool>,
-    /// True while its thread may block (`replaced.rs`), whether or not it has a replacement.
-    is_away: Cell<bool>,
+    /// While its thread may block (`replaced.rs`): whether it has a replacement.
+    has_replacement: Cell<Option<bool>>,
     /// True if its thread belongs to the program: it runs tasks only while it waits, or is
     /// external.
     pub(crate) is_borrowed: bool,
@@ -130,7 +130,7 @@ impl Worker {
             runs_pinned_next: Cell::new(false),
             index: Cell::new(index),
             makes_room: Cell::new(false),
-            is_away: Cell::new(false),
+            has_replacement: Cell::new(None),
             is_borrowed: is_external,
             is_external,
             data,

@@ -12,9 +12,9 @@ pub(crate) struct Replaced<'w> {
     worker: &'w Worker,
     /// The replacement, and the index of the worker that it was assigned to.
     replacement: Option<(usize, usize)>,
-    /// True if the worker was replaced already. Then this value has no effect.
+    /// True if the thread may block already. Then this value has no effect.
     is_nested: bool,
-    /// True if all threads of the pool now wait or block, and no replacement works for this one.
+    /// True if no thread of the pool searches for tasks, or will do so after its task.
     pub(crate) is_last_thread: bool,
     /// True if the time of the worker was charged to code that is not the pool's.
     was_elsewhere: bool,
@@ -28,15 +28,17 @@ impl Worker {
         hooks::run_idle();
         self.deque.open();
         let was_elsewhere = self.slot().is_elsewhere();
-        let is_nested = self.is_away.replace(true);
-        let (mut replacement, mut is_last_thread) = (None, false);
+        let is_nested = self.has_replacement.get().is_some();
+        let (mut replacement, mut active_threads) = (None, 0);
         if !is_nested {
             self.set_activity(Activity::Sleeps, was_elsewhere);
             self.shared.trace(|| Event::Blocks);
             let index = self.index();
             replacement = self.shared.assign_replacement(index).map(|slot| (slot, index));
-            is_last_thread = self.shared.replacements.subtract_active(self.active_threads());
+            self.has_replacement.set(Some(replacement.is_some()));
+            active_threads = self.active_threads();
         }
+        let is_last_thread = self.shared.replacements.subtract_active(active_threads);
         Replaced { worker: self, replacement, is_nested, is_last_thread, was_elsewhere }
     }
 
@@ -71,9 +73,9 @@ impl Worker {
 }
 
 impl Replaced<'_> {
-    /// True if no replacement was free.
+    /// True if no replacement was free when the thread began to block.
     pub(crate) fn is_at_limit(&self) -> bool {
-        self.replacement.is_none() && !self.is_nested
+        self.worker.has_replacement.get() == Some(false)
     }
 }
 
@@ -83,7 +85,7 @@ impl Drop for Replaced<'_> {
         if self.is_nested {
             return;
         }
-        worker.is_away.set(false);
+        worker.has_replacement.set(None);
         worker.shared.trace(|| Event::Unparks);
         worker.shared.replacements.add_active(worker.active_threads());
         worker.set_activity(Activity::Works, self.was_elsewhere);

@@ -10,7 +10,7 @@
 //! Pinned tasks run because descendants may wait for them. At the limit of replacements a worker
 //! parks, too, unless it is the *last thread*: all other threads of its pool wait or block. The
 //! last thread runs any ready task on top of its frames, since the event may depend on any task. So
-//! does a thread that has waited at the limit for a second, since the task that it waits for may be
+//! does a thread that has parked at the limit for a second, since the task that it waits for may be
 //! ready in the deque of a thread that blocks; and a borrowed thread after its pool has closed,
 //! since the other threads end.
 //!
@@ -89,7 +89,7 @@ impl Worker {
                     return Some(own);
                 }
                 // It is no descendant. A fork stays here, for the frame that pushed it. Another
-                // task goes to the injector, for other workers, if it was pushed during the wait.
+                // task goes to the injector, for other workers.
                 // SAFETY: just taken.
                 let is_fork = unsafe { job::is_fork(own.job) };
                 if is_fork || !self.slot().deque.has_bounds() {
@@ -147,7 +147,7 @@ impl Worker {
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
         let (mut backoff, mut is_traced) = (Backoff::new(), false);
-        let mut at_limit_since = None;
+        let mut at_limit = Duration::ZERO;
         while !event.is_set() {
             let mut found = find(backoff.is_yielding);
             // Not earlier: most waits find what they wait for in their own deques.
@@ -160,9 +160,9 @@ impl Worker {
             if awaits == Awaits::Tasks {
                 found = found.or_else(|| self.take_pinned());
             }
-            if found.is_none() && !self.try_park(event, awaits, &mut at_limit_since) {
+            if found.is_none() && !self.try_park(event, awaits, &mut at_limit) {
                 found = self.find_any();
-                at_limit_since = None;
+                at_limit = Duration::ZERO;
                 if found.is_none() {
                     backoff.sleep();
                     continue;
@@ -184,9 +184,9 @@ impl Worker {
     }
 
     /// Parks until the event, or a pinned task that the wait runs. Returns false if the event may
-    /// depend on a task that this thread has to run. `at_limit_since` is when the wait came to the
-    /// limit of replacements.
-    fn try_park(&self, event: &Flag, awaits: Awaits, at_limit_since: &mut Option<Instant>) -> bool {
+    /// depend on a task that this thread has to run. `at_limit` is for how long the wait has parked
+    /// at the limit of replacements.
+    fn try_park(&self, event: &Flag, awaits: Awaits, at_limit: &mut Duration) -> bool {
         // A replacement has the slot until this value is dropped.
         let replaced = self.replace();
         let parker = &self.slot().parker;
@@ -203,9 +203,10 @@ impl Worker {
             parker.park(is_over, None);
             return true;
         }
-        let since = *at_limit_since.get_or_insert_with(Instant::now);
-        parker.park(is_over, Some(LAST_RESORT.saturating_sub(since.elapsed())));
-        is_over() || since.elapsed() < LAST_RESORT
+        let began = Instant::now();
+        parker.park(is_over, Some(LAST_RESORT.saturating_sub(*at_limit)));
+        *at_limit += began.elapsed();
+        is_over() || *at_limit < LAST_RESORT
     }
 
     /// Steals from the thief of `job` a fork that it pushed while it runs `job` (Wagner and Calder,
