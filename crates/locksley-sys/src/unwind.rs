@@ -50,6 +50,13 @@ pub fn drop_quietly<T>(value: T) {
     }
 }
 
+/// Drops a value, and raises a panic that was caught before. A panic of the value's destructor is
+/// discarded: during an unwinding, it would end the process.
+pub fn resume_without<T>(value: T, payload: Payload) -> ! {
+    drop_quietly(value);
+    resume(payload)
+}
+
 /// Ends the process if dropped: armed around code that must not unwind, because others hold
 /// pointers into its frame.
 #[derive(Debug)]

@@ -4,9 +4,11 @@ mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use common::{message, pools};
+use common::places::divided;
+use common::{message, pools, wait_for};
+use locksley::extend::{Observer, Stamp};
 use locksley::{Pool, Worker, join};
 
 fn fib(n: u32) -> u64 {
@@ -125,12 +127,6 @@ fn a_panic_passes_through_all_enclosing_joins() {
 
 #[test]
 fn a_payload_with_a_panicking_destructor_is_discarded() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("the bomb");
-        }
-    }
     let pool = Pool::new(2).unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| {
         pool.install(|w| w.join(|_| panic!("first"), |_| std::panic::panic_any(Bomb)))
@@ -227,21 +223,85 @@ fn tasks_that_a_panicking_first_task_has_spawned_run() {
     assert_eq!(count.load(Ordering::Acquire), 2);
 }
 
-#[test]
-fn a_result_with_a_panicking_destructor_does_not_hide_the_first_panic() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            if !std::thread::panicking() {
-                panic!("a destructor");
-            }
-        }
+/// Its destructor would end the process during an unwinding.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a destructor");
     }
-    let pool = Pool::new(1).unwrap();
-    let result = pool.install(|w| {
-        catch_unwind(AssertUnwindSafe(|| w.join(|_| -> u32 { panic!("first") }, |_| Bomb).0))
+}
+
+fn panic_of<R>(task: impl FnOnce() -> R) -> String {
+    let caught = catch_unwind(AssertUnwindSafe(task));
+    message(&*caught.map(std::mem::forget).unwrap_err()).to_owned()
+}
+
+#[test]
+fn a_result_with_a_panicking_destructor_does_not_hide_the_other_panic() {
+    let pool = divided(&[1, 1]).build().unwrap();
+    let caught = pool.install(|w| {
+        let (begun, other) = (AtomicBool::new(false), 1 - w.place());
+        let panics = |_: &Worker| -> u32 { panic!("a half") };
+        let stolen = |_: &Worker| -> u32 {
+            begun.store(true, Ordering::Release);
+            panic!("a half")
+        };
+        let waits = |_: &Worker| {
+            wait_for(&begun);
+            Bomb
+        };
+        [
+            panic_of(|| w.join(panics, |_| Bomb)),
+            panic_of(|| w.join(waits, stolen)),
+            panic_of(|| w.join_near(other, panics, |_| Bomb)),
+            panic_of(|| w.join_near(other, |_| Bomb, panics)),
+        ]
     });
-    assert_eq!(message(&*result.map(|_| ()).unwrap_err()), "first");
+    assert_eq!(caught, ["a half"; 4]);
+}
+
+#[test]
+fn in_an_observed_pool_a_panicking_destructor_does_not_hide_the_other_panic() {
+    let pool = Pool::builder().workers(1).observer(Unstamped).build().unwrap();
+    let panics = |_: &Worker| -> u32 { panic!("a half") };
+    let caught = pool.install(|w| {
+        [panic_of(|| w.join(panics, |_| Bomb)), panic_of(|| w.join(|_| Bomb, panics))]
+    });
+    assert_eq!(caught, ["a half"; 2]);
+}
+
+#[test]
+fn the_result_of_a_scope_does_not_hide_the_panic_of_its_task() {
+    let pool = Pool::new(1).unwrap();
+    let caught = pool.install(|_| {
+        panic_of(|| {
+            locksley::scope(|scope| {
+                scope.spawn(|_| panic!("a task"));
+                Bomb
+            })
+        })
+    });
+    assert_eq!(caught, "a task");
+}
+
+struct Unstamped;
+
+impl Observer for Unstamped {
+    fn begin(&self, _: usize, _: Stamp, _: bool) -> Stamp {
+        Stamp::default()
+    }
+    fn end(&self, _: usize, _: Stamp) -> Stamp {
+        Stamp::default()
+    }
+    fn stamp(&self, _: usize) -> Stamp {
+        Stamp::default()
+    }
+    fn follow(&self, _: usize, _: Stamp) {}
+    fn pause(&self, _: usize) -> Stamp {
+        Stamp::default()
+    }
+    fn resume(&self, _: usize, _: Stamp) {}
 }
 
 /// The first half runs the second one, and pushes a task that gets its index.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::spawn::Spawn;
+use super::spawn::{Spawn, shared_of};
 use crate::pool::Pool;
 use crate::scheduler::Worker;
 use crate::scheduler::job::StackJob;
@@ -13,8 +13,12 @@ impl Pool {
     /// Runs `task` on each worker, and returns the results in the order of the workers.
     ///
     /// A worker runs it when its own deque is empty, before it searches. A caller that is a worker
-    /// of any pool runs tasks meanwhile that only it may run. Simultaneous broadcasts are not
-    /// ordered: they may reach two workers in different orders.
+    /// of any pool runs tasks meanwhile that only it may run. A worker in [`block_on`] or
+    /// [`blocking`] runs it afterwards. What such a call waits for must not broadcast to the pool.
+    /// Simultaneous broadcasts are not ordered: they may reach two workers in different orders.
+    ///
+    /// [`block_on`]: crate::block_on
+    /// [`blocking`]: crate::blocking()
     ///
     /// # Panics
     /// If the task panics: with the payload of the first worker on which it does, after all have
@@ -86,8 +90,7 @@ where
     R: Send,
 {
     let results = Worker::with_current(|current| {
-        let own = || current.map_or_else(|| Pool::global().shared(), Worker::shared);
-        let shared = pool.map_or_else(own, Pool::shared);
+        let shared = pool.map_or_else(|| shared_of(current), Pool::shared);
         shared.assert_open();
         shared.abort_if_in_forked_child();
         let running = CountLatch::new(current);
@@ -118,7 +121,7 @@ fn all_or_first_panic<R>(results: Vec<Result<R, Payload>>) -> Vec<R> {
         }
     }
     if let Some(payload) = panic {
-        unwind::drop_quietly(values);
+        values.into_iter().for_each(unwind::drop_quietly);
         unwind::resume(payload);
     }
     values

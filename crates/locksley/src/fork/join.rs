@@ -100,7 +100,7 @@ impl Worker {
         observer: &dyn Observer,
         a: &mut dyn FnMut(&Worker),
         b: &mut (dyn FnMut(&Worker) + Send),
-    ) {
+    ) -> Result<(), Payload> {
         let slot = self.slot_index();
         let fork = observer.stamp(slot);
         let second = ForkJob::new(|worker: &Worker| {
@@ -114,11 +114,11 @@ impl Worker {
         let first = |worker: &Worker| unwind::catch(|| a(worker));
         let (first, (other, end)) = second.run_after(first, self, index);
         observer.follow(slot, end);
-        if let Err(payload) = first {
-            unwind::drop_quietly(other);
-            unwind::resume(payload);
+        if first.is_ok() {
+            return other;
         }
-        other.unwrap_or_else(|payload| unwind::resume(payload));
+        unwind::drop_quietly(other);
+        first
     }
 }
 
@@ -143,9 +143,13 @@ where
         // SAFETY: pushes of an observed worker are redirected, so no thread has seen the word.
         let b = unsafe { self.take_back() };
         let (mut first, mut second) = (None, None);
-        worker.join_observed(observer, &mut once(a, &mut first), &mut once(b, &mut second));
-        let ended = "both halves have ended without a panic";
-        (first.expect(ended), second.expect(ended))
+        let ended =
+            worker.join_observed(observer, &mut once(a, &mut first), &mut once(b, &mut second));
+        match (ended, first, second) {
+            (Ok(()), Some(first), Some(second)) => (first, second),
+            (Err(payload), first, second) => unwind::resume_without((first, second), payload),
+            _ => unreachable!("both halves have ended without a panic"),
+        }
     }
 
     /// Runs the first task, and then this one, if no thief has taken it.
@@ -193,7 +197,7 @@ where
     fn finish<RA>(&self, first: RA, worker: &Worker, index: i64) -> (RA, RB) {
         match self.complete(worker, index) {
             Ok(second) => (first, second),
-            Err(payload) => unwind::resume(payload),
+            Err(payload) => unwind::resume_without(first, payload),
         }
     }
 
@@ -202,8 +206,7 @@ where
     #[cold]
     #[inline(never)]
     fn finish_panic(&self, first: Payload, worker: &Worker, index: i64) -> ! {
-        unwind::drop_quietly(self.complete(worker, index));
-        unwind::resume(first)
+        unwind::resume_without(self.complete(worker, index), first)
     }
 
     /// Runs this task, or waits until the worker that took it has run it.

@@ -4,6 +4,7 @@ use super::scope::scope_in;
 #[cfg(doc)]
 use crate::Spawn;
 use crate::scheduler::Worker;
+use crate::unwind;
 
 impl Worker {
     /// [`join`](Self::join) with a second task for a place, as with [`Spawn::Near`]. The first runs
@@ -34,11 +35,16 @@ impl Worker {
         }
         let mut second = None;
         let result = &mut second;
-        let first = scope_in(self.shared(), Some(self), |scope| {
-            let job = scope.job(|worker, _| *result = Some(b(worker)));
-            self.shared().send_near(Some(self), place, job.expect("the scope has no token"));
-            a(self)
+        let first = unwind::catch(|| {
+            scope_in(self.shared(), Some(self), |scope| {
+                let job = scope.job(|worker, _| *result = Some(b(worker)));
+                self.shared().send_near(Some(self), place, job.expect("the scope has no token"));
+                a(self)
+            })
         });
-        (first, second.expect("the scope has waited for it"))
+        match first {
+            Ok(first) => (first, second.expect("the scope has waited for it")),
+            Err(payload) => unwind::resume_without(second, payload),
+        }
     }
 }

@@ -48,8 +48,8 @@ pub(crate) struct ScopeState<'w> {
     has_pinned_tasks: AtomicBool,
 }
 
-// SAFETY: the state is shared by reference only. It consists of atomics, of FIFOs that any thread
-// may use, and of a latch that any thread may set.
+// SAFETY: the state is shared by reference only. Any thread may use the pool, the token, the FIFOs
+// and the atomics, set the latch, and store the panic. Only the waiter takes the panic out.
 unsafe impl Send for Scope<'_> {}
 // SAFETY: as for `Send`. `&self` gives shared references to the state, too.
 unsafe impl Sync for Scope<'_> {}
@@ -257,11 +257,8 @@ fn run_scope<'scope, R>(
         // Relaxed: the wait above orders this load after the stores in `admit_task`.
         (Ok(_), None) if state.is_incomplete.load(Ordering::Relaxed) => Err(Cancelled),
         (Ok(result), None) => Ok(result),
-        (Ok(_), Some(payload)) => unwind::resume(payload),
-        (Err(payload), other) => {
-            unwind::drop_quietly(other);
-            unwind::resume(payload)
-        }
+        (Ok(result), Some(payload)) => unwind::resume_without(result, payload),
+        (Err(payload), other) => unwind::resume_without(other, payload),
     }
 }
 
@@ -334,8 +331,7 @@ impl<'scope> Scope<'scope> {
                 self.lower_deque_floor(current);
             }
             match (home.own_worker(current), option) {
-                // SAFETY: the FIFO is this worker's. It is freed with the state, after all tasks of
-                // the scope have ended.
+                // SAFETY: the FIFO is freed with the state, after all tasks of the scope have ended.
                 (Some(worker), Spawn::Fifo) => unsafe {
                     worker.push_fifo(self.fifo(worker), job);
                 },
