@@ -1,9 +1,8 @@
 //! The assignment of one replacement: which worker it replaces, and how it waits for one. The
 //! README beside this file has the states and the argument.
 
-use crate::primitive::{Ordering, fence};
 use crate::scheduler::latch::Flag;
-use crate::sleep::Parker;
+use crate::scheduler::worker::WaitParker;
 
 /// The state of one replacement: vacant, assigned to a worker, released, or parked.
 ///
@@ -13,7 +12,7 @@ use crate::sleep::Parker;
 pub(crate) struct Assignment {
     word: Flag,
     /// Notified when a parked replacement is assigned, and when the pool is closed.
-    parker: Parker,
+    parker: WaitParker,
 }
 
 /// The replacement has no thread yet: the default of a flag.
@@ -72,7 +71,7 @@ impl Assignment {
             _ => Assigned::StillAwake,
         };
         if outcome == Assigned::Woken {
-            self.parker.unpark();
+            self.parker.unpark(|| ());
         }
         Some(outcome)
     }
@@ -99,7 +98,7 @@ impl Assignment {
         // This fails if the worker has just released it. If another worker assigns it, that one
         // releases it.
         let _ = self.worker().map(|index| self.release(index));
-        self.parker.unpark();
+        self.parker.unpark(|| ());
     }
 
     /// Waits, on the replacement's thread, for an assignment; `false` when the pool is closed.
@@ -107,27 +106,14 @@ impl Assignment {
     pub(crate) fn wait(&self, before_park: impl Fn(), is_closed: impl Fn() -> bool) -> bool {
         loop {
             match self.word.load() {
-                RELEASED if is_closed() => return false,
+                RELEASED | PARKED if is_closed() => return false,
                 RELEASED => {
                     // This fails if a worker has assigned it.
                     if self.word.compare_exchange(RELEASED, PARKED).is_ok() {
                         before_park();
                     }
                 }
-                PARKED => {
-                    // An earlier notification is not lost: the reads below see its cause. A later
-                    // one ends the wait.
-                    self.parker.reset();
-                    // Pairs with the fence in `Replacements::close`: either that finds this state,
-                    // or the pool is seen closed.
-                    fence(Ordering::SeqCst);
-                    if is_closed() {
-                        return false;
-                    }
-                    if self.word.load() == PARKED {
-                        self.parker.park(None);
-                    }
-                }
+                PARKED => self.parker.park(|| is_closed() || self.word.load() != PARKED, None),
                 _ => return true,
             }
         }

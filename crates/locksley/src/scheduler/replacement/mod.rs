@@ -60,7 +60,8 @@ impl Replacements {
     /// Releases all replacements after the pool has been closed. The caller then wakes those that
     /// sleep in the pool. Their threads end.
     pub(crate) fn close(&self) {
-        // Pairs with the fence in `Assignment::wait`.
+        // Pairs with the fence in `WaitParker::park`: either that thread sees the pool closed, or
+        // its state is seen here.
         fence(Ordering::SeqCst);
         self.all.iter().for_each(|replacement| replacement.assignment.close());
     }

@@ -1,4 +1,5 @@
-//! Where a worker's thread blocks while it waits for an event. A replacement works meanwhile.
+//! Where a worker's thread blocks while it waits for an event, and a replacement works; and where
+//! that waits for an assignment.
 //!
 //! | state | meaning | entered by |
 //! |---|---|---|
@@ -22,12 +23,12 @@ const AWAKE: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// One for each slot.
+/// One for each slot, and one for each replacement.
 #[derive(Debug, Default)]
 pub(crate) struct WaitParker(Futex);
 
 impl WaitParker {
-    /// Blocks the calling thread, which has this slot, until it is unparked, or for about
+    /// Blocks the calling thread, which alone does so here, until it is unparked, or for about
     /// `timeout`. Does not block if `is_over` returns true. May return spuriously.
     pub(crate) fn park(&self, is_over: impl Fn() -> bool, timeout: Option<Duration>) {
         // A relaxed swap: loom orders it after all earlier changes of the word, and a store not.
