@@ -88,9 +88,9 @@ impl Counters {
         self.change(ONE_ASLEEP, ONE_SEARCHING)
     }
 
-    pub(super) fn end_sleep(&self, is_sentinel: bool) -> Snapshot {
+    pub(super) fn end_sleep(&self, is_sentinel: bool) {
         let sentinel = if is_sentinel { SENTINEL } else { 0 };
-        self.change(ONE_WAKEUP + ONE_SEARCHING, sentinel + ONE_ASLEEP)
+        let _ = self.change(ONE_WAKEUP + ONE_SEARCHING, sentinel + ONE_ASLEEP);
     }
 
     /// As [`end_sleep`](Self::end_sleep), if more than `spare` workers sleep. Returns true if so.

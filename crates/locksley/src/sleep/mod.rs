@@ -30,7 +30,7 @@ use counters::Counters;
 pub(crate) use counters::{MAX_WORKERS, Snapshot};
 pub(crate) use limit::Limit;
 use limits::Limits;
-pub(crate) use parker::Parker;
+use parker::Parker;
 use sleepers::Sleepers;
 use takeover::Takeover;
 use wake_affinity::WakeAffinity;
@@ -182,7 +182,7 @@ impl Sleep {
         // `notify_injected`, `notify_addressed`, `wake`).
         fence(Ordering::SeqCst);
         if look_again(role) {
-            let _ = self.counters.end_sleep(role.is_sentinel());
+            self.counters.end_sleep(role.is_sentinel());
             self.sleepers.remove(slot);
             return SleepOutcome::StayedAwake;
         }
@@ -190,10 +190,10 @@ impl Sleep {
         if timeout.is_none() {
             self.takeovers.get(slot).inspect(|takeover| takeover.begin_sleep());
         }
-        self.park(slot, role, timeout);
+        let is_notified = self.park(slot, role, timeout);
         let outcome = match timeout {
             None => SleepOutcome::Woken,
-            Some(_) if parker.is_notified() => SleepOutcome::SentinelWoken,
+            Some(_) if is_notified => SleepOutcome::SentinelWoken,
             Some(_) => SleepOutcome::SentinelTimedOut,
         };
         let is_recalled = self.end_park(slot, role.is_sentinel());
@@ -219,13 +219,14 @@ impl Sleep {
         }
     }
 
-    fn park(&self, slot: usize, role: SleepRole, timeout: Option<Duration>) {
+    fn park(&self, slot: usize, role: SleepRole, timeout: Option<Duration>) -> bool {
         self.trace(|| Event::Parks(role));
         // A borrowed thread has none: it may do something else before it comes here again.
         let wake_affinity = self.wake_affinities.get(slot);
         let wake_affinity = wake_affinity.filter(|_| slot >= self.limits.borrowed_threads);
         wake_affinity.inspect(|wake_affinity| wake_affinity.begin_sleep(self.processors));
-        self.parkers[slot].park(timeout);
+        let is_notified = self.parkers[slot].park(timeout);
         wake_affinity.inspect(|wake_affinity| wake_affinity.end_sleep());
+        is_notified
     }
 }

@@ -23,12 +23,13 @@ impl Parker {
         self.0.word.swap(EMPTY, Ordering::Acquire);
     }
 
-    /// Blocks the calling worker until it is notified, or for about `timeout`. May return
-    /// spuriously.
-    pub(crate) fn park(&self, timeout: Option<Duration>) {
+    /// Blocks the calling worker until it is notified, or for about `timeout`. Returns true if it
+    /// was notified: then it sees what caused that. May return spuriously.
+    pub(crate) fn park(&self, timeout: Option<Duration>) -> bool {
         if !self.is_notified() {
             self.0.wait(EMPTY, timeout);
         }
+        self.is_notified()
     }
 
     /// Notifies the worker. Returns true if it was not yet notified.
@@ -36,7 +37,8 @@ impl Parker {
     /// Calls the kernel even if the worker was already notified: the thread that notified it may be
     /// suspended before its own call.
     pub(crate) fn unpark(&self) -> bool {
-        let is_new = self.0.word.swap(NOTIFIED, Ordering::AcqRel) == EMPTY;
+        // Release pairs with the acquires in `reset` and `is_notified`.
+        let is_new = self.0.word.swap(NOTIFIED, Ordering::Release) == EMPTY;
         self.0.wake();
         is_new
     }

@@ -206,7 +206,7 @@ impl Sleep {
         if is_recalled {
             self.counters.begin_search();
         } else {
-            let _ = self.counters.end_sleep(is_sentinel);
+            self.counters.end_sleep(is_sentinel);
             self.sleepers.remove(slot);
         }
         is_recalled

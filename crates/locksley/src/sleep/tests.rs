@@ -201,7 +201,7 @@ fn a_worker_requests_one_wake_up_at_a_time() {
     assert_eq!(woken(&sleep), [0], "the requested wake-up is under way");
     sleep.notify_injected();
     assert_eq!(woken(&sleep), [0, 1], "a sender from outside wakes one more");
-    let _ = sleep.counters.end_sleep(false);
+    sleep.counters.end_sleep(false);
     sleep.sleepers.remove(0);
     sleep.notify_pushed(&wake_token);
     assert_eq!(woken(&sleep), [0, 1], "a worker searches");
@@ -440,14 +440,14 @@ fn a_reserve_sentinel_is_the_sentinel_when_the_limit_is_reached_again() {
     let needs_thief = || sleep.needs_thief(sleep.snapshot());
     (0..3).for_each(|_| sleep.begin_search());
     assert_eq!(sleep.begin_sleep(false), SleepRole::Sentinel);
-    let _ = sleep.counters.end_sleep(true);
+    sleep.counters.end_sleep(true);
     assert_eq!(sleep.begin_sleep(true), SleepRole::Sentinel, "it is over the limit");
-    let _ = sleep.counters.end_sleep(true);
+    sleep.counters.end_sleep(true);
     let _ = (sleep.counters.begin_sleep(), sleep.counters.begin_sleep());
     assert_eq!(sleep.begin_sleep(true), SleepRole::ReserveSentinel);
     for _ in 0..2 {
         assert!(needs_thief(), "more workers sleep than the spare one");
-        let _ = sleep.counters.end_sleep(false);
+        sleep.counters.end_sleep(false);
         let _ = sleep.counters.end_search();
     }
     assert!(sleep.snapshot().has_sentinel() && !needs_thief());

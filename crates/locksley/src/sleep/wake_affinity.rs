@@ -113,10 +113,11 @@ impl WakeAffinity {
     /// If it is the same before and after a thread has read the worker's affinity, that was the
     /// unrestricted one.
     pub(super) fn unrestricted_epoch(&self) -> Option<u32> {
+        // Keeps an earlier read of the affinity before the load. If that saw the result of the
+        // system call in `exclude_own_processor`, this sees the word, which was changed before.
         fence(Ordering::SeqCst);
         // Acquire pairs with the releases of `AWAKE`: the affinity is restored.
         let word = self.word.load(Ordering::Acquire);
-        fence(Ordering::SeqCst);
         (state(word) == AWAKE).then_some(word)
     }
 
