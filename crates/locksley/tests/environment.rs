@@ -203,5 +203,5 @@ fn a_detached_panic_without_a_handler_ends_the_process() {
 fn an_idle_policy_that_panics_while_searching_ends_the_process() {
     let output = run_child("idle policy panic", None);
     assert!(!output.status.success());
-    assert!(text(&output).contains("an idle policy panicked"), "{}", text(&output));
+    assert!(text(&output).contains("an idle policy or a hook panicked"), "{}", text(&output));
 }

@@ -49,8 +49,9 @@ impl Job {
 /// Runs a job.
 ///
 /// # Safety
-/// The job is alive, only the caller has taken its word from a queue, and it is run once. If the
-/// queue was a deque, `from` is the slot of the deque's owner; else it is the slot of `worker`.
+/// The job is alive, only the caller has taken its word from a queue, and it is run once. If it is
+/// a fork, `from` is the slot of the worker that pushed it. For other jobs, `from` only tells
+/// observers where they come from.
 #[inline]
 pub(crate) unsafe fn execute(job: NonNull<Job>, worker: &Worker, from: usize) {
     // SAFETY: as the caller promises.

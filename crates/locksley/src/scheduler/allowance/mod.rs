@@ -43,7 +43,7 @@ const FEW: usize = 4;
 /// What the system allows, and when to poll it. Times are nanoseconds since `epoch`.
 pub(crate) struct Allowance {
     epoch: Instant,
-    /// When to read the usage. Never, if no worker has to rest.
+    /// When to read the usage: before the first poll at once, then never if no worker has to rest.
     usage_due: AtomicU64,
     /// When a worker with tasks reads the usage, if no other worker has.
     usage_overdue: AtomicU64,

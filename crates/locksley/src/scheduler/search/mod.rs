@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `searcher.rs` | the loop: the policy decides; attempt, yield or sleep |
 //! | `attempt.rs` | one attempt to find work, and a sweep over the whole pool |
-//! | `yielding.rs` | yields, hand-overs, and the counts of context switches |
+//! | `yielding.rs` | yields, hand-overs, counts of context switches, polls of the allowance |
 //! | `park.rs` | sleeping, and what a worker looks at after it |
 //! | `victims.rs` | random victims |
 //! | `locality.rs` | several places: near victims before far ones |

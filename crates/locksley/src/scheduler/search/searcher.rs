@@ -43,7 +43,8 @@ pub(crate) struct Searcher {
     pub(super) untouched: Untouched,
     /// For how many more timed parks this worker is a sentinel in reserve.
     pub(super) reserve: u32,
-    /// True if the worker was a sentinel, timed out and found nothing: it sleeps again at once.
+    /// True if the worker was a sentinel, timed out and found nothing, and was within the push
+    /// limit: it sleeps again at once.
     pub(super) sleeps_on: bool,
     /// True if the allowance was polled since the worker last decided to do other than sleep.
     pub(super) has_polled: bool,
@@ -73,7 +74,7 @@ impl Searcher {
 
     /// Searches until there is work, or `done` is set.
     pub(crate) fn run(&mut self, worker: &Worker, done: &Flag) -> Option<Found> {
-        let abort = AbortOnUnwind("an idle policy panicked");
+        let abort = AbortOnUnwind("an idle policy or a hook panicked");
         self.begin(worker);
         let found = self.search(worker, done);
         self.end(worker, found);
