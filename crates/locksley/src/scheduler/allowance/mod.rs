@@ -52,7 +52,7 @@ pub(crate) struct Allowance {
     /// Until this time only workers that are about to sleep read the system limits.
     limits_postponed: AtomicU64,
     /// How many workers may be awake.
-    awake: AtomicUsize,
+    may_be_awake: AtomicUsize,
     /// True if the program has set the number of workers.
     is_stopped: AtomicBool,
     /// Locked by the worker that polls. No worker waits for it.
@@ -81,7 +81,7 @@ struct PollState {
 
 /// What a worker that polls is doing, which decides what it may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PollBudget {
+pub(crate) enum PollPhase {
     /// It sleeps next and does not count as searching: it reads all that is due.
     BeforeSleep,
     /// It searches next and does not count as searching: the same, except during a head start.
@@ -115,16 +115,16 @@ impl Allowance {
             usage_overdue: AtomicU64::new(0),
             limits_due: AtomicU64::new(nanos(state.next_reading())),
             limits_postponed: AtomicU64::new(0),
-            awake: AtomicUsize::new(state.allowed),
+            may_be_awake: AtomicUsize::new(state.allowed),
             is_stopped: AtomicBool::new(false),
             state: Mutex::new(state),
         }
     }
 
     /// How many workers may be awake now.
-    pub(crate) fn awake(&self) -> usize {
+    pub(crate) fn may_be_awake(&self) -> usize {
         // Relaxed: a hint for searches.
-        self.awake.load(Ordering::Relaxed)
+        self.may_be_awake.load(Ordering::Relaxed)
     }
 
     /// The present time.
@@ -157,13 +157,13 @@ impl Allowance {
     }
 
     /// Polls if that is due and no other worker does. True if this worker has polled.
-    pub(crate) fn poll(&self, now: Duration, shared: &Shared, budget: PollBudget) -> bool {
+    pub(crate) fn poll(&self, now: Duration, shared: &Shared, phase: PollPhase) -> bool {
         let is_usage_due = || is_past(&self.usage_due, now);
-        let (reads_limits, reads_usage) = match budget {
-            PollBudget::BeforeSleep => (is_past(&self.limits_due, now), is_usage_due()),
-            PollBudget::BeforeSearch => (self.is_reading_due(now), is_usage_due()),
-            PollBudget::Searching => (false, is_usage_due() && shared.awake() <= FEW),
-            PollBudget::Working => (
+        let (reads_limits, reads_usage) = match phase {
+            PollPhase::BeforeSleep => (is_past(&self.limits_due, now), is_usage_due()),
+            PollPhase::BeforeSearch => (self.is_reading_due(now), is_usage_due()),
+            PollPhase::Searching => (false, is_usage_due() && shared.awake() <= FEW),
+            PollPhase::Working => (
                 is_past(&self.limits_due, now.saturating_sub(READING_INTERVAL))
                     && is_past(&self.limits_postponed, now),
                 is_past(&self.usage_overdue, now),
@@ -182,9 +182,9 @@ impl Allowance {
         let (due, overdue) = outcome.next_usage.unwrap_or((Duration::MAX, Duration::MAX));
         self.usage_due.store(nanos(due), Ordering::Relaxed);
         self.usage_overdue.store(nanos(overdue), Ordering::Relaxed);
-        self.awake.store(outcome.awake(), Ordering::Relaxed);
+        self.may_be_awake.store(outcome.may_be_awake(), Ordering::Relaxed);
         shared.sleep.set_one_more_allowed(state.allows_one_more());
-        let limit = (outcome.awake(), outcome.allowed);
+        let limit = (outcome.may_be_awake(), outcome.allowed);
         let before = std::mem::replace(&mut state.applied, limit);
         // Under the lock, so that limits come in order. A rest that goes on may have become
         // shorter.
@@ -208,7 +208,7 @@ impl Allowance {
     }
 
     fn restore_first_limit(&self, shared: &Shared) {
-        self.awake.store(shared.processors_at_build(), Ordering::Relaxed);
+        self.may_be_awake.store(shared.processors_at_build(), Ordering::Relaxed);
         shared.sleep.set_one_more_allowed(false);
         shared.sleep.set_limit(shared.limit_at_build(), usize::MAX);
     }
@@ -221,13 +221,13 @@ impl Allowance {
 }
 
 fn apply(outcome: Outcome, shared: &Shared) {
-    let limit = shared.allowed_limit(outcome.awake());
+    let limit = shared.allowed_limit(outcome.may_be_awake());
     let timed_park = outcome.rest.map_or(limit.timed_park, |rest| limit.timed_park.min(rest));
     shared.sleep.set_limit(Limit { timed_park, ..limit }, outcome.allowed);
 }
 
 impl Outcome {
-    fn awake(&self) -> usize {
+    fn may_be_awake(&self) -> usize {
         self.allowed - usize::from(self.rest.is_some())
     }
 }

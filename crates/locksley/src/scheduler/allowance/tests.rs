@@ -569,7 +569,7 @@ fn a_rest_lasts_until_the_next_reading_of_the_usage() {
             let outcome = state.poll(now, pool.shared(), false);
             let (next, _) = outcome.next_usage.unwrap();
             assert!(now + outcome.rest.unwrap() >= next, "{processors}: {outcome:?}");
-            assert_eq!(outcome.awake() + 1, outcome.allowed);
+            assert_eq!(outcome.may_be_awake() + 1, outcome.allowed);
         }
     }
 }
@@ -592,39 +592,39 @@ fn a_worker_with_tasks_polls_rarely() {
     };
     let is_long =
         |microseconds, awake| allowance.is_poll_long(Duration::from_micros(microseconds), awake);
-    assert_eq!(reads(150_000, PollBudget::BeforeSleep), (1, 1));
-    assert_eq!(reads(150_900, PollBudget::BeforeSleep), (0, 0));
+    assert_eq!(reads(150_000, PollPhase::BeforeSleep), (1, 1));
+    assert_eq!(reads(150_900, PollPhase::BeforeSleep), (0, 0));
     assert!(!is_long(150_900, FEW + 1), "nothing is due");
     assert!(!is_long(151_000, FEW) && is_long(151_000, FEW + 1));
-    assert_eq!(reads(151_000, PollBudget::Working), (0, 0));
-    assert_eq!(reads(151_000, PollBudget::Searching), (0, 1));
-    assert_eq!(reads(152_900, PollBudget::Working), (0, 0));
-    assert_eq!(reads(153_000, PollBudget::Working), (0, 1));
+    assert_eq!(reads(151_000, PollPhase::Working), (0, 0));
+    assert_eq!(reads(151_000, PollPhase::Searching), (0, 1));
+    assert_eq!(reads(152_900, PollPhase::Working), (0, 0));
+    assert_eq!(reads(153_000, PollPhase::Working), (0, 1));
     assert!(is_long(250_000, 1), "files");
-    assert_eq!(reads(251_000, PollBudget::Searching), (0, 1));
-    assert_eq!(reads(349_000, PollBudget::Working), (0, 1));
-    assert_eq!(reads(351_000, PollBudget::Working), (1, 1));
+    assert_eq!(reads(251_000, PollPhase::Searching), (0, 1));
+    assert_eq!(reads(349_000, PollPhase::Working), (0, 1));
+    assert_eq!(reads(351_000, PollPhase::Working), (1, 1));
     assert!(!is_long(352_000, 1));
     // A woken worker first does what it was woken for; one that is about to sleep reads.
     let postpone = |microseconds| allowance.postpone_reading(Duration::from_micros(microseconds));
     postpone(452_000);
-    assert_eq!(reads(452_000, PollBudget::BeforeSearch), (0, 1));
+    assert_eq!(reads(452_000, PollPhase::BeforeSearch), (0, 1));
     assert!(!is_long(471_999, 1) && is_long(472_000, 1));
-    assert_eq!(reads(453_500, PollBudget::BeforeSleep), (1, 1));
+    assert_eq!(reads(453_500, PollPhase::BeforeSleep), (1, 1));
     postpone(553_000);
-    assert_eq!(reads(553_500, PollBudget::BeforeSearch), (1, 1), "it was not due");
+    assert_eq!(reads(553_500, PollPhase::BeforeSearch), (1, 1), "it was not due");
     postpone(654_000);
-    assert_eq!(reads(673_900, PollBudget::BeforeSearch), (0, 1));
-    assert_eq!(reads(675_000, PollBudget::BeforeSearch), (1, 1), "no worker sleeps");
+    assert_eq!(reads(673_900, PollPhase::BeforeSearch), (0, 1));
+    assert_eq!(reads(675_000, PollPhase::BeforeSearch), (1, 1), "no worker sleeps");
     postpone(880_000);
-    assert_eq!(reads(899_000, PollBudget::Working), (0, 1));
-    assert_eq!(reads(901_000, PollBudget::Working), (1, 1));
+    assert_eq!(reads(899_000, PollPhase::Working), (0, 1));
+    assert_eq!(reads(901_000, PollPhase::Working), (1, 1));
     let readings = system.readings.load(Ordering::Relaxed);
     allowance.stop(pool.shared());
     let now = Duration::from_secs(2);
     assert!(!allowance.is_poll_long(now, FEW + 1));
     assert!(!allowance.is_due(now));
-    assert!(!allowance.poll(now, pool.shared(), PollBudget::BeforeSleep));
+    assert!(!allowance.poll(now, pool.shared(), PollPhase::BeforeSleep));
     assert_eq!(system.readings.load(Ordering::Relaxed), readings, "the program has set a number");
 }
 

@@ -4,7 +4,7 @@ use super::attempt::{receive_near, take_from_inbox, take_from_place};
 use super::cpu_placement::move_out_of_the_way;
 use super::searcher::{Found, Searcher, run_idle_hooks};
 use crate::idle::Activity;
-use crate::scheduler::allowance::PollBudget;
+use crate::scheduler::allowance::PollPhase;
 use crate::scheduler::latch::Flag;
 use crate::scheduler::{PlaceState, Worker};
 use crate::sleep::{SleepOutcome, SleepRole};
@@ -40,7 +40,7 @@ impl Searcher {
         // It looks for work before it reads files for a poll.
         shared.allowance.as_ref().inspect(|it| it.postpone_reading(it.now()));
         // A pause for the quota may be over. Files are read only after the search for work.
-        let _ = shared.poll_allowance(PollBudget::Searching);
+        let _ = shared.poll_allowance(PollPhase::Searching);
         if done.is_set() {
             return None;
         }

@@ -119,14 +119,14 @@ impl Untouched {
         }
     }
 
-    /// Decides whether a sentinel steals from the deque in slot `worker`: if the deque holds tasks
+    /// Decides whether a sentinel steals from the deque in `slot`: if the deque holds tasks
     /// and is as it was recorded, or if its oldest task has been there for long. In the latter case
     /// the next one is left to the owner for longer. A deque that does not tell its bounds counts
     /// as unchanged.
-    pub(super) fn grant_steal(&self, worker: usize, shared: &Shared, is_over_size: bool) -> bool {
-        let slot = shared.slot(worker);
+    pub(super) fn grant_steal(&self, slot: usize, shared: &Shared, is_over_size: bool) -> bool {
         // A slot that was taken since the record is looked at next time.
-        let Some(record) = self.slots.get(worker) else { return false };
+        let Some(record) = self.slots.get(slot) else { return false };
+        let slot = shared.slot(slot);
         let now = slot.deque.bounds();
         let is_same = record.searches == slot.searches()
             && now.map(|it| it.0) == record.bounds.map(|it| it.0)
@@ -151,9 +151,9 @@ impl Untouched {
             && (!is_over_send_limit || self.injector.since.elapsed() >= RESCUE_FROM_IDLE)
     }
 
-    /// The record of the inbox in slot `worker`. A slot that was taken since has none.
-    pub(super) fn inbox_of(&self, worker: usize) -> Option<InboxRecord> {
-        self.slots.get(worker).map(|slot| slot.inbox)
+    /// The record of the inbox in `slot`. A slot that was taken since has none.
+    pub(super) fn inbox_of(&self, slot: usize) -> Option<InboxRecord> {
+        self.slots.get(slot).map(|record| record.inbox)
     }
 
     /// True if no task was taken from the inbox since the `record`.

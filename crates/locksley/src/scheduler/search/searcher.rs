@@ -10,7 +10,7 @@ use crate::deque::OpenRequest;
 use crate::hooks;
 use crate::idle::{Activity, End, IdleContext, Move, Thief};
 use crate::primitive::{Ordering, spin_loop};
-use crate::scheduler::allowance::PollBudget;
+use crate::scheduler::allowance::PollPhase;
 use crate::scheduler::job::Job;
 use crate::scheduler::latch::Flag;
 use crate::scheduler::{Shared, Worker};
@@ -112,8 +112,8 @@ impl Searcher {
     fn next_move(&mut self, worker: &Worker) -> Move {
         let shared = worker.shared();
         let is_over = shared.sleep.is_over_size() || shared.is_over_allowance();
-        // Over a limit, the request to make room stays: no worker is taken over there.
-        let is_over = is_over || worker.take_makes_room();
+        // Over a limit, the request to sleep for callers stays: no worker is taken over there.
+        let is_over = is_over || worker.take_sleeps_for_callers();
         let next = if is_over || self.sleeps_on {
             Move::Sleep
         } else {
@@ -130,7 +130,7 @@ impl Searcher {
         let shared = worker.shared();
         // In a forked child all work that could come belongs to the parent.
         shared.abort_if_in_forked_child();
-        let _ = shared.poll_allowance(PollBudget::BeforeSearch);
+        let _ = shared.poll_allowance(PollPhase::BeforeSearch);
         shared.sleep.begin_search();
         worker.slot().begin_search();
         worker.shared().trace(|| Event::SearchBegins);

@@ -4,7 +4,7 @@ use super::cpu_placement::{bring_here, is_taken};
 use super::searcher::Searcher;
 use crate::os::{self, LoweredPriority};
 use crate::scheduler::Worker;
-use crate::scheduler::allowance::{Allowance, PollBudget};
+use crate::scheduler::allowance::{Allowance, PollPhase};
 use crate::trace::Event;
 
 impl Searcher {
@@ -59,9 +59,9 @@ impl Searcher {
         let shared = worker.shared();
         let is_long = |it: &Allowance| it.is_poll_long(it.now(), shared.awake());
         if shared.allowance.as_ref().is_some_and(is_long) {
-            self.poll_uncounted(worker, PollBudget::BeforeSearch);
+            self.poll_uncounted(worker, PollPhase::BeforeSearch);
         } else {
-            let _ = shared.poll_allowance(PollBudget::Searching);
+            let _ = shared.poll_allowance(PollPhase::Searching);
         }
     }
 
@@ -70,15 +70,15 @@ impl Searcher {
     pub(super) fn poll_allowance_before_sleep(&mut self, worker: &Worker) -> bool {
         let is_due = |it: &Allowance| it.is_due(it.now());
         worker.shared().allowance.as_ref().is_some_and(is_due)
-            && self.poll_uncounted(worker, PollBudget::BeforeSleep)
+            && self.poll_uncounted(worker, PollPhase::BeforeSleep)
     }
 
     /// Polls the allowance, which may read files. The worker does not count as searching meanwhile:
     /// pushes wake another one.
-    fn poll_uncounted(&mut self, worker: &Worker, budget: PollBudget) -> bool {
+    fn poll_uncounted(&mut self, worker: &Worker, phase: PollPhase) -> bool {
         let shared = worker.shared();
         self.leave_searching(worker);
-        let has_polled = shared.poll_allowance(budget);
+        let has_polled = shared.poll_allowance(phase);
         shared.sleep.begin_search();
         has_polled
     }

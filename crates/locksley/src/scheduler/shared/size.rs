@@ -6,7 +6,7 @@ use std::sync::Weak;
 use super::Shared;
 use crate::idle::{Activity, Limit, Peers};
 use crate::os::{self, Assists, RunState, ThreadAffinity};
-use crate::scheduler::allowance::{Allowance, PollBudget};
+use crate::scheduler::allowance::{Allowance, PollPhase};
 use crate::scheduler::config::Configuration;
 use crate::trace::PoolHandle;
 
@@ -23,7 +23,7 @@ impl Shared {
     /// The number of processors that the process may use: now, or, if the number of workers was
     /// chosen, when the pool was built.
     pub(crate) fn processors(&self) -> usize {
-        self.allowance.as_ref().map_or_else(|| self.processors_at_build(), Allowance::awake)
+        self.allowance.as_ref().map_or_else(|| self.processors_at_build(), Allowance::may_be_awake)
     }
 
     /// The number of processors that the process might use when the pool was built. A quota is
@@ -41,8 +41,8 @@ impl Shared {
 
     /// Polls what the process is allowed and has used, if that is due. Returns true if it has.
     #[inline]
-    pub(crate) fn poll_allowance(&self, budget: PollBudget) -> bool {
-        self.allowance.as_ref().is_some_and(|it| it.poll(it.now(), self, budget))
+    pub(crate) fn poll_allowance(&self, phase: PollPhase) -> bool {
+        self.allowance.as_ref().is_some_and(|it| it.poll(it.now(), self, phase))
     }
 
     /// The number of workers that are awake.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Worker;
 use crate::primitive::Instant;
-use crate::scheduler::allowance::PollBudget;
+use crate::scheduler::allowance::PollPhase;
 use crate::scheduler::search::Found;
 
 /// The number of polls after which a worker looks into its other queues. A prime, as in other
@@ -30,11 +30,11 @@ impl Worker {
         polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
     }
 
-    /// Makes a waiting job the next to run. Begins with queue `turn` of these, and goes on while
+    /// Makes a waiting job the next to run. Begins with queue `first` of these, and goes on while
     /// they are empty: its inbox, the injector, the old end of its deque, its pinned tasks, the
     /// inbox of its place. A pinned job is marked in addition, and runs before the other one.
     #[cold]
-    pub(super) fn look_elsewhere(&self, turn: u32) {
+    pub(super) fn look_elsewhere(&self, first: u32) {
         if self.shared.is_in_forked_child() {
             return; // all tasks belong to the parent
         }
@@ -43,10 +43,10 @@ impl Worker {
         let looked = self.looked.replace(Some(now));
         let is_brief = |looked| now - looked < BRIEF * LOOK_ELSEWHERE_AFTER;
         self.has_brief_polls.set(looked.is_some_and(is_brief));
-        let _ = self.shared.poll_allowance(PollBudget::Working);
+        let _ = self.shared.poll_allowance(PollPhase::Working);
         let place_state = self.place_state();
         let queues = if place_state.is_some() { 5 } else { 4 };
-        for queue in (0..queues).map(|n| turn.wrapping_add(n) % queues) {
+        for queue in (0..queues).map(|n| first.wrapping_add(n) % queues) {
             let found = match queue {
                 0 => self.receive_from(&self.slot().inbox),
                 1 => self.receive_from(&self.shared.injector),

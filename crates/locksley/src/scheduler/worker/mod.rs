@@ -91,9 +91,9 @@ pub struct Worker {
     runs_pinned_next: Cell<bool>,
     /// The index that tasks see: its own, or that of the worker that it replaces or has taken over.
     index: Cell<usize>,
-    /// True if it has woken an external thread. It sleeps then if all others are awake, so that the
-    /// next call can take over a worker.
-    makes_room: Cell<bool>,
+    /// Set when this worker wakes an external thread. If all workers are awake then, it sleeps once,
+    /// so that the next external call finds a worker to take over.
+    sleeps_for_callers: Cell<bool>,
     /// While its thread may block (`replaced.rs`): whether it has a replacement.
     has_replacement: Cell<Option<bool>>,
     /// True if its thread belongs to the program: it runs tasks only while it waits, or is
@@ -129,7 +129,7 @@ impl Worker {
             has_brief_polls: Cell::new(false),
             runs_pinned_next: Cell::new(false),
             index: Cell::new(index),
-            makes_room: Cell::new(false),
+            sleeps_for_callers: Cell::new(false),
             has_replacement: Cell::new(None),
             is_borrowed: is_external,
             is_external,
@@ -152,14 +152,13 @@ impl Worker {
 
     /// Records that it has set the latch of an external thread.
     pub(crate) fn record_external_wakeup(&self) {
-        self.makes_room.set(self.shared.external_slots.allows_external_threads());
+        self.sleeps_for_callers.set(self.shared.external_slots.allows_external_threads());
         self.shared.record_external_wakeup();
     }
 
-    /// True once after it has woken an external thread, if all workers are awake: no call can take
-    /// over one.
-    pub(crate) fn take_makes_room(&self) -> bool {
-        self.makes_room.take() && self.shared.sleep.snapshot().asleep() == 0
+    /// True once after it has woken an external thread, if all workers are awake.
+    pub(crate) fn take_sleeps_for_callers(&self) -> bool {
+        self.sleeps_for_callers.take() && self.shared.sleep.snapshot().asleep() == 0
     }
 
     fn search(&self) -> RefMut<'_, Searcher> {
