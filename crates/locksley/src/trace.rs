@@ -21,7 +21,8 @@ pub enum Event {
     /// Such a call ends. Undoes the thread's last `Attached`.
     Detached,
     /// A task begins. It was stolen from the worker of this slot. If that is the running worker, it
-    /// was sent to the worker, its place or the pool. Such tasks nest.
+    /// was sent to the worker, its place or the pool; such a task is left out if it runs on top of
+    /// another one. Tasks nest.
     TaskBegins(usize),
     /// The task that began last ends.
     TaskEnds,

@@ -60,8 +60,7 @@ impl Worker {
         let abort = AbortOnUnwind("a panic came out of a task");
         let is_any = found.is_some();
         if let Some(found) = found {
-            self.execute(found);
-            hooks::executed();
+            self.execute_nested(found);
         }
         self.stop_clock_if_borrowed();
         abort.disarm();

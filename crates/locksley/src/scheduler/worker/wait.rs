@@ -239,9 +239,9 @@ impl Worker {
         None
     }
 
-    /// Runs a task on top of the waiting frame. Afterwards the worker that waits for the job of
-    /// that frame may leapfrog from this one again.
-    fn execute_nested(&self, found: Found) {
+    /// Runs a task on top of another one. Afterwards the worker that waits for the job of that one
+    /// may leapfrog from this worker again.
+    pub(super) fn execute_nested(&self, found: Found) {
         let before = self.slot().running();
         let run = if found.from == self.slot_index { Self::execute } else { Self::execute_traced };
         run(self, found);
