@@ -331,7 +331,7 @@ impl<'scope> Scope<'scope> {
                 self.lower_deque_floor(current);
             }
             match (home.own_worker(current), option) {
-                // SAFETY: the FIFO is freed with the state, after all tasks of the scope have ended.
+                // SAFETY: the FIFO is freed with the state, after all tasks of the scope.
                 (Some(worker), Spawn::Fifo) => unsafe {
                     worker.push_fifo(self.fifo(worker), job);
                 },

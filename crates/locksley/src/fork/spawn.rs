@@ -192,7 +192,7 @@ where
 {
     let Some(job) = shared.detached(task) else { return };
     match (shared.own_worker(current), option) {
-        // SAFETY: the FIFO lives as long as the pool, which is not closed before the task has ended.
+        // SAFETY: the FIFO lives as long as the pool, which is not closed before the task ends.
         (Some(worker), Some(Spawn::Fifo)) => unsafe {
             worker.push_fifo(&worker.slot().fifo, job);
         },

@@ -91,8 +91,8 @@ pub struct Worker {
     runs_pinned_next: Cell<bool>,
     /// The index that tasks see: its own, or that of the worker that it replaces or has taken over.
     index: Cell<usize>,
-    /// Set when this worker wakes an external thread. If all workers are awake then, it sleeps once,
-    /// so that the next external call finds a worker to take over.
+    /// Set when this worker wakes an external thread. If all workers are awake then, it sleeps
+    /// once, so that the next external call finds a worker to take over.
     sleeps_for_callers: Cell<bool>,
     /// While its thread may block (`replaced.rs`): whether it has a replacement.
     has_replacement: Cell<Option<bool>>,
