@@ -12,21 +12,26 @@ use crate::team::{self, Region, current};
 /// A region's function, and the pointers that it gets.
 struct Call {
     function: *const c_void,
+    /// With zeros behind them, if they are fewer than [`FEWEST_POINTERS`].
     pointers: Vec<usize>,
 }
 
 impl Call {
+    fn new(function: *const c_void, mut pointers: Vec<usize>) -> Self {
+        pointers.resize(pointers.len().max(FEWEST_POINTERS), 0);
+        Self { function, pointers }
+    }
+
     /// The arguments are `(place, count, function, pointers ...)`.
     ///
     /// # Safety
     /// A function has been called with so many.
-    unsafe fn new(registers: *const u64, stack: *const u64) -> Self {
+    unsafe fn from_arguments(registers: *const u64, stack: *const u64) -> Self {
         // SAFETY: as the caller promises.
         let argument = |at| unsafe { Arguments { registers, stack }.get(at) } as usize;
         let count = argument(1) as u32 as usize;
-        let mut pointers: Vec<_> = (3..3 + count).map(argument).collect();
-        pointers.resize(count.max(FEWEST_POINTERS), 0);
-        Self { function: argument(2) as *const c_void, pointers }
+        let pointers = (3..3 + count).map(argument).collect();
+        Self::new(argument(2) as *const c_void, pointers)
     }
 }
 
@@ -48,7 +53,7 @@ thread_local! {
 
 unsafe extern "C" fn fork(registers: *const u64, stack: *const u64) {
     // SAFETY: the compiler has passed them.
-    let mut call = unsafe { Call::new(registers, stack) };
+    let mut call = unsafe { Call::from_arguments(registers, stack) };
     let data = (&raw mut call).cast();
     // SAFETY: the function and its data belong together.
     unsafe { parallel::run(execute, data, CLAUSES.take(), None, |_| None) };
@@ -56,7 +61,7 @@ unsafe extern "C" fn fork(registers: *const u64, stack: *const u64) {
 
 unsafe extern "C" fn fork_teams(registers: *const u64, stack: *const u64) {
     // SAFETY: the compiler has passed them.
-    let mut call = unsafe { Call::new(registers, stack) };
+    let mut call = unsafe { Call::from_arguments(registers, stack) };
     // SAFETY: the function and its data belong together.
     unsafe { teams::run(execute, (&raw mut call).cast(), LEAGUE.take(), 1) };
 }
@@ -71,10 +76,9 @@ export! {
     __kmpc_fork_call_if(
         _place: Place, count: i32, function: *const c_void, is_parallel: i32, pointer: usize,
     ) -> () {
-        let pointers = vec![pointer; count as usize];
         let (threads, bind) = CLAUSES.take();
         let threads = if is_parallel == 0 { 1 } else { threads };
-        let mut call = Call { function, pointers };
+        let mut call = Call::new(function, vec![pointer; count as usize]);
         let data = (&raw mut call).cast();
         // SAFETY: the function and its data belong together.
         unsafe { parallel::run(execute, data, (threads, bind), None, |_| None) };
