@@ -52,7 +52,7 @@ pub(crate) struct Allowance {
     /// Until this time only workers that are about to sleep read the system limits.
     limits_postponed: AtomicU64,
     /// How many workers may be awake.
-    may_be_awake: AtomicUsize,
+    awake_limit: AtomicUsize,
     /// True if the program has set the number of workers.
     is_stopped: AtomicBool,
     /// Locked by the worker that polls. No worker waits for it.
@@ -115,16 +115,16 @@ impl Allowance {
             usage_overdue: AtomicU64::new(0),
             limits_due: AtomicU64::new(nanos(state.next_reading())),
             limits_postponed: AtomicU64::new(0),
-            may_be_awake: AtomicUsize::new(state.allowed),
+            awake_limit: AtomicUsize::new(state.allowed),
             is_stopped: AtomicBool::new(false),
             state: Mutex::new(state),
         }
     }
 
     /// How many workers may be awake now.
-    pub(crate) fn may_be_awake(&self) -> usize {
+    pub(crate) fn awake_limit(&self) -> usize {
         // Relaxed: a hint for searches.
-        self.may_be_awake.load(Ordering::Relaxed)
+        self.awake_limit.load(Ordering::Relaxed)
     }
 
     /// The present time.
@@ -182,9 +182,9 @@ impl Allowance {
         let (due, overdue) = outcome.next_usage.unwrap_or((Duration::MAX, Duration::MAX));
         self.usage_due.store(nanos(due), Ordering::Relaxed);
         self.usage_overdue.store(nanos(overdue), Ordering::Relaxed);
-        self.may_be_awake.store(outcome.may_be_awake(), Ordering::Relaxed);
+        self.awake_limit.store(outcome.awake_limit(), Ordering::Relaxed);
         shared.sleep.set_one_more_allowed(state.allows_one_more());
-        let limit = (outcome.may_be_awake(), outcome.allowed);
+        let limit = (outcome.awake_limit(), outcome.allowed);
         let before = std::mem::replace(&mut state.applied, limit);
         // Under the lock, so that limits come in order. A rest that goes on may have become
         // shorter.
@@ -208,7 +208,7 @@ impl Allowance {
     }
 
     fn restore_first_limit(&self, shared: &Shared) {
-        self.may_be_awake.store(shared.processors_at_build(), Ordering::Relaxed);
+        self.awake_limit.store(shared.processors_at_build(), Ordering::Relaxed);
         shared.sleep.set_one_more_allowed(false);
         shared.sleep.set_limit(shared.limit_at_build(), usize::MAX);
     }
@@ -221,13 +221,13 @@ impl Allowance {
 }
 
 fn apply(outcome: Outcome, shared: &Shared) {
-    let limit = shared.allowed_limit(outcome.may_be_awake());
+    let limit = shared.allowed_limit(outcome.awake_limit());
     let timed_park = outcome.rest.map_or(limit.timed_park, |rest| limit.timed_park.min(rest));
     shared.sleep.set_limit(Limit { timed_park, ..limit }, outcome.allowed);
 }
 
 impl Outcome {
-    fn may_be_awake(&self) -> usize {
+    fn awake_limit(&self) -> usize {
         self.allowed - usize::from(self.rest.is_some())
     }
 }

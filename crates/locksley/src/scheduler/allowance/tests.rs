@@ -569,7 +569,7 @@ fn a_rest_lasts_until_the_next_reading_of_the_usage() {
             let outcome = state.poll(now, pool.shared(), false);
             let (next, _) = outcome.next_usage.unwrap();
             assert!(now + outcome.rest.unwrap() >= next, "{processors}: {outcome:?}");
-            assert_eq!(outcome.may_be_awake() + 1, outcome.allowed);
+            assert_eq!(outcome.awake_limit() + 1, outcome.allowed);
         }
     }
 }

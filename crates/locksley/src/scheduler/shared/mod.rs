@@ -95,7 +95,7 @@ impl Shared {
         // Opens the files that this needs, so that no thief waits for another one that opens them.
         let _ = assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads);
         let allowance = config.allowance.as_ref().map(|open| Allowance::new(&processors, open()));
-        let at_most = allowance.as_ref().map(Allowance::may_be_awake);
+        let at_most = allowance.as_ref().map(Allowance::awake_limit);
         let processors_now = at_most.unwrap_or(processors.count());
         let allowed = at_most.unwrap_or(usize::MAX);
         let limit = limit(&config, processors_now, allowed);

@@ -23,7 +23,7 @@ impl Shared {
     /// The number of processors that the process may use: now, or, if the number of workers was
     /// chosen, when the pool was built.
     pub(crate) fn processors(&self) -> usize {
-        self.allowance.as_ref().map_or_else(|| self.processors_at_build(), Allowance::may_be_awake)
+        self.allowance.as_ref().map_or_else(|| self.processors_at_build(), Allowance::awake_limit)
     }
 
     /// The number of processors that the process might use when the pool was built. A quota is
