@@ -6,7 +6,8 @@ pub(crate) struct Icvs {
     /// `nthreads-var`: the size of a team without a `num_threads` clause, or the most if the size
     /// is dynamic.
     pub(crate) threads: u32,
-    /// Neither the environment nor the program has stated `threads`.
+    /// `threads` is what was allowed when the program began, and no limit of dynamic sizes: neither
+    /// the environment nor the program has stated one.
     pub(crate) has_default_threads: bool,
     /// `dyn-var`: the size of a team follows what is granted.
     pub(crate) is_dynamic: bool,

@@ -150,7 +150,7 @@ fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>
         level,
         active_level: team.active_level + u32::from(size > 1),
         league: team.league.clone(),
-        icvs: icvs_inside(icvs, level, bind),
+        icvs: icvs_inside(icvs, level, bind, if region.threads == 0 { size } else { 0 }),
         bind,
         displays_affinity: false,
         group,
@@ -160,13 +160,17 @@ fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>
     }
 }
 
-/// The variables inside of a region at a nesting level, from those outside and the region's policy.
-fn icvs_inside(icvs: Icvs, level: u32, bind: i32) -> Icvs {
+/// The variables inside of a region at a nesting level, from those outside, the region's policy,
+/// and the size that it got without a clause, or 0.
+fn icvs_inside(icvs: Icvs, level: u32, bind: i32, size: u32) -> Icvs {
     let settings = settings();
     let of_list = |list: &[u32]| list.get(level as usize).copied();
     let listed = settings.binds.get(level as usize).copied().filter(|_| bind != 0);
+    // A program may size arrays inside by `threads`, so that may not be less than the team's size.
+    let inherited = if icvs.has_default_threads { icvs.threads.max(size) } else { icvs.threads };
     Icvs {
-        threads: of_list(&settings.threads).unwrap_or(icvs.threads),
+        threads: of_list(&settings.threads).unwrap_or(inherited),
+        has_default_threads: false,
         bind: listed.unwrap_or(bind),
         ..icvs
     }

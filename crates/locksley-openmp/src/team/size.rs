@@ -34,8 +34,8 @@ pub(crate) fn most_threads(member: &Member) -> u32 {
     granted
 }
 
-/// The largest size of a dynamic team. Not what was allowed when the program began, if nothing
-/// else was stated: a quota may be raised.
+/// The largest size of a dynamic team: none, if nothing was stated. What was allowed when the
+/// program began is no limit, since a quota may be raised.
 fn most(icvs: &Icvs) -> u32 {
     if icvs.has_default_threads { u32::MAX } else { icvs.threads }
 }

@@ -1,20 +1,24 @@
 // Team sizes while the quota of the program's control group changes. Arguments: the quota's file,
 // a quota of one processor, which holds when the program begins, a larger one, and its processors.
-// Each line: what the library finds, and the largest of some teams.
+// Each line: what the library finds, and the largest of some teams. -1: it was larger than the
+// program is told inside.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static int largest_of_some(void) {
-  int largest = 0;
+  int largest = 0, too_few = 0;
   for (int i = 0; i < 50; i++) {
 #pragma omp parallel
 #pragma omp master
     if (omp_get_num_threads() > largest)
       largest = omp_get_num_threads();
+#pragma omp parallel
+    if (omp_get_max_threads() < omp_get_num_threads())
+      too_few = 1;
   }
-  return largest;
+  return too_few ? -1 : largest;
 }
 
 // Sets the quota, and waits until the library finds that many processors, for at most 5 s.
