@@ -12,6 +12,9 @@ use crate::team::{Member, current};
 static TEAMS: LazyLock<AtomicI32> = LazyLock::new(|| settings().teams.into());
 static THREAD_LIMIT: LazyLock<AtomicI32> = LazyLock::new(|| settings().teams_thread_limit.into());
 
+/// How many teams a league has that states no number, with libgomp.
+const DEFAULT_TEAMS: c_uint = 3;
+
 pub(super) fn limit_threads(member: &Member, limit: c_uint) {
     if limit != 0 {
         let limit = if limit > c_int::MAX.cast_unsigned() { u32::MAX } else { limit };
@@ -91,7 +94,7 @@ export! {
         function: Function, data: *mut c_void, teams: c_uint, limit: c_uint,
     ) -> () {
         // SAFETY: the compiler's function and its data.
-        unsafe { run(function, data, (teams, limit), 3) };
+        unsafe { run(function, data, (teams, limit), DEFAULT_TEAMS) };
     }
 
     omp_get_num_teams omp_get_num_teams_() -> c_int {

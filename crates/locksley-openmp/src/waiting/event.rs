@@ -112,7 +112,7 @@ impl Event {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -120,20 +120,21 @@ mod tests {
     /// The notifier has looked before the second sleeper counted itself.
     #[test]
     fn all_are_woken_however_many_the_notifier_has_seen() {
-        let shared = Arc::new((Event::new(), AtomicUsize::new(0)));
+        let shared = Arc::new((Event::new(), AtomicUsize::new(0), AtomicBool::new(false)));
         for _ in 0..2 {
             let other = Arc::clone(&shared);
             std::thread::spawn(move || {
-                other.0.sleep_unless(|| false);
+                other.0.sleep_unless(|| other.2.load(Ordering::Relaxed));
                 other.1.fetch_add(1, Ordering::Relaxed);
             });
         }
         while shared.0.sleepers.load(Ordering::Relaxed) < 2 {
             std::thread::yield_now();
         }
-        // One that does not sleep yet will find another epoch.
+        // Both sleep by then. A late one would find the condition true.
         std::thread::sleep(Duration::from_millis(50));
         shared.0.sleepers.store(1, Ordering::Relaxed);
+        shared.2.store(true, Ordering::Relaxed);
         shared.0.notify_all();
         let began = Instant::now();
         while shared.1.load(Ordering::Relaxed) < 2 {

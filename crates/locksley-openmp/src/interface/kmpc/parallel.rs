@@ -44,6 +44,9 @@ unsafe extern "C" fn execute(data: *mut c_void) {
     unsafe { call(*function, &raw const number, pointers.as_ptr(), pointers.len()) };
 }
 
+/// How many teams a league has that states no number, with libomp.
+const DEFAULT_TEAMS: u32 = 1;
+
 thread_local! {
     /// What `num_threads` and `proc_bind` say of the thread's next region.
     static CLAUSES: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
@@ -63,7 +66,7 @@ unsafe extern "C" fn fork_teams(registers: *const u64, stack: *const u64) {
     // SAFETY: the compiler has passed them.
     let mut call = unsafe { Call::from_arguments(registers, stack) };
     // SAFETY: the function and its data belong together.
-    unsafe { teams::run(execute, (&raw mut call).cast(), LEAGUE.take(), 1) };
+    unsafe { teams::run(execute, (&raw mut call).cast(), LEAGUE.take(), DEFAULT_TEAMS) };
 }
 
 variadic! {

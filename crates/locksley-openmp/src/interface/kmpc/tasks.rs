@@ -189,6 +189,7 @@ unsafe fn accesses(count: i32, list: *const Dependence) -> Vec<Access> {
         let it = unsafe { &*list.wrapping_add(at as usize) };
         match it.flags {
             ALL_MEMORY => Access::ALL_MEMORY,
+            // Clang's address of `omp_all_memory`.
             _ if it.address == usize::MAX => Access::ALL_MEMORY,
             flags => Access { address: it.address, is_write: flags != IN },
         }
