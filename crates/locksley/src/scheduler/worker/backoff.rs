@@ -16,8 +16,10 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 
 /// Spins, then yields, while a waiting worker finds nothing.
+#[derive(Default)]
 pub(super) struct Backoff {
-    began: Instant,
+    /// When the first pause began. A worker that finds a task at once does not read the clock.
+    began: Option<Instant>,
     /// True if the last pause was a yield.
     pub(super) is_yielding: bool,
     sleeps: u32,
@@ -29,14 +31,11 @@ fn sleep_after(sleeps: u32) -> Duration {
 }
 
 impl Backoff {
-    pub(super) fn new() -> Self {
-        Self { began: Instant::now(), is_yielding: false, sleeps: 0 }
-    }
-
     /// Spins or yields once. Returns false once `SPIN_AND_YIELD` has passed: the worker parks if it
     /// finds nothing then.
     pub(super) fn snooze(&mut self) -> bool {
-        self.snooze_after(self.began.elapsed())
+        let began = *self.began.get_or_insert_with(Instant::now);
+        self.snooze_after(began.elapsed())
     }
 
     fn snooze_after(&mut self, elapsed: Duration) -> bool {
@@ -71,7 +70,7 @@ mod tests {
             (u64::MAX, true, false),
         ];
         for (nanos, yields, is_patient) in expected {
-            let mut backoff = Backoff::new();
+            let mut backoff = Backoff::default();
             assert_eq!(backoff.snooze_after(Duration::from_nanos(nanos)), is_patient, "{nanos} ns");
             assert_eq!(backoff.is_yielding, yields, "{nanos} ns");
         }
@@ -81,10 +80,10 @@ mod tests {
     fn a_wait_is_patient_until_it_parks() {
         let hour = Duration::from_secs(3600);
         // No time has passed, however long this thread is suspended.
-        let mut backoff = Backoff { began: Instant::now() + hour, ..Backoff::new() };
+        let mut backoff = Backoff { began: Some(Instant::now() + hour), ..Backoff::default() };
         assert!(!backoff.is_yielding && backoff.snooze());
         assert!(!backoff.is_yielding);
-        backoff.began = Instant::now().checked_sub(SPIN_AND_YIELD).unwrap();
+        backoff.began = Instant::now().checked_sub(SPIN_AND_YIELD);
         assert!(!backoff.snooze() && backoff.is_yielding);
     }
 
@@ -93,7 +92,7 @@ mod tests {
         let millis = |sleeps| sleep_after(sleeps).as_secs_f64() * 1000.0;
         assert_eq!([0, 1, 2, 7, 8, 9].map(millis), [0.05, 0.1, 0.2, 6.4, 10.0, 10.0]);
         assert_eq!(sleep_after(u32::MAX), LONGEST_SLEEP);
-        let mut backoff = Backoff::new();
+        let mut backoff = Backoff::default();
         (0..2).for_each(|_| backoff.sleep());
         assert_eq!(backoff.sleeps, 2);
     }

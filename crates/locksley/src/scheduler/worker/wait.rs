@@ -2,6 +2,7 @@
 //!
 //! | phase | what | how long |
 //! |---|---|---|
+//! | look | a join looks at its latch | 8 times |
 //! | help | run descendants on top of the waiting frame | while there are any |
 //! | spin, yield | look again for descendants | about 200 µs on an idle processor |
 //! | pinned tasks | run tasks that only this worker may run | while there are any |
@@ -27,7 +28,7 @@ use super::Worker;
 use super::backoff::Backoff;
 use crate::deque::Steal;
 use crate::hooks;
-use crate::primitive::Instant;
+use crate::primitive::{Instant, spin_loop};
 use crate::scheduler::job::{self, Job};
 use crate::scheduler::latch::Flag;
 use crate::scheduler::search::Found;
@@ -36,6 +37,8 @@ use crate::unwind::AbortOnUnwind;
 
 /// After so long at the limit of replacements, a wait runs any task.
 const LAST_RESORT: Duration = Duration::from_secs(1);
+/// How many times a join looks whether its stolen half has ended, before it leapfrogs.
+const LOOKS: u32 = 8;
 
 impl Worker {
     /// Waits until `job`, which this worker pushed to `index`, has run on another worker, or takes
@@ -46,6 +49,14 @@ impl Worker {
     pub(crate) fn wait_for_fork(&self, job: NonNull<Job>, latch: &Flag, index: i64) -> bool {
         if self.take_from_below(job, index) {
             return true;
+        }
+        // A short half is about to end, and a steal from its thief would take the thief's cache
+        // lines: loops of 4 µs took 1.2 times as long without this.
+        for _ in 0..LOOKS {
+            if latch.is_set() {
+                break;
+            }
+            spin_loop();
         }
         self.help_until(latch, Awaits::Tasks, |by_force| self.leapfrog(job, by_force));
         false
@@ -146,7 +157,7 @@ impl Worker {
         // Hooks publish what they have deferred. They have nothing to resume after the wait.
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot_index())));
-        let (mut backoff, mut is_traced) = (Backoff::new(), false);
+        let (mut backoff, mut is_traced) = (Backoff::default(), false);
         let mut at_limit = Duration::ZERO;
         while !event.is_set() {
             let mut found = find(backoff.is_yielding);
@@ -171,7 +182,7 @@ impl Worker {
             if let Some(found) = found {
                 self.execute_nested(found);
             }
-            backoff = Backoff::new();
+            backoff = Backoff::default();
         }
         if is_traced {
             self.shared.trace(|| Event::Resumes);
