@@ -76,6 +76,13 @@ impl Patience {
     }
 }
 
+/// Gives the processor to a thread of this library that has none, if there are such threads.
+pub(super) fn yield_if_oversubscribed() {
+    if machine::is_oversubscribed() {
+        std::thread::yield_now();
+    }
+}
+
 impl Drop for Patience {
     fn drop(&mut self) {
         if self.pauses > 0 && machine::is_contended() {
