@@ -29,8 +29,8 @@ use locksley_sys::primitive::{AtomicU64, Ordering, const_unless_loom, fence};
 /// ```
 #[derive(Debug)]
 pub struct Barrier {
-    /// An [`Arrivals`]. 64 bits on each target, so that a generation does not come again during a
-    /// wait.
+    /// An [`Arrivals`]. 64 bits on each target, of which 32 are the generation. It comes again
+    /// after 2^32 others.
     arrivals: AtomicU64,
     parties: u32,
     queue: WaitQueue,

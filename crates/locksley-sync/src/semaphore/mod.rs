@@ -322,7 +322,8 @@ impl Semaphore {
                     // it fails, `drop_unpublished` forgets the reference, which still belongs to
                     // the word or to the thread that has taken it out. The exchange may also
                     // succeed after the node was freed, with the word's reference to a newer node
-                    // at the same address: that is the node which waits then.
+                    // at the same address: that is the node which waits then. Strict provenance
+                    // objects to this, since the pointer is the older node's.
                     let waiters = unsafe { WaitQueue::with_first(waiter) };
                     PermitQueue::new(0, false, waiters)
                 }

@@ -12,8 +12,8 @@ use locksley_sys::unwind;
 pub(crate) struct PermitQueue {
     /// All permits that were ever supplied, times two; plus 1 when closed. It wraps.
     supply: AtomicUsize,
-    /// Up to this supply, at most `MAX_FREE` permits are free. A lower bound: the number of taken
-    /// permits only grows.
+    /// While the supply is at most this, no more than `MAX_FREE` permits are free. It may be too
+    /// low, since the number of taken permits grows, and is never too high.
     supply_limit: AtomicUsize,
     pub(super) waiters: WaitQueue,
 }
@@ -68,8 +68,19 @@ impl PermitQueue {
     }
 
     pub(super) fn available_permits(&self) -> usize {
-        let taken = self.waiters.taken(&mut self.waiters.hazards());
-        (self.supply.load(Ordering::Acquire) / PERMIT).wrapping_sub(taken) & (usize::MAX / PERMIT)
+        let mut hazards = self.waiters.hazards();
+        // Acquire pairs with the release in `release`, and keeps the loads in order.
+        let supply = || self.supply.load(Ordering::Acquire) / PERMIT;
+        let mut before = supply();
+        loop {
+            let taken = self.waiters.taken(&mut hazards);
+            let now = supply();
+            // Otherwise permits may have been released and taken in between, any number of times.
+            if now == before {
+                return now.wrapping_sub(taken) & (usize::MAX / PERMIT);
+            }
+            before = now;
+        }
     }
 
     pub(super) fn close(&self) {

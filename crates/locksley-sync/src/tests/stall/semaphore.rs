@@ -216,3 +216,20 @@ fn a_held_close_keeps_no_task_waiting() {
         |world, ()| assert!(world.semaphore.is_closed()),
     );
 }
+
+/// The only permit is taken and given back while a thread that counts the free ones is held.
+#[test]
+fn no_more_permits_seem_free_than_there_are() {
+    let world = || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        // Two tasks that wait make a queue.
+        drop([waiting_to_keep(&semaphore), waiting_to_keep(&semaphore)]);
+        semaphore.add_permits(1);
+        semaphore
+    };
+    let take_and_give_back = |semaphore: &Arc<Semaphore>, _| {
+        (0..3).for_each(|_| drop(semaphore.try_acquire().expect("it is free")));
+    };
+    let count = |semaphore: &Arc<Semaphore>| semaphore.available_permits();
+    hold_at_each_step(3, world, count, take_and_give_back, |_, free| assert!(free <= 1, "{free}"));
+}
