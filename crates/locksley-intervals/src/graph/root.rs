@@ -343,7 +343,7 @@ impl<'r> Root<'r> {
                 None => Ok(result),
                 Some(interval) => Err(IntervalCancelled { interval }),
             },
-            (Ok(_), Some(payload)) => unwind::resume(payload),
+            (Ok(result), Some(payload)) => unwind::resume_without(result, payload),
             (Err(payload), later) => {
                 later.into_iter().for_each(unwind::discard);
                 unwind::resume(payload)

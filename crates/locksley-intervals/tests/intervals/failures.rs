@@ -36,6 +36,24 @@ fn the_first_panic_arrives_once() {
 }
 
 #[test]
+fn a_result_whose_destructor_panics_does_not_hide_a_panic() {
+    struct Broken;
+    impl Drop for Broken {
+        fn drop(&mut self) {
+            panic!("the result's");
+        }
+    }
+    let end = catch_unwind(|| {
+        intervals::run("root", |root| {
+            root.interval("panics").spawn(|_| panic!("the child's"));
+            Broken
+        })
+    });
+    let Err(payload) = end else { panic!("the child's panic is lost") };
+    assert_eq!(message(&*payload), "the child's");
+}
+
+#[test]
 fn the_roots_own_panic_comes_first_and_waits_for_the_rest() {
     let ran = AtomicBool::new(false);
     let end = catch_unwind(AssertUnwindSafe(|| {
