@@ -14,7 +14,7 @@ impl PoolMetrics {
         gauge!("locksley_local_queue_depth", &labels).set(self.total_local_queue_depth as f64);
         counter!("locksley_park_count", &labels).increment(self.total_park_count);
         counter!("locksley_steal_count", &labels).increment(self.total_steal_count);
-        counter!("locksley_steal_operations", &labels).increment(self.total_steal_operations);
+        counter!("locksley_failed_steal_count", &labels).increment(self.total_failed_steal_count);
         counter!("locksley_remote_schedules", &labels).increment(self.num_remote_schedules);
         counter!("locksley_polls_count", &labels).increment(self.total_polls_count);
         counter!("locksley_hand_over_count", &labels).increment(self.total_hand_over_count);

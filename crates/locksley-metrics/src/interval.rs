@@ -67,7 +67,7 @@ pub struct PoolMetrics {
     pub max_steal_count: u64,
     /// The fewest of a worker.
     pub min_steal_count: u64,
-    /// Attempts to steal.
+    /// How often workers stole. A steal takes one task.
     pub total_steal_operations: u64,
     /// Tasks that were sent to the pool, a place or a worker, and not pushed to a deque.
     pub num_remote_schedules: u64,
@@ -95,6 +95,8 @@ pub struct PoolMetrics {
     /// Time in which workers could have run and had no processor. `None` if the system does not
     /// tell.
     pub total_off_processor_duration: Option<Duration>,
+    /// Attempts to steal that took nothing.
+    pub total_failed_steal_count: u64,
     /// How often a thief gave its processor to a worker that was preempted.
     pub total_hand_over_count: u64,
 }
@@ -118,7 +120,7 @@ impl PoolMetrics {
             total_steal_count: total.steals,
             max_steal_count: most(|it| it.steals),
             min_steal_count: fewest(|it| it.steals),
-            total_steal_operations: total.steals + total.failed_steals,
+            total_steal_operations: total.steals,
             num_remote_schedules: total.received,
             total_local_queue_depth: stats.queued,
             total_polls_count: total.tasks,
@@ -131,6 +133,7 @@ impl PoolMetrics {
             total_search_duration: total.searching,
             total_sleep_duration: total.sleeping,
             total_off_processor_duration: total.off_processor,
+            total_failed_steal_count: total.failed_steals,
             total_hand_over_count: total.hand_overs,
         }
     }
@@ -196,5 +199,15 @@ mod tests {
         let polls = (metrics.min_polls_count, metrics.max_polls_count, metrics.total_polls_count);
         assert_eq!(polls, (2, 9, 15));
         assert_eq!(metrics.busy_ratio(), 0.0);
+    }
+
+    #[test]
+    fn failed_steals_are_no_steal_operations() {
+        let mut worker = WorkerStats::default();
+        (worker.steals, worker.failed_steals) = (3, 5);
+        let mut stats = PoolStats::default();
+        stats.workers = vec![worker];
+        let metrics = PoolMetrics::new(&stats, Duration::from_secs(1), 1);
+        assert_eq!((metrics.total_steal_operations, metrics.total_failed_steal_count), (3, 5));
     }
 }

@@ -30,6 +30,9 @@ const COUNTERS: [(&str, &str, Read); 12] = [
 /// The counters of all workers of the pool called `name`, since it was built. What the system does
 /// not tell is left out.
 ///
+/// Do not join the texts of two pools on one page: the format allows each counter to be described
+/// once.
+///
 /// # Examples
 /// ```
 /// let pool = locksley::Pool::new(1)?;
