@@ -133,8 +133,8 @@ where
         Ok(ThreadPool { pool: Some(pool.build_with(spawn)?) })
     }
 
-    /// Makes this the global pool, for Locksley as for rayon. Without it, that is built when it is
-    /// first used.
+    /// Makes this the global pool, for Locksley as for rayon. Without this call, the global pool is
+    /// built at its first use. The threads may still be starting when this returns.
     ///
     /// # Errors
     /// If the global pool exists already, because it was built or used, under whichever name; and

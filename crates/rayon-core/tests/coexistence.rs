@@ -3,6 +3,9 @@
 //! pool are of the whole process.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use locksley::Pool;
 use rayon_core::{ThreadPoolBuilder, current_num_threads};
@@ -25,7 +28,7 @@ fn child_says(case: &str, variables: &[(&str, &str)]) -> String {
 /// Not a test of its own: what the other tests run in another process.
 #[test]
 fn child() {
-    let thread = || std::thread::current().id();
+    let thread = || thread::current().id();
     match std::env::var(CASE).as_deref() {
         Ok("locksley first") => {
             println!("workers={}={}", Pool::global().workers(), current_num_threads());
@@ -56,7 +59,18 @@ fn child() {
             println!("{} {}", current_num_threads(), again.unwrap_err());
         }
         Ok("built by rayon") => {
-            ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
+            static STARTED: AtomicUsize = AtomicUsize::new(0);
+            let use_the_pool = |_| {
+                rayon_core::join(|| (), || ());
+                STARTED.fetch_add(1, Ordering::Relaxed);
+            };
+            let builder = ThreadPoolBuilder::new().num_threads(3).start_handler(use_the_pool);
+            builder.build_global().unwrap();
+            let began = Instant::now();
+            while STARTED.load(Ordering::Relaxed) < 3 {
+                assert!(began.elapsed() < Duration::from_secs(20));
+                thread::yield_now();
+            }
             let again = Pool::builder().workers(4).build_global();
             println!("{} {}", Pool::global().workers(), again.unwrap_err());
         }
