@@ -40,7 +40,7 @@ fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
 }
 
 /// The time in which quotas of this process's control group (version 2), and of its ancestors,
-/// stopped it. `None` if none of them has a quota.
+/// stopped it. `None` if the system does not tell.
 pub(crate) fn throttled() -> Option<Duration> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
