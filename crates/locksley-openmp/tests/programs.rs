@@ -437,7 +437,7 @@ fn teams_follow_a_quota_while_the_program_runs() {
 }
 
 #[test]
-fn beside_others_teams_have_all_processors_and_short_turns_and_no_more_by_the_environment() {
+fn beside_others_teams_have_all_processors_and_short_time_slices_and_no_more_by_the_environment() {
     let Some(program) = Program::new("sizes.c") else { return };
     let test = Arc::new(());
     for _ in 0..2 * thread::available_parallelism().map_or(1, usize::from) {
@@ -449,7 +449,7 @@ fn beside_others_teams_have_all_processors_and_short_turns_and_no_more_by_the_en
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         "0 teams of another size than the processors, more at most: 0\n\
-         0 threads with long turns\n"
+         0 threads with long time slices\n"
     );
 }
 

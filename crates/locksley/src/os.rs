@@ -21,5 +21,5 @@ pub(crate) use locksley_sys::os::{
     ThreadWatch, bind_this_thread, can_move_threads, current_processor, generation, heavy_barrier,
     heavy_barrier_works, light_barrier, lowered_priority_works, move_this_thread,
     move_to_process_affinity, online_processors, preempt_all, process_time, runnable_threads,
-    shorten_turns, stack, unbind_this_thread, watch_for_forks, yield_now,
+    shorten_time_slice, stack, unbind_this_thread, watch_for_forks, yield_now,
 };

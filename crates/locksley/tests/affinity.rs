@@ -132,7 +132,7 @@ fn a_worker_has_its_own_mask_again_after_a_wakeup() {
 /// On one processor, the owner of a closed deque answers no request while the thief runs, and it
 /// closes the deque again before the thief returns from a yield.
 #[test]
-fn a_thief_opens_and_steals_in_one_turn_on_one_processor() {
+fn a_thief_opens_and_steals_in_one_time_slice_on_one_processor() {
     let first = Processors::allowed().ids()[0];
     if !std::thread::spawn(move || bind_to(first)).join().unwrap() {
         return locksley_sys::skip_test("the system binds no thread");

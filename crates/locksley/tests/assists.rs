@@ -14,7 +14,7 @@ fn sets_of_assists() -> Vec<Assists> {
         Assists::RUN_STATE,
         Assists::SWITCH_RECORDS,
         Assists::MOVES,
-        Assists::SHORT_TURNS,
+        Assists::SHORT_TIME_SLICES,
         Assists::RUNNABLE_THREADS,
     ];
     let without_one = each.iter().map(|&assist| Assists::ALL.without(assist));
@@ -24,7 +24,11 @@ fn sets_of_assists() -> Vec<Assists> {
 fn with_policies() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
     [
         |pool| pool.idle_policy(Balanced::default()),
-        |pool| pool.idle_policy(Balanced::with_threshold(20).with_turn(Duration::from_micros(200))),
+        |pool| {
+            pool.idle_policy(
+                Balanced::with_threshold(20).with_time_slice(Duration::from_micros(200)),
+            )
+        },
         |pool| pool.idle_policy(Bws::with_threshold(4)),
         |pool| pool.idle_policy(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
     ]
@@ -65,7 +69,7 @@ impl IdlePolicy for Meddler {
     fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Meddler)
     }
-    fn turn(&self) -> Option<Duration> {
+    fn time_slice(&self) -> Option<Duration> {
         Some(Duration::from_micros(100))
     }
 }
@@ -231,7 +235,7 @@ mod linux {
         assert_eq!(schedule(), before, "the thread that builds the pool");
         assert_eq!(child, before, "a thread that a task starts");
         assert_eq!((inside.0, inside.1), (before.0, before.1), "policy and nice value");
-        if is_working("short turns") && before.1 == 0 {
+        if is_working("short time slices") && before.1 == 0 {
             assert_eq!(inside.2, 100_000, "a worker has the time slice that the policy asks for");
         }
     }
@@ -249,7 +253,7 @@ mod linux {
             assert_eq!(answer, 0);
         });
         let pool = builder.build().unwrap();
-        if is_working("short turns") {
+        if is_working("short time slices") {
             assert_eq!(pool.install(|_| schedule()).2, chosen);
         }
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use locksley_sys::os::{runnable_threads, shorten_turns};
+use locksley_sys::os::{runnable_threads, shorten_time_slice};
 
 use crate::environment::{processors, settings};
 
@@ -21,7 +21,7 @@ const WEIGHT: u32 = 4;
 /// then on any machine.
 const QUIET: u32 = ONE / 2;
 /// The shortest that the kernel grants.
-const TURN: Duration = Duration::from_micros(100);
+const TIME_SLICE: Duration = Duration::from_micros(100);
 
 // All accesses are relaxed: these are estimates, and no data depends on them.
 static READ_AT: AtomicU64 = AtomicU64::new(0);
@@ -102,16 +102,16 @@ pub(super) fn is_contended() -> bool {
 thread_local! {
     /// The threads of the calling thread's latest team.
     static TEAM: Cell<u32> = const { Cell::new(1) };
-    static HAS_SHORT_TURNS: Cell<bool> = const { Cell::new(false) };
+    static HAS_SHORT_TIME_SLICES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The calling thread has entered a team of that many threads.
 pub(crate) fn note_team(size: u32) {
     TEAM.set(size);
-    if size > 1 && is_contended() && !HAS_SHORT_TURNS.replace(true) {
-        // Otherwise a member that is woken waits until the turn of another program's thread ends,
-        // and the team waits for the member. Members get no more processor time in total.
-        shorten_turns(TURN);
+    if size > 1 && is_contended() && !HAS_SHORT_TIME_SLICES.replace(true) {
+        // Otherwise a member that is woken waits until the time slice of another program's thread
+        // ends, and the team waits for the member. Members get no more processor time in total.
+        shorten_time_slice(TIME_SLICE);
     }
 }
 

@@ -75,9 +75,9 @@ const ASSISTS: [[&str; 3]; 10] = [
         "peers run where the kernel puts them",
     ],
     [
-        "short turns",
+        "short time slices",
         "a worker that is woken, or brought to another processor, runs soon",
-        "workers take turns as long as those of others",
+        "workers' time slices are as long as others'",
     ],
     [
         "runnable threads",

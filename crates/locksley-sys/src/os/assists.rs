@@ -13,8 +13,9 @@ use std::str::FromStr;
 /// use locksley::os::Assists;
 ///
 /// let most = Assists::ALL.without(Assists::MOVES); // for `PoolBuilder::assists`
-/// assert!(most.has(Assists::SHORT_TURNS) && !most.has(Assists::MOVES));
-/// assert_eq!("moves,short-turns".parse(), Ok(Assists::MOVES.with(Assists::SHORT_TURNS)));
+/// assert!(most.has(Assists::SHORT_TIME_SLICES) && !most.has(Assists::MOVES));
+/// let two = Assists::MOVES.with(Assists::SHORT_TIME_SLICES);
+/// assert_eq!("moves,short-time-slices".parse(), Ok(two));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Assists(u8);
@@ -29,7 +30,7 @@ const NAMES: [(&str, Assists); 7] = [
     ("run-state", Assists::RUN_STATE),
     ("switch-records", Assists::SWITCH_RECORDS),
     ("moves", Assists::MOVES),
-    ("short-turns", Assists::SHORT_TURNS),
+    ("short-time-slices", Assists::SHORT_TIME_SLICES),
     ("runnable-threads", Assists::RUNNABLE_THREADS),
 ];
 
@@ -52,8 +53,8 @@ impl Assists {
     /// starts a thread or a process, the change may be lost, or the new one inherit the narrow
     /// affinity: programs with such tasks had better do without.
     pub const MOVES: Self = Self(1 << 4);
-    /// Shorter turns on the processor than the usual ones.
-    pub const SHORT_TURNS: Self = Self(1 << 5);
+    /// Shorter time slices than the usual ones.
+    pub const SHORT_TIME_SLICES: Self = Self(1 << 5);
     /// The number of threads of all programs that can run.
     pub const RUNNABLE_THREADS: Self = Self(1 << 6);
 
@@ -85,7 +86,7 @@ impl fmt::Debug for Assists {
 }
 
 /// Names with commas between them: `membarrier`, `lowered-priority`, `run-state`, `switch-records`,
-/// `moves`, `short-turns`, `runnable-threads`; or `all`, or `none`.
+/// `moves`, `short-time-slices`, `runnable-threads`; or `all`, or `none`.
 impl FromStr for Assists {
     type Err = UnknownAssist;
 
@@ -136,9 +137,9 @@ mod tests {
 
     #[test]
     fn sets_are_joined_and_taken_apart() {
-        let both = Assists::MOVES.with(Assists::SHORT_TURNS);
+        let both = Assists::MOVES.with(Assists::SHORT_TIME_SLICES);
         assert!(both.has(Assists::MOVES) && !both.has(Assists::ALL));
-        assert_eq!(both.without(Assists::MOVES), Assists::SHORT_TURNS);
-        assert_eq!(format!("{both:?}"), r#"{"moves", "short-turns"}"#);
+        assert_eq!(both.without(Assists::MOVES), Assists::SHORT_TIME_SLICES);
+        assert_eq!(format!("{both:?}"), r#"{"moves", "short-time-slices"}"#);
     }
 }

@@ -43,7 +43,7 @@ pub use system::{
     LoweredPriority, QuotaWatch, SwitchLog, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
     bind_this_thread, can_move_threads, generation, lowered_priority_works, move_this_thread,
     move_to_process_affinity, online_processors, preempt_all, process_time, runnable_threads,
-    shorten_turns, stack, unbind_this_thread, watch_for_forks,
+    shorten_time_slice, stack, unbind_this_thread, watch_for_forks,
 };
 
 /// Lets other threads run on this processor, if any are ready.

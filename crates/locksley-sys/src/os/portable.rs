@@ -180,7 +180,7 @@ pub fn preempt_all() -> bool {
     false
 }
 
-pub fn shorten_turns(_turn: Duration) {}
+pub fn shorten_time_slice(_time_slice: Duration) {}
 
 pub fn stack() -> Option<std::ops::Range<usize>> {
     // Shuttle's threads are large enough.

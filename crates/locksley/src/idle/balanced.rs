@@ -36,7 +36,7 @@ use crate::sleep::Limit;
 /// ```
 #[derive(Debug)]
 pub struct Balanced {
-    turn: Option<Duration>,
+    time_slice: Option<Duration>,
     common: Arc<Common>,
 }
 
@@ -76,7 +76,7 @@ impl Balanced {
     pub fn with_threshold(sleep_threshold: u32) -> Self {
         let (contention, pending_wakeups) = (CpuContention::new(), PendingWakeups::default());
         let common = Common { sleep_threshold, contention, pending_wakeups };
-        Self { turn: None, common: Arc::new(common) }
+        Self { time_slice: None, common: Arc::new(common) }
     }
 
     /// Has workers ask the kernel for time slices of that length.
@@ -84,8 +84,8 @@ impl Balanced {
     /// By default they keep the kernel's. Shorter slices are fairer to programs with serial parts;
     /// other programs lose more.
     #[must_use]
-    pub fn with_turn(self, turn: Duration) -> Self {
-        Self { turn: Some(turn), ..self }
+    pub fn with_time_slice(self, time_slice: Duration) -> Self {
+        Self { time_slice: Some(time_slice), ..self }
     }
 }
 
@@ -123,8 +123,8 @@ impl IdlePolicy for Balanced {
         true
     }
 
-    fn turn(&self) -> Option<Duration> {
-        self.turn
+    fn time_slice(&self) -> Option<Duration> {
+        self.time_slice
     }
 }
 

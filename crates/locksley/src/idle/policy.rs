@@ -56,12 +56,13 @@ pub trait IdlePolicy: Debug + Send + Sync + 'static {
     }
 
     /// The time slice that workers ask the kernel for, where it grants one
-    /// ([`Assists::SHORT_TURNS`](crate::os::Assists::SHORT_TURNS)). The kernel's own by default.
+    /// ([`Assists::SHORT_TIME_SLICES`](crate::os::Assists::SHORT_TIME_SLICES)). The kernel's own by
+    /// default.
     ///
     /// The workers have it, and the flag `SCHED_FLAG_RESET_ON_FORK`, before their start hooks run.
     /// A hook that changes scheduling attributes has to keep that flag, which an unprivileged
     /// thread cannot clear.
-    fn turn(&self) -> Option<Duration> {
+    fn time_slice(&self) -> Option<Duration> {
         None
     }
 

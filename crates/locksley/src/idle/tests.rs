@@ -320,10 +320,10 @@ fn balanced_cancels_a_sleep_against_a_wake_up() {
 }
 
 #[test]
-fn policies_tell_their_names_and_turns() {
-    let turn = Duration::from_micros(700);
-    let balanced = Balanced::default().with_turn(turn);
+fn policies_tell_their_names_and_time_slices() {
+    let time_slice = Duration::from_micros(700);
+    let balanced = Balanced::default().with_time_slice(time_slice);
     let policies: [&dyn IdlePolicy; 3] = [&Abp::default(), &Bws::default(), &balanced];
     assert_eq!(policies.map(|policy| policy.name()), ["abp", "bws", "balanced"]);
-    assert_eq!(policies.map(|policy| policy.turn()), [None, None, Some(turn)]);
+    assert_eq!(policies.map(|policy| policy.time_slice()), [None, None, Some(time_slice)]);
 }

@@ -39,7 +39,7 @@ pub use groups::QuotaWatch;
 pub use mask::{SleepersMask, current_processor};
 pub use preempt::preempt_all;
 pub use runnable::runnable_threads;
-pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_turns};
+pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_time_slice};
 pub use stack::stack;
 pub use switch_log::SwitchLog;
 pub use watch::ThreadWatch;
@@ -55,7 +55,7 @@ pub(super) fn probe(assist: &str) -> Result<(), String> {
         "lowered priority" => scheduling::probe_priority(),
         "run state" => watch::probe(),
         "switch records" => switches::probe(),
-        "short turns" => scheduling::probe_turns(),
+        "short time slices" => scheduling::probe_time_slice(),
         "runnable threads" => runnable::probe(),
         "thread clocks" => clock::probe(),
         _ => Err("modelled".to_owned()),

@@ -10,8 +10,8 @@ use super::affinity::{self, on_a_throwaway_thread};
 use super::rseq;
 
 /// Returns true if each running thread of the process has made a full barrier between two of its
-/// instructions since the call began. Takes as long as a new thread waits for a turn on each
-/// processor in sequence.
+/// instructions since the call began. Takes as long as a new thread waits for each processor in
+/// sequence.
 ///
 /// Fails if the process may not set affinity, or where the C library does not tell the processor of
 /// a thread by `rseq`: an emulated kernel may only pretend to move threads.

@@ -1,12 +1,12 @@
 //! What a thread asks of the scheduler (`man 2 sched_setattr`, `man 7 sched`): a lower priority
-//! than all others, and short turns on the processor.
+//! than all others, and short time slices.
 //!
 //! *Priority*: any thread may lower its priority to `SCHED_IDLE`, but not every thread may restore
 //! it: that takes `CAP_SYS_NICE` or a sufficient `RLIMIT_NICE`. So it is done only where a
 //! throwaway thread came back from it.
 //!
-//! *Turns* (since Linux 6.12, for ordinary threads): of two threads that are owed as much, EEVDF
-//! first runs the one with the turn that would end first. So a thread with short turns is served
+//! *Time slices* (since Linux 6.12, for ordinary threads): of two threads that are owed as much,
+//! EEVDF first runs the one whose time slice would end first. So a thread with short ones is served
 //! soon, and gets no more in total.
 
 use std::marker::PhantomData;
@@ -66,25 +66,27 @@ pub(super) fn probe_priority() -> Result<(), String> {
     PROBE.get_or_init(|| on_a_throwaway_thread(probe)).clone()
 }
 
-/// Has the calling thread take turns of that length, and the threads that it starts take the usual
-/// ones again. Leaves alone a thread with shorter turns, with another policy than the ordinary one
+/// Gives the calling thread time slices of that length. Threads that it starts get the usual length
+/// again. Leaves alone a thread with shorter time slices, with another policy than the ordinary one
 /// or with a priority that was chosen.
-pub fn shorten_turns(turn: Duration) {
-    let turn = turn.as_nanos() as u64;
+pub fn shorten_time_slice(time_slice: Duration) {
+    let time_slice = time_slice.as_nanos() as u64;
     let is_usual = |it: &libc::sched_attr| {
-        it.sched_policy == libc::SCHED_OTHER as u32 && it.sched_nice == 0 && it.sched_runtime > turn
+        it.sched_policy == libc::SCHED_OTHER as u32
+            && it.sched_nice == 0
+            && it.sched_runtime > time_slice
     };
-    if probe_turns().is_ok()
+    if probe_time_slice().is_ok()
         && let Some(mut attributes) = attributes().ok().filter(is_usual)
     {
-        attributes.sched_runtime = turn;
+        attributes.sched_runtime = time_slice;
         attributes.sched_flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
-        // Where it fails, turns stay as they are.
+        // Where it fails, time slices stay as they are.
         let _ = set(&attributes);
     }
 }
 
-pub(super) fn probe_turns() -> Result<(), String> {
+pub(super) fn probe_time_slice() -> Result<(), String> {
     const SHORT: u64 = 200_000;
     static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
     let probe = || {
@@ -95,7 +97,9 @@ pub(super) fn probe_turns() -> Result<(), String> {
         short.sched_runtime = SHORT;
         set(&short)?;
         let has_it = attributes()?.sched_runtime == SHORT;
-        has_it.then_some(()).ok_or_else(|| "this kernel gives all threads the same turn".to_owned())
+        has_it
+            .then_some(())
+            .ok_or_else(|| "this kernel gives all threads the same time slice".to_owned())
     };
     PROBE.get_or_init(|| on_a_throwaway_thread(probe)).clone()
 }
@@ -127,39 +131,39 @@ mod tests {
 
     const SHORT: Duration = Duration::from_micros(150);
 
-    /// On a thread of its own, with the turn that a test left to it.
-    fn turn_of_a_new_thread() -> u64 {
+    /// On a thread of its own, with the time slice that a test left to it.
+    fn time_slice_of_a_new_thread() -> u64 {
         std::thread::spawn(|| attributes().unwrap().sched_runtime).join().unwrap()
     }
 
     #[test]
-    fn a_short_turn_is_the_threads_own() {
-        if let Err(why) = probe_turns() {
+    fn a_short_time_slice_is_the_threads_own() {
+        if let Err(why) = probe_time_slice() {
             return crate::skip_test(why);
         }
         if attributes().unwrap().sched_nice != 0 {
             return crate::skip_test("a priority was chosen");
         }
         std::thread::spawn(|| {
-            let usual = turn_of_a_new_thread();
-            shorten_turns(SHORT);
+            let usual = time_slice_of_a_new_thread();
+            shorten_time_slice(SHORT);
             assert_eq!(attributes().unwrap().sched_runtime, SHORT.as_nanos() as u64);
-            assert_eq!(turn_of_a_new_thread(), usual);
+            assert_eq!(time_slice_of_a_new_thread(), usual);
         })
         .join()
         .unwrap();
     }
 
     #[test]
-    fn a_turn_that_is_shorter_is_left_alone() {
-        if let Err(why) = probe_turns() {
+    fn a_time_slice_that_is_shorter_is_left_alone() {
+        if let Err(why) = probe_time_slice() {
             return crate::skip_test(why);
         }
         std::thread::spawn(|| {
             let mut chosen = attributes().unwrap();
             chosen.sched_runtime = 120_000;
             set(&chosen).unwrap();
-            shorten_turns(SHORT);
+            shorten_time_slice(SHORT);
             assert_eq!(attributes().unwrap().sched_runtime, 120_000);
         })
         .join()
@@ -172,7 +176,7 @@ mod tests {
             return crate::skip_test(why);
         }
         std::thread::spawn(|| {
-            shorten_turns(SHORT);
+            shorten_time_slice(SHORT);
             let all = |of: libc::sched_attr| {
                 (of.sched_policy, of.sched_nice, of.sched_runtime, of.sched_flags)
             };

@@ -295,7 +295,7 @@ impl PollState {
     }
 
     /// True if one more worker may be awake for tasks that are sent. Not beside a single worker,
-    /// which waits only for its own turn on a processor, and not under a quota.
+    /// which waits only for its own time slice, and not under a quota.
     fn allows_one_more(&self) -> bool {
         self.is_contended && self.allowed > 1 && self.tight_quota().is_none()
     }

@@ -75,10 +75,10 @@ impl Shared {
 
     /// Requests the time slice that the idle policy wants, for the calling thread.
     pub(crate) fn set_time_slice(&self) {
-        if let Some(slice) = self.config.idle_policy.turn()
-            && self.config.assists.has(Assists::SHORT_TURNS)
+        if let Some(slice) = self.config.idle_policy.time_slice()
+            && self.config.assists.has(Assists::SHORT_TIME_SLICES)
         {
-            os::shorten_turns(slice);
+            os::shorten_time_slice(slice);
         }
     }
 
