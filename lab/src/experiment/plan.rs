@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::child::version_of_peer;
 use super::{Course, workers};
 use crate::fault::{Fault, Outcome};
+use crate::runtimes;
 
 /// What a run measures. Runs with equal plans on one machine by one build continue each other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -123,6 +124,11 @@ impl Plan {
             Err(why) => _ = self.left_out.insert(name.to_owned(), why.to_string()),
         }
         Ok(())
+    }
+
+    /// Adds a runtime of the laboratory to those that are compared.
+    pub fn compare_runtime(&mut self, runtime: &runtimes::Runtime) {
+        self.compare(runtime.name, runtime.version(), runtime.about);
     }
 
     /// Adds a runtime to those that are compared.

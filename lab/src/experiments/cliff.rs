@@ -86,9 +86,7 @@ impl Experiment for Cliff {
         let (names, workers) = (self.runtimes()?, self.workers(quick, processors));
         let subjects = self.subjects(quick)?;
         for name in &names {
-            let rayon = (*name == "rayon").then_some(env!("LAB_RAYON"));
-            let version = rayon.unwrap_or(env!("CARGO_PKG_VERSION"));
-            plan.compare(name, version, runtimes::find(name)?.about);
+            plan.compare_runtime(runtimes::find(name)?);
         }
         for subject in &subjects {
             if subject.starts_with(BESIDE) {

@@ -66,7 +66,7 @@ impl Experiment for Intervals {
         let repeats = course.repeats(if quick { 5 } else { 9 })?;
         let mut plan = Plan::of(course, if quick { 45.0 } else { 1500.0 }, 60.0);
         for name in RUNTIMES {
-            plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
+            plan.compare_runtime(runtimes::find(name)?);
         }
         plan.compare_peer(FLOW, &self.peers.join(FLOW_PROGRAM), "oneTBB's flow graph", false)?;
         let has_flow = !plan.left_out.contains_key(FLOW);

@@ -112,8 +112,30 @@ pub fn find(name: &str) -> Option<Entry> {
 mod tests {
     use std::path::Path;
 
+    use clap::{Args, FromArgMatches};
+
     use super::*;
-    use crate::experiment::{html, record, text};
+    use crate::experiment::{Plan, html, record, text};
+
+    #[test]
+    fn rayon_has_its_own_version() {
+        fn plan<E: Experiment>() -> Plan {
+            let command = Run::<E>::augment_args(clap::Command::new(E::NAME));
+            let options = command.get_matches_from([E::NAME, "--quick"]);
+            let Run { experiment, course } = Run::<E>::from_arg_matches(&options).unwrap();
+            experiment.plan(&course).unwrap()
+        }
+        let plans = [
+            plan::<cliff::Cliff>(),
+            plan::<corun::Corun>(),
+            plan::<neighbour::Neighbour>(),
+            plan::<intervals::Intervals>(),
+        ];
+        for plan in plans {
+            let mut rayon = plan.runtimes.iter().filter(|it| it.name == "rayon");
+            assert_eq!(rayon.next().unwrap().version, env!("LAB_RAYON"));
+        }
+    }
 
     /// The records that are kept in the repository, and have the format of all experiments.
     fn records() -> Vec<Record> {

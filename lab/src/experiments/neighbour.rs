@@ -76,7 +76,7 @@ impl Experiment for Neighbour {
         let known: Vec<&str> = runtimes::ALL.iter().map(|runtime| runtime.name).collect();
         let names = chosen("runtime", &self.runtimes, &known, &RUNTIMES)?;
         for name in &names {
-            plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
+            plan.compare_runtime(runtimes::find(name)?);
         }
         let processors = Machine::here().processors;
         let workers = [processors, (4 * processors).min(MOST_WORKERS)];

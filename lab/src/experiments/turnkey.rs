@@ -160,7 +160,7 @@ impl Turnkey {
         let apps = if quick { &QUICK_APPS[..] } else { &APPS[..] };
         let workers = &WORKERS[..if quick { 3 } else { 4 }];
         let mut plan = Plan::of(course, if quick { 50.0 } else { 3300.0 }, 120.0);
-        plan.compare(LOCKSLEY, env!("CARGO_PKG_VERSION"), runtimes::find(LOCKSLEY)?.about);
+        plan.compare_runtime(runtimes::find(LOCKSLEY)?);
         let endings = if self.quotas { [" under 100", " under 150"] } else { ["", BESIDE] };
         for ending in endings {
             for app in apps {

@@ -171,6 +171,14 @@ impl Runtime {
         }
     }
 
+    /// The version of what executes applications: rayon's, or this package's.
+    pub fn version(&self) -> &'static str {
+        match self.model {
+            Model::Rayon => env!("LAB_RAYON"),
+            _ => env!("CARGO_PKG_VERSION"),
+        }
+    }
+
     /// The number of workers that it really has where `asked` are asked for.
     pub fn workers(&self, asked: usize) -> usize {
         if matches!(self.model, Model::Serial) { 1 } else { asked }

@@ -102,7 +102,7 @@ impl Corun {
             return Ok(());
         }
         if !PEERS.contains(&name) {
-            plan.compare(name, env!("CARGO_PKG_VERSION"), runtimes::find(name)?.about);
+            plan.compare_runtime(runtimes::find(name)?);
             return Ok(());
         }
         let is_required =
