@@ -176,7 +176,7 @@ pub(super) fn problem<S: Scene>(
     scene: impl Fn(u64) -> S + Send + Sync + 'static,
 ) -> Problem {
     // The picture and the serial one to compare with.
-    let bytes = bytes + size::product(&[2, width, height, size_of::<Pixel>()]);
+    let bytes = bytes.saturating_add(size::product(&[2, width, height, size_of::<Pixel>()]));
     Problem::new(bytes, move |seed| {
         let view = Seen::new(scene(seed), [width, height]);
         let pixels = vec![[0.0; 3]; width * height];

@@ -26,7 +26,7 @@ pub static APP: App = App {
             return Err(format!("a polygon has at least {} corners", polygon::FEWEST));
         }
         let bytes = size::product(&[pairs, 2, vertices, size_of::<Point>()])
-            + size::product(&[pairs, size_of::<Pair>() + size_of::<Areas>()]);
+            .saturating_add(size::product(&[pairs, size_of::<Pair>() + size_of::<Areas>()]));
         Ok(Problem::new(bytes, move |seed| {
             let mut random = Random::new(seed);
             let pairs = (0..pairs).map(|_| Pair::random(vertices, &mut random));
