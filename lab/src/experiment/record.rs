@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use itertools::Itertools;
-use locksley_profile::Grant;
+use locksley_profile::{Grant, GrantMeter};
 use serde::{Deserialize, Serialize};
 
 use super::Course;
@@ -26,6 +26,26 @@ pub const OTHERS: &str = "processors of others";
 pub fn others(grant: &Grant) -> Option<(String, f64)> {
     let used = grant.others?.as_secs_f64() / grant.wall.as_secs_f64();
     Some((OTHERS.to_owned(), used))
+}
+
+/// Meters them while all cells of a subject are measured: the system counts in clock ticks, and
+/// single measurements are too short for that.
+#[derive(Debug, Default)]
+pub struct SubjectMeter(Option<(String, GrantMeter)>);
+
+impl SubjectMeter {
+    /// Begins, if the cell before was of another subject.
+    pub fn begin(&mut self, subject: &str) {
+        if self.0.as_ref().is_none_or(|(metered, _)| metered != subject) {
+            self.0 = Some((subject.to_owned(), GrantMeter::start()));
+        }
+    }
+
+    /// The reading, after the last cell.
+    pub fn end(&mut self, is_last: bool) -> Option<(String, f64)> {
+        let (_, meter) = self.0.take_if(|_| is_last)?;
+        others(&meter.finish(Machine::here().processors))
+    }
 }
 
 /// They are worth a warning from this many on.
@@ -49,7 +69,7 @@ pub struct Record {
     pub versions: Versions,
     /// When it was begun (UTC).
     pub started: String,
-    /// When it was complete (UTC).
+    /// When it was complete, or its time was over (UTC).
     pub finished: Option<String>,
     /// The measurements that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -254,12 +274,7 @@ pub(super) fn open(path: &Path, name: &str, plan: Plan, course: &Course) -> Outc
     files::check_writable(path)?;
     let lock = files::lock(path)?;
     let mut record = Record::new(name, plan);
-    // A terminal or a null device is written to, not read.
-    let has_content = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
-    if has_content {
-        let earlier = read(path).map_err(|fault| {
-            Fault::input(format!("{fault}. It is not overwritten: name another file"))
-        })?;
+    if let Some(earlier) = earlier(path)? {
         if course.fresh {
             note(&format!("replacing the record of {}", earlier.started));
         } else if earlier.is_of_the_same_run(&record) {
@@ -277,6 +292,15 @@ pub(super) fn open(path: &Path, name: &str, plan: Plan, course: &Course) -> Outc
         }
     }
     Ok(RecordFile { path: path.to_owned(), record, _lock: lock })
+}
+
+/// The record that the file at `path` holds, if it holds anything.
+pub(super) fn earlier(path: &Path) -> Outcome<Option<Record>> {
+    // A terminal or a null device is written to, not read.
+    let has_content = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
+    let because =
+        |fault| Fault::input(format!("{fault}. It is not overwritten: name another file"));
+    has_content.then(|| read(path)).transpose().map_err(because)
 }
 
 /// Gives the file of an earlier record a name with its date.

@@ -11,12 +11,10 @@ mod rounds;
 #[cfg(test)]
 mod tests;
 
-use locksley_profile::GrantMeter;
-
 use crate::apps;
 use crate::experiment::prelude::*;
 use crate::experiment::prepared::Latest;
-use crate::experiment::record::others;
+use crate::experiment::record::SubjectMeter;
 use crate::machine::available_memory;
 use crate::rounds::busy;
 use crate::runtimes::{self, Crew, Model};
@@ -69,9 +67,8 @@ pub struct Cliff {
     alternatives: bool,
     #[arg(skip)]
     latest: Latest,
-    /// The subject that is measured, and what meters the processors meanwhile.
     #[arg(skip)]
-    meter: Option<(String, GrantMeter)>,
+    meter: SubjectMeter,
 }
 
 impl Experiment for Cliff {
@@ -132,9 +129,7 @@ impl Experiment for Cliff {
                 return Err(Fault::Missing(why));
             }
         }
-        if self.meter.as_ref().is_none_or(|(metered, _)| metered != subject) {
-            self.meter = Some((subject.clone(), GrantMeter::start()));
-        }
+        self.meter.begin(subject);
         let mut readings = if is_copies {
             [(COPIES.to_owned(), self.seconds_of_copies(plan, cell)?)].into()
         } else if runtime == PROFILE {
@@ -142,11 +137,8 @@ impl Experiment for Cliff {
         } else {
             self.readings(plan, cell)?
         };
-        // The system counts in clock ticks: single measurements are too short for that.
         let is_last = plan.cells.iter().rfind(|it| it.subject == *subject) == Some(cell);
-        if let Some((_, meter)) = self.meter.take_if(|_| is_last) {
-            readings.extend(others(&meter.finish(Machine::here().processors)));
-        }
+        readings.extend(self.meter.end(is_last));
         Ok(readings)
     }
 

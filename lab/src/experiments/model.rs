@@ -18,7 +18,7 @@ use crate::clock;
 use crate::corunner::CyclerLine;
 use crate::cycler;
 use crate::experiment::prelude::*;
-use crate::experiment::record::others;
+use crate::experiment::record::SubjectMeter;
 use crate::random::mix;
 use crate::runtimes;
 use granted::Beside;
@@ -70,6 +70,8 @@ pub struct Model {
     secs: Option<Duration>,
     #[arg(skip)]
     latest: prepared::Latest,
+    #[arg(skip)]
+    meter: SubjectMeter,
 }
 
 impl Experiment for Model {
@@ -134,6 +136,7 @@ impl Experiment for Model {
             let choices = mix(plan.seed.wrapping_add(repeat as u64));
             return self.beside(plan.seed, cell, beside, choices, time);
         }
+        self.meter.begin(&cell.subject);
         let prepared = self.latest.of(&cell.subject, plan.seed)?;
         if cell.runtime == PROFILED {
             return prepared.work_and_span();
@@ -141,10 +144,9 @@ impl Experiment for Model {
         let crew = runtimes::find(ALONE)?.start(cell.workers)?;
         // Once for the caches.
         prepared.seconds(&crew)?;
-        let meter = GrantMeter::start();
-        let seconds = prepared.seconds(&crew)?;
-        let mut readings = Readings::from([("seconds".to_owned(), seconds)]);
-        readings.extend(others(&meter.finish(Machine::here().processors)));
+        let mut readings = named([("seconds", prepared.seconds(&crew)?)]);
+        let is_its = |it: &&Cell| it.subject == cell.subject && it.runtime == ALONE;
+        readings.extend(self.meter.end(plan.cells.iter().rfind(is_its) == Some(cell)));
         Ok(readings)
     }
 

@@ -39,6 +39,8 @@ fn a_program_is_measured_alone_and_beside_cyclers_and_the_page_can_be_made_again
     assert!(values("an idle machine", "increments a second")[0] > 0.0);
     let (work, span) = (values("locksley profiled", "work"), values("locksley profiled", "span"));
     assert!(work.len() == 2 && work.iter().zip(&span).all(|(work, span)| span <= work));
+    // Of all measurements of a subject together.
+    assert_eq!(values("locksley", "processors of others").len(), 2);
     let beside = |metric| values("locksley beside cycler", metric);
     let (seconds, wall) = (beside("seconds"), beside("wall"));
     // With one processor, a single worker is as many as there are processors, and is measured, too.

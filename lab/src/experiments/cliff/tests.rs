@@ -145,7 +145,7 @@ fn cliff(apps: &[&str]) -> Cliff {
         workers: Vec::new(),
         alternatives: false,
         latest: Latest::default(),
-        meter: None,
+        meter: SubjectMeter::default(),
     }
 }
 
