@@ -153,22 +153,29 @@ impl<E: Experiment> Run<E> {
     ///
     /// # Errors
     ///
-    /// [`Fault::Input`] if the record or the page cannot be written, or the record's file holds
-    /// another run; else what the experiment reports.
+    /// [`Fault::Input`] if the record or the page cannot be written, the record's file holds
+    /// another run, or there is nothing to measure; else what the experiment reports.
     pub fn execute(mut self) -> Outcome<()> {
         let folder = format!("{}{}", E::NAME, if self.course.quick { "-quick" } else { "" });
         let out = self.course.out.clone().unwrap_or_else(|| Path::new("out").join(folder));
-        let page = prepare_page(&out)?;
         let json = match &self.course.json {
             Some(json) => json.clone(),
             None => out.join(format!("{}.json", E::NAME)),
         };
-        if files::are_one(&page, &json) {
+        // Before the plan, for which programs may be built, and before any folder is made.
+        record::earlier(&json)?;
+        let plan = self.experiment.plan(&self.course)?;
+        if plan.cells.is_empty() {
+            let without = plan.left_out.iter().map(|(name, why)| format!("; {name}: {why}"));
+            let without: String = without.collect();
+            return Err(Fault::input(format!("nothing is left to be measured{without}")));
+        }
+        let mut file = record::open(&json, E::NAME, plan, &self.course)?;
+        if files::are_one(&out.join(PAGE), &json) {
             let path = json.display();
             return Err(Fault::input(format!("the record and the page would both be {path}")));
         }
-        let plan = self.experiment.plan(&self.course)?;
-        let mut file = record::open(&json, E::NAME, plan, &self.course)?;
+        let page = prepare_page(&out)?;
         match &file.record.finished {
             Some(date) => {
                 note(&format!("measured already, on {date}; --fresh measures again"));
@@ -180,10 +187,13 @@ impl<E: Experiment> Run<E> {
     }
 }
 
+/// The name of a page.
+const PAGE: &str = "index.html";
+
 /// Makes sure, before anything is measured, that a page can be written into `out`.
 pub fn prepare_page(out: &Path) -> Outcome<PathBuf> {
     files::make_folder(out)?;
-    let page = out.join("index.html");
+    let page = out.join(PAGE);
     files::check_writable(&page)?;
     Ok(page)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{command, locksley, stdout_of};
+use crate::support::{assert_refused, command, locksley, stdout_of};
 
 /// True if this machine has several caches of some kind, so that there is something to compare. If
 /// not, the calling test is skipped.
@@ -41,6 +41,14 @@ fn locality_once_prints_its_one_line() {
             // The system may bind no worker.
             assert!(number("unbound workers") <= 2.0, "{text}");
         }
+    }
+}
+
+#[test]
+fn without_anything_to_measure_it_is_refused() {
+    if has_places() {
+        let nothing = ["locality", "--kinds", "misses", "--placements", "mailboxes"];
+        assert_refused(&locksley(&nothing), "nothing is left to be measured");
     }
 }
 

@@ -200,6 +200,12 @@ fn files_and_folders() {
         "a file that is no record was overwritten"
     );
 
+    // Before the programs are built, for which the command has to be in another folder.
+    assert!(refused(&["rayon", "--json", &text]).contains("not a record"));
+    let mut command = command(&["cliff", "--quick", "--apps", "nbody"]);
+    assert_refused(&command.current_dir(here).output().unwrap(), "nbody");
+    assert!(!folder.path().join("out").exists(), "it leaves nothing behind");
+
     fs::create_dir(path("taken")).unwrap();
     fs::create_dir(path("taken/index.html")).unwrap();
     refused(&["cliff", "--quick", "--out", &path("taken")]);
@@ -262,6 +268,8 @@ fn co_runs() {
     let no_peers = ["corun", "--peers", "no/such/folder", "--pairs", "par+onetbb"];
     assert!(refused(&no_peers).contains("peers/build"));
     assert!(refused(&["intervals", "--peers", "no/such/folder"]).contains("peers/build"));
+    let nothing = ["corun", "--quick", "--pairs", "clip+mm", "--runtimes", "static"];
+    assert!(refused(&nothing).contains("nothing is left"));
     refused(&["corun", "--quick", "--secs", "0"]);
     refused(&["corun", "--quick", "--repeats", "0"]);
     refused(&["corun", "--quick", "--repeats", "few"]);
