@@ -39,6 +39,20 @@ pub fn are_one(a: &Path, b: &Path) -> bool {
     place(a).is_some_and(|a| Some(a) == place(b))
 }
 
+/// Checks that files can be written, that no two of them are one, and that none is the `input`.
+pub fn check_outputs<'p>(input: &Path, outputs: impl IntoIterator<Item = &'p Path>) -> Outcome<()> {
+    let mut taken = vec![input];
+    for output in outputs {
+        if let Some(place) = taken.iter().position(|it| are_one(it, output)) {
+            let what = if place == 0 { "is the input itself" } else { "would be written twice" };
+            return Err(Fault::input(format!("{} {what}", output.display())));
+        }
+        check_writable(output)?;
+        taken.push(output);
+    }
+    Ok(())
+}
+
 /// Writes a file in such a way that a reader finds the old content or the new one, never a part.
 pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> Outcome<()> {
     let fault =

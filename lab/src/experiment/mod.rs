@@ -219,15 +219,14 @@ pub fn report_again(
 ) -> Outcome<()> {
     let record = record::read(json)?;
     let report = report(&record);
-    picture.map_or(Ok(()), files::check_writable)?;
-    publish(&record, &report, &prepare_page(out)?)?;
-    match picture {
-        Some(_) if report.pictures.is_empty() => {
-            Err(Fault::input(format!("the page of {} begins with no charts", json.display())))
-        }
-        Some(path) => files::replace(path, chart::picture(&report.pictures)),
-        None => Ok(()),
+    if picture.is_some() && report.pictures.is_empty() {
+        let json = json.display();
+        return Err(Fault::input(format!("the page of {json} begins with no charts")));
     }
+    let page = prepare_page(out)?;
+    files::check_outputs(json, [&*page].into_iter().chain(picture))?;
+    publish(&record, &report, &page)?;
+    picture.map_or(Ok(()), |path| files::replace(path, chart::picture(&report.pictures)))
 }
 
 /// Reads a number of seconds, for options.

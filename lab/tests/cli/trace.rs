@@ -75,9 +75,15 @@ fn what_cannot_be_written_is_refused() {
     for option in ["--html", "--perfetto"] {
         let output = locksley(&["trace", text(&file), option, text(&nowhere)]);
         assert_refused(&output, "cannot write");
-        assert_refused(&locksley(&["trace", text(&file), option, "/dev/full"]), "No space left");
+        let full = locksley(&["trace", text(&file), option, "/dev/full"]);
+        let complaint = String::from_utf8_lossy(&full.stderr);
+        assert_eq!(full.status.code(), Some(1), "a fault of the run: {complaint}");
+        assert!(complaint.contains("No space left") && complaint.lines().count() == 1);
         assert_refused(&locksley(&["trace", text(&file), option, text(&file)]), "itself");
     }
+    let page = folder.path().join("page");
+    let both = ["trace", text(&file), "--html", text(&page), "--perfetto", text(&page)];
+    assert_refused(&locksley(&both), "twice");
     let device = folder.path().join("device");
     std::os::unix::fs::symlink("/dev/full", &device).unwrap();
     for (file, why) in [(&nowhere, "No such file"), (&device, "is no ordinary file")] {

@@ -220,6 +220,26 @@ fn files_and_folders() {
 }
 
 #[test]
+fn reports_that_would_overwrite_their_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (record, out, picture) = (path("index.html"), path("out"), path("picture.svg"));
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("record");
+    fs::copy(records.join("epyc-2/2026-11-23-cliff-quick.json"), &record).unwrap();
+    let content = fs::read_to_string(&record).unwrap();
+    let report = |arguments: &[&str]| refused(&[&["report", "--json"], arguments].concat());
+    assert!(report(&[&record, "--out", folder.path().to_str().unwrap()]).contains("itself"));
+    assert!(report(&[&record, "--out", &out, "--picture", &record]).contains("itself"));
+    let page = path("out/index.html");
+    assert!(report(&[&record, "--out", &out, "--picture", &page]).contains("twice"));
+    assert_eq!(fs::read_to_string(&record).unwrap(), content);
+    let other = records.join("xeon-2/2026-11-22-intervals.json");
+    let other = other.to_str().unwrap();
+    let no_charts = report(&[other, "--out", &path("new"), "--picture", &picture]);
+    assert!(no_charts.contains("no charts") && !Path::new(&path("new")).exists(), "{no_charts}");
+}
+
+#[test]
 fn records_that_cannot_be() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
