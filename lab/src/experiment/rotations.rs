@@ -31,7 +31,12 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
     if !done.is_empty() {
         progress.news(&format!("{} of {steps} are measured already; going on", done.len()));
     }
-    let mut failed: HashSet<usize> = HashSet::new();
+    // Where nothing could be measured, all is tried again.
+    if done.is_empty() {
+        file.record.missing.clear();
+    }
+    let place = |missing: &Missing| cells.iter().position(|cell| *cell == missing.cell);
+    let mut failed: HashSet<usize> = file.record.missing.iter().filter_map(place).collect();
     let mut saved = Instant::now();
     'all: for rotation in 0..rotations {
         let before = done.len();
@@ -198,6 +203,18 @@ mod tests {
         let [missing] = &record.missing[..] else { panic!("one is missing") };
         assert_eq!((missing.cell.subject.as_str(), missing.repeat), ("b", 1));
         assert_eq!(missing.why, "because");
+    }
+
+    #[test]
+    fn a_cell_that_has_failed_is_not_tried_again_when_the_run_goes_on() {
+        let (folder, mut first) = (tempfile::tempdir().unwrap(), told());
+        (first.fails, first.is_wrong) = (Some(("b", 0)), Some(("a", 1)));
+        let plan = plan(&[("a", 2), ("b", 2)], 1e9);
+        run(&mut first, plan.clone(), folder.path()).unwrap_err();
+        let mut second = told();
+        let record = run(&mut second, plan, folder.path()).unwrap();
+        assert_eq!(taken(&second), [("a", 1)]);
+        assert_eq!(record.missing.len(), 1);
     }
 
     #[test]
