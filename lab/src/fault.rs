@@ -1,5 +1,6 @@
 //! What can go wrong: in the request, or in the run. That decides the exit code.
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 /// A failure that ends the program with one line on stderr.
@@ -18,6 +19,18 @@ pub enum Fault {
 
 /// The usual result of whatever the command line reaches.
 pub type Outcome<T> = Result<T, Fault>;
+
+/// Checks an answer.
+///
+/// # Errors
+///
+/// [`Fault::Run`] if it is not the `expected` one.
+pub fn right<T: PartialEq + Display>(found: T, expected: T) -> Outcome<()> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(Fault::Run(format!("the answer is wrong: {found}, and not {expected}"))),
+    }
+}
 
 impl Fault {
     /// A fault of the request.

@@ -91,7 +91,7 @@ fn once(arguments: cli::Once) -> Outcome<()> {
         .ok_or_else(|| Fault::input(format!("there is no experiment '{experiment}'")))?;
     let answer = match (found.once)(&cell, seed) {
         Ok(readings) => Answer::Right(readings),
-        // The process that has started this one ends its run.
+        // A wrong answer, or another failure: the process that has started this one ends its run.
         Err(Fault::Run(wrong)) => Answer::Wrong { wrong },
         Err(fault) => return Err(fault),
     };

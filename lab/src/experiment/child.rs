@@ -22,7 +22,7 @@ const INTRODUCTION: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// The computation gave a wrong answer.
+    /// The run failed, or gave a wrong answer.
     Wrong {
         /// What is wrong.
         wrong: String,
@@ -36,10 +36,10 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// [`Fault::Run`] if the answer is wrong.
+    /// [`Fault::Run`] if there are none.
     pub fn readings(self) -> Outcome<Readings> {
         match self {
-            Answer::Wrong { wrong } => Err(Fault::run(format!("the answer is wrong: {wrong}"))),
+            Answer::Wrong { wrong } => Err(Fault::Run(wrong)),
             Answer::Right(readings) => Ok(readings),
         }
     }
@@ -49,7 +49,7 @@ impl Answer {
 ///
 /// # Errors
 ///
-/// [`Fault::Run`] if the answer is wrong, [`Fault::Missing`] if there is none.
+/// [`Fault::Run`] if it failed or the answer is wrong, [`Fault::Missing`] if there is none.
 pub fn once(experiment: &str, plan: &Plan, cell: &Cell) -> Outcome<Readings> {
     let mut command = command(experiment, cell, plan.seed)?;
     finds::<Answer>(&mut command, plan.limit())?.readings()

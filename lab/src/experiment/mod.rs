@@ -51,7 +51,7 @@ pub mod prelude {
     pub use super::{Cell, Chart, Course, Experiment, Plan, Readings, Record, Report, Section};
     pub use super::{Table, child, folder_of_peers, named, numbers_of_workers, prepared};
     pub use super::{scaling, seconds, workers};
-    pub use crate::fault::{Fault, Outcome};
+    pub use crate::fault::{Fault, Outcome, right};
     pub use crate::machine::{MOST_WORKERS, Machine};
 }
 

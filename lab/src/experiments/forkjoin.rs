@@ -188,11 +188,8 @@ struct Line {
 
 /// The readings of a peer's line, if its answer is right.
 fn checked(line: &Line, subject: Subject, seed: u64) -> Outcome<Readings> {
-    let (answer, right) = (line.answer, subject.answer(seed));
-    match answer == right {
-        true => Ok(named([(SECONDS, line.seconds)])),
-        false => Err(Fault::run(format!("the answer is wrong: {answer}, and not {right}"))),
-    }
+    right(line.answer, subject.answer(seed))?;
+    Ok(named([(SECONDS, line.seconds)]))
 }
 
 /// The instructions that callgrind counts of a process.

@@ -218,10 +218,7 @@ fn run(number: usize, made: impl FnOnce() + Send) -> Outcome<()> {
         made();
     });
     root.map_err(Fault::run)?;
-    match ended.into_inner() {
-        ended if ended == number => Ok(()),
-        ended => Err(Fault::run(format!("{ended} intervals have ended instead of {number}"))),
-    }
+    right(ended.into_inner(), number)
 }
 
 fn nanoseconds(number: usize) -> Outcome<f64> {

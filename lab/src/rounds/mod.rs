@@ -11,7 +11,7 @@ mod static_partition;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Fault, Outcome, right};
 use crate::fork::{Fork, Rayon, reduce};
 use crate::leaf;
 use crate::runtimes::Crew;
@@ -103,15 +103,7 @@ impl Round {
 
     /// `rate`, if the sum of its leaves is right.
     fn checked(self, sum: u64, rate: Rate) -> Outcome<Rate> {
-        let expected = self.sum(rate.rounds);
-        if sum == expected {
-            Ok(rate)
-        } else {
-            Err(Fault::run(format!(
-                "the leaves' sum is {sum} after {} rounds and should be {expected}",
-                rate.rounds
-            )))
-        }
+        right(sum, self.sum(rate.rounds)).map(|()| rate)
     }
 }
 

@@ -63,10 +63,7 @@ impl Finding {
 
     /// What is recorded of it, if the answer is right, and it is a measurement of this subject.
     pub(super) fn readings(self, of: Subject, seed: u64) -> Outcome<Readings> {
-        let (answer, right) = (self.answer, of.answer(seed));
-        if answer != right {
-            return Err(Fault::run(format!("the answer {answer} is wrong; it is {right}")));
-        }
+        right(self.answer, of.answer(seed))?;
         let count = of.count() as f64;
         let all = if of.kind.is_memory() {
             let bytes = self.bytes.map(|bytes| bytes / count);

@@ -147,7 +147,7 @@ fn a_finding_is_recorded_if_it_is_right_and_of_its_kind() {
     let readings = timed.readings(stream, 3).unwrap();
     assert_eq!(readings, [("ns".to_owned(), 2.0), ("apart".to_owned(), 0.5)].into());
     let Err(Fault::Run(why)) = timed.readings(stream, 4) else { panic!("another is right") };
-    assert_eq!(why, "the answer 11 is wrong; it is 14");
+    assert_eq!(why, "the answer is wrong: 11, and not 14");
     let readings = Finding::memory(4, 100, 4196, 96).readings(idle, 3).unwrap();
     let expected = [(BYTES, 1024.0), (FUTURE, 96.0), (BEYOND, 920.0)];
     assert_eq!(readings, expected.map(|(name, value)| (name.to_owned(), value)).into());
@@ -315,7 +315,7 @@ fn a_wrong_answer_of_a_peer_ends_the_run_and_a_failure_leaves_a_gap() {
         r#"[ "$*" = "stream 2 2 3" ] && echo '{"runtime":"go","seconds":4e-9,"answer":11}'"#;
     assert_eq!(measured(print).unwrap()[NS], 2.0);
     let Err(Fault::Run(why)) = measured(&print.replace("11", "10")) else { panic!("it is wrong") };
-    assert_eq!(why, "the answer 10 is wrong; it is 11");
+    assert_eq!(why, "the answer is wrong: 10, and not 11");
     for (does, expected) in [
         ("echo because >&2; exit 3", "because"),
         ("echo nonsense", "nonsense"),

@@ -114,10 +114,7 @@ pub fn measure(runtime: &str, subject: Subject, workers: usize, seed: u64) -> Ou
             _ => on_calls::measure(&work),
         },
     };
-    let right = subject.answer(seed);
-    if answer != right {
-        return Err(Fault::run(format!("{answer}, and not {right}")));
-    }
+    right(answer, subject.answer(seed))?;
     // The process ends soon: it does not free millions of nodes one by one.
     std::mem::forget(work);
     Ok(named([(SECONDS, seconds)]))

@@ -166,8 +166,8 @@ int main(int argc, char **argv) {
             seconds += omp_get_wtime() - start;
             count += next;
             if (done != expected) {
-                printf("{\"wrong\": \"%s: %lld instead of %lld\"}\n", argv[1], (long long)done,
-                       (long long)expected);
+                printf("{\"wrong\": \"the answer of %s is wrong: %lld, and not %lld\"}\n", argv[1],
+                       (long long)done, (long long)expected);
                 return 0;
             }
         }

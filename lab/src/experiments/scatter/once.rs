@@ -105,10 +105,7 @@ pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
         SERIAL | STATIC => in_shares(network, workers, divisions, seed)?,
         pool => on_pool(network, workers, divisions, seed, pool)?,
     };
-    let right = right_answer(&network, divisions, seed);
-    if answer != right {
-        return Err(Fault::run(format!("it is {answer} instead of {right}")));
-    }
+    right(answer, right_answer(&network, divisions, seed))?;
     let metrics = metrics.into_iter().chain([(DIVISIONS, divisions as f64)]);
     Ok(named(metrics))
 }
