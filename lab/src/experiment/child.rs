@@ -158,7 +158,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Outcome<[String; 2]> {
 }
 
 /// All that comes through a pipe until it is closed. A child's own children may keep it open.
-fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+pub fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, all) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();

@@ -1,6 +1,6 @@
 //! The processes of a co-run: started, ready, begun together, heard line by line.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -21,6 +21,7 @@ struct Process {
     name: String,
     child: Child,
     stdin: Option<ChildStdin>,
+    stderr: Receiver<String>,
 }
 
 /// What the process with this number printed; `None` when its output ended.
@@ -37,7 +38,9 @@ impl Company {
             let cannot = |error| Fault::run(format!("{name} cannot be started: {error}"));
             let mut child = piped.spawn().map_err(cannot)?;
             let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-            company.processes.push(Process { name: name.clone(), child, stdin });
+            // Read meanwhile: a process that has filled the pipe would wait.
+            let stderr = child::read(child.stderr.take());
+            company.processes.push(Process { name: name.clone(), child, stdin, stderr });
             let sender = sender.clone();
             let reader = move || listen(number, stdout, &sender);
             // It ends with the output that it reads.
@@ -121,14 +124,11 @@ impl Company {
     /// How a process has ended too early, and what it has to say for itself. It has closed its
     /// output, so it ends soon.
     pub(in crate::experiments) fn complaint(&mut self, number: usize) -> Fault {
-        let Process { name, child, stdin } = &mut self.processes[number];
+        let Process { name, child, stdin, stderr } = &mut self.processes[number];
         *stdin = None;
-        let mut said = String::new();
-        let stderr = child.stderr.take();
-        let read = stderr.map(|mut stderr| stderr.read_to_string(&mut said));
-        let said = match (read, said.trim()) {
-            (_, "") => "it said nothing".to_owned(),
-            (_, said) => format!("it said: {said}"),
+        let said = match stderr.recv().unwrap_or_default().trim() {
+            "" => "it said nothing".to_owned(),
+            said => format!("it said: {said}"),
         };
         match child.wait() {
             Ok(status) => Fault::run(format!("{name} ended too early ({status}); {said}")),
@@ -214,6 +214,15 @@ mod tests {
         company.signal().unwrap();
         assert_eq!(company.hear(Instant::now() + LONG).unwrap().1.unwrap(), "line");
         assert!(company.finish().is_err(), "it ended with 3");
+    }
+
+    #[test]
+    fn complaints_that_fill_a_pipe_stop_nothing() {
+        let mut company = shells(&["echo ready; read go; head -c 200000 /dev/zero >&2; echo line"]);
+        company.wait_until_ready(LONG).unwrap();
+        company.signal().unwrap();
+        assert_eq!(company.hear(Instant::now() + LONG).unwrap().1.unwrap(), "line");
+        company.finish().unwrap();
     }
 
     #[test]
