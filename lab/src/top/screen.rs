@@ -44,27 +44,34 @@ const QUEUED: usize = 10;
 ///
 /// # Errors
 ///
-/// [`Fault::Input`] if this is no terminal; [`Fault::Run`] if the terminal fails.
+/// [`Fault::Input`] if this is no terminal; [`Fault::Run`] if the terminal fails, or the recording
+/// cannot be read any more.
 pub fn watch(process: u32, interval: Duration) -> Outcome<()> {
     if !stdout().is_terminal() || !stdin().is_terminal() {
         return Err(Fault::input("this is no terminal; try --once"));
     }
     // Before the screen changes: a recording that cannot be read is refused in one line.
     Sample::read(&live_file(process), interval)?;
-    let fault = |error: std::io::Error| Fault::run(format!("the terminal fails: {error}"));
-    let mut terminal = ratatui::try_init().map_err(fault)?;
-    let shown = show(&mut terminal, process, interval).map_err(fault);
+    let mut terminal = ratatui::try_init().map_err(fails)?;
+    let shown = show(&mut terminal, process, interval);
     ratatui::restore();
     shown
 }
 
-fn show(terminal: &mut DefaultTerminal, process: u32, interval: Duration) -> std::io::Result<()> {
+fn fails(error: std::io::Error) -> Fault {
+    Fault::run(format!("the terminal fails: {error}"))
+}
+
+fn show(terminal: &mut DefaultTerminal, process: u32, interval: Duration) -> Outcome<()> {
     let (mut history, mut control) = (History::new(), Control::default());
     let file = live_file(process);
-    // The recording is removed when the program ends.
-    while file.exists()
-        && let Ok(sample) = Sample::read(&file, interval)
-    {
+    loop {
+        let sample = match Sample::read(&file, interval) {
+            Ok(sample) => sample,
+            // The recording is removed when the program ends.
+            Err(_) if !file.exists() => return Ok(()),
+            Err(fault) => return Err(Fault::run(fault)),
+        };
         for worker in &sample.workers {
             let shares = history.entry((worker.pool, worker.slot)).or_default();
             shares.push(worker.busy);
@@ -73,11 +80,11 @@ fn show(terminal: &mut DefaultTerminal, process: u32, interval: Duration) -> std
         control.update(&sample);
         let until = Instant::now() + interval;
         loop {
-            terminal.draw(|frame| draw(frame, &sample, &history, &control))?;
-            if !event::poll(until.saturating_duration_since(Instant::now()))? {
+            terminal.draw(|frame| draw(frame, &sample, &history, &control)).map_err(fails)?;
+            if !event::poll(until.saturating_duration_since(Instant::now())).map_err(fails)? {
                 break;
             }
-            if let Event::Key(key) = event::read()? {
+            if let Event::Key(key) = event::read().map_err(fails)? {
                 if is_end(key) {
                     return Ok(());
                 }
@@ -88,7 +95,6 @@ fn show(terminal: &mut DefaultTerminal, process: u32, interval: Duration) -> std
             }
         }
     }
-    Ok(())
 }
 
 /// What keys ask of the program.

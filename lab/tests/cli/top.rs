@@ -127,7 +127,10 @@ fn a_terminal_shows_the_workers() {
     };
     let program = env!("CARGO_BIN_EXE_locksley");
     let folder = recorded.folder.path().display();
-    let shown = format!("XDG_RUNTIME_DIR={folder} '{program}' top; echo ended with $?; sleep 60");
+    let top_of_it = format!("XDG_RUNTIME_DIR={folder} '{program}' top {}", recorded.program.id());
+    let shown = format!(
+        "{top_of_it}; echo ended with $?; read go; {top_of_it}; echo then with $?; sleep 60"
+    );
     let started = tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "20", &shown]);
     if !started.is_ok_and(|it| it.status.success()) {
         return locksley_sys::skip_test("tmux does not start");
@@ -170,5 +173,13 @@ fn a_terminal_shows_the_workers() {
     }
     tmux(&["send-keys", "q"]).unwrap();
     wait_for("ended with 0");
+    tmux(&["send-keys", "Enter"]).unwrap();
+    wait_for("q: quit");
+    // The program maps the old file.
+    let lies = recorded.folder.path().join("lies");
+    std::fs::write(&lies, "lies").unwrap();
+    let live = format!("{}.trace", recorded.program.id());
+    std::fs::rename(lies, trace.with_file_name(live)).unwrap();
+    wait_for("then with 1");
     tmux(&["kill-server"]).unwrap();
 }
