@@ -156,7 +156,7 @@ impl Experiment for Corun {
             "Slowdowns are relative to the median alone, of the same runtime in the same run. \
              Unfairness is that of each run, of which mean and worst are given. Intervals of \
              differences: 1,000 resamples, with replacement, of all rates alone and of all runs, \
-             the same runs for both runtimes.",
+             the same runs for both runtimes; there, Tb is the better of these two.",
             "Useful: leaves completed, times the time of a leaf on one busy thread alone, over the \
              time of all processors. It can exceed 1 by the noise of that time.",
             "Processor time and context switches are those of the whole process. A yield is a \
