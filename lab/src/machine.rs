@@ -51,7 +51,7 @@ impl Machine {
             processors: allowed.ids().len(),
             quota: allowed.quota().map(|quota| quota.processors),
             processor: processor_name(),
-            memory: memory_field("MemTotal:"),
+            memory: memory_field("/proc/meminfo", "MemTotal:"),
             kernel: kernel(),
             assists: os::assists().iter().map(Assist::from).collect(),
         }
@@ -113,11 +113,12 @@ pub fn check_variables() -> Outcome<()> {
 
 /// The memory that can be had without swapping, in bytes; where the system does not tell, no limit.
 pub fn available_memory() -> u128 {
-    memory_field("MemAvailable:").map_or(u128::from(u64::MAX), u128::from)
+    memory_field("/proc/meminfo", "MemAvailable:").map_or(u128::from(u64::MAX), u128::from)
 }
 
-fn memory_field(name: &str) -> Option<u64> {
-    let table = fs::read_to_string("/proc/meminfo").ok()?;
+/// An amount of memory that a table of the system has, in bytes.
+pub(crate) fn memory_field(table: &str, name: &str) -> Option<u64> {
+    let table = fs::read_to_string(table).ok()?;
     let line = table.lines().find(|line| line.starts_with(name))?;
     let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kibibytes * 1024)
