@@ -37,7 +37,6 @@ pub mod machine;
 pub mod output;
 pub mod papers;
 pub mod policies;
-pub mod progress;
 pub mod random;
 pub mod rounds;
 pub mod runtimes;

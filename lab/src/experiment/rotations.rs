@@ -4,10 +4,12 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+
 use super::record::{Missing, RecordFile, Sample};
 use super::{Cell, Experiment, Readings};
 use crate::fault::{Fault, Outcome};
-use crate::progress::Progress;
+use crate::output::note;
 use crate::time;
 
 /// How much of a run may be lost when it is killed.
@@ -21,15 +23,23 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
     let rotations = cells.iter().map(|cell| cell.repeats).max().unwrap_or(0);
     let steps: usize = cells.iter().map(|cell| cell.repeats).sum();
     let mut done = done(file, cells);
-    let progress = Progress::start(E::NAME, steps, done.len());
+    let bar = bar(E::NAME, steps, done.len());
+    let tell = |news: &str| {
+        let line = format!("{}: {news}", E::NAME);
+        match bar.is_hidden() {
+            true => note(&line),
+            false => bar.println(line),
+        }
+    };
+    let seconds = || bar.elapsed().as_secs_f64();
     for news in &plan.notes {
-        progress.news(news);
+        tell(news);
     }
     for (runtime, why) in &plan.left_out {
-        progress.news(&format!("without {runtime}: {why}"));
+        tell(&format!("without {runtime}: {why}"));
     }
     if !done.is_empty() {
-        progress.news(&format!("{} of {steps} are measured already; going on", done.len()));
+        tell(&format!("{} of {steps} are measured already; going on", done.len()));
     }
     // Where nothing could be measured, all is tried again.
     if done.is_empty() {
@@ -45,18 +55,21 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
             if !is_wanted || failed.contains(&number) {
                 continue;
             }
-            if rotation > 0 && progress.seconds() >= plan.budget_seconds {
-                progress.news(&format!("the time is over: {} of {steps} measured", done.len()));
+            if rotation > 0 && seconds() >= plan.budget_seconds {
+                tell(&format!("the time is over: {} of {steps} measured", done.len()));
                 break 'all;
             }
-            progress.next(|| cell.to_string());
+            // Nothing is drawn while something is measured: the bar has no thread of its own.
+            if !bar.is_hidden() {
+                bar.set_message(cell.to_string());
+            }
             match experiment.measure(&plan, cell, rotation) {
                 Ok(readings) => {
                     add(file, cell, rotation, readings);
                     done.insert((number, rotation));
                 }
                 Err(Fault::Missing(why)) => {
-                    progress.news(&format!("{cell} is missing: {why}"));
+                    tell(&format!("{cell} is missing: {why}"));
                     failed.insert(number);
                     let (cell, repeat) = (cell.clone(), rotation);
                     file.record.missing.push(Missing { cell, repeat, why });
@@ -66,15 +79,15 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
                     return Err(Fault::run(format!("{cell}: {fault}")));
                 }
             }
-            progress.step();
+            bar.inc(1);
             if saved.elapsed() >= UNSAVED {
                 file.save()?;
                 saved = Instant::now();
             }
         }
         if done.len() > before {
-            let (rotation, seconds) = (rotation + 1, progress.seconds());
-            progress.news(&format!("rotation {rotation} of {rotations} done after {seconds:.0} s"));
+            let (rotation, seconds) = (rotation + 1, seconds());
+            tell(&format!("rotation {rotation} of {rotations} done after {seconds:.0} s"));
         }
     }
     if let (true, Some(Missing { cell, why, .. })) = (done.is_empty(), file.record.missing.first())
@@ -83,6 +96,15 @@ pub(super) fn measure<E: Experiment>(experiment: &mut E, file: &mut RecordFile) 
     }
     file.record.finished = Some(time::now());
     file.save()
+}
+
+/// How far a run is: hidden where there is no terminal.
+fn bar(name: &'static str, steps: usize, done: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {elapsed} {wide_msg}")
+        .expect("a template that is known to be well formed");
+    let bar = ProgressBar::new(steps as u64).with_style(style.progress_chars("=> "));
+    let bar = bar.with_prefix(name).with_position(done as u64);
+    bar.with_finish(ProgressFinish::AndClear)
 }
 
 /// The cells and repetitions for which the record has samples.
