@@ -58,7 +58,8 @@ impl Fork for Rayon {
     }
 }
 
-/// Work that can be cut in two: slices, and pairs of things that are cut at the same place.
+/// Work that can be cut in two: slices, rows, and pairs of things that are cut at
+/// the same place.
 pub(crate) trait Divisible: Sized + Send {
     /// How many elements it has.
     fn length(&self) -> usize;
@@ -108,6 +109,25 @@ impl<A: Divisible, B: Divisible> Divisible for (A, B) {
     }
 }
 
+/// Rows of so many elements each, and the number of the first one.
+pub(crate) struct Rows<'r, T> {
+    pub(crate) first: usize,
+    pub(crate) of: usize,
+    pub(crate) rows: &'r mut [T],
+}
+
+impl<T: Send> Divisible for Rows<'_, T> {
+    fn length(&self) -> usize {
+        self.rows.len() / self.of
+    }
+
+    fn divide(self, at: usize) -> (Self, Self) {
+        let Rows { first, of, rows } = self;
+        let (one, other) = rows.split_at_mut(at * of);
+        (Rows { first, of, rows: one }, Rows { first: first + at, of, rows: other })
+    }
+}
+
 /// Halves `work` down to leaves of at most so many elements, unless it is serial, and combines what
 /// `does` makes of these, in an order that depends on the length alone.
 pub(crate) fn reduce<F: Fork, W: Divisible, R: Send>(
@@ -127,42 +147,4 @@ pub(crate) fn reduce<F: Fork, W: Divisible, R: Send>(
         move |fork| reduce(fork, other, leaf, does, both),
     );
     both(one, other)
-}
-
-/// Rows of so many elements, halved down to a leaf of so many rows.
-#[derive(Clone, Copy)]
-pub(crate) struct Rows {
-    pub(crate) of: usize,
-    pub(crate) leaf: usize,
-}
-
-impl Rows {
-    /// Does something to each leaf of `rows`, with the number of its first row.
-    pub(crate) fn halve<T: Send>(
-        self,
-        fork: &impl Fork,
-        rows: &mut [T],
-        does: impl Fn(usize, &mut [T]) + Copy + Send,
-    ) {
-        self.halve_from(fork, 0, rows, does);
-    }
-
-    fn halve_from<F: Fork, T: Send>(
-        self,
-        fork: &F,
-        first: usize,
-        rows: &mut [T],
-        does: impl Fn(usize, &mut [T]) + Copy + Send,
-    ) {
-        let number = rows.len() / self.of;
-        if !F::IS_PARALLEL || number <= self.leaf {
-            return does(first, rows);
-        }
-        let middle = number / 2;
-        let (one, other) = rows.split_at_mut(middle * self.of);
-        fork.join(
-            move |fork| self.halve_from(fork, first, one, does),
-            move |fork| self.halve_from(fork, first + middle, other, does),
-        );
-    }
 }

@@ -9,9 +9,6 @@ use crate::leaf;
 /// The most steps of all tasks together: about an hour of them.
 const MOST_STEPS: u128 = 1 << 42;
 
-/// How finely the parallel versions divide: to one task.
-const ONE: Rows = Rows { of: 1, leaf: 1 };
-
 /// The application.
 pub static APP: App = App {
     name: "loop",
@@ -52,7 +49,7 @@ impl Instance for Looping {
 
     fork_join!(self, fork => {
         let steps = self.steps;
-        ONE.halve(fork, &mut self.ends, |_, ends| run(steps, ends));
+        reduce(fork, &mut self.ends[..], 1, |ends| run(steps, ends), |(), ()| ());
     });
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {

@@ -14,7 +14,7 @@ pub(super) const UP: DVec3 = DVec3::Z;
 
 /// How finely the parallel versions divide: some tens of microseconds, or less where pixels show
 /// nothing.
-const LEAF: Rows = Rows { of: 1, leaf: 16 };
+const LEAF: usize = 16;
 
 /// Points from `origin` on, in `direction`, which has length one.
 #[derive(Debug, Clone, Copy)]
@@ -201,7 +201,8 @@ impl<S: Scene> Instance for Rendering<S> {
 
     fork_join!(self, fork => {
         let view = &*self.view;
-        LEAF.halve(fork, &mut self.pixels, |first, pixels| view.render(first, pixels));
+        let pixels = Rows { first: 0, of: 1, rows: &mut self.pixels };
+        reduce(fork, pixels, LEAF, |it| view.render(it.first, it.rows), |(), ()| ());
     });
 
     fn check(&self) -> Result<(), String> {

@@ -13,8 +13,8 @@ pub(super) fn simulate(fork: &impl Fork, cluster: &mut Cluster, steps: usize) {
     let mut bounds = Bounds::of(bodies);
     for by in leapfrog(steps) {
         let tree = grow(fork, Part::whole(bodies, bounds));
-        let rows = Rows { of: 1, leaf: PULL_LEAF };
-        rows.halve(fork, pulls, |first, pulls| kernel::pull(&tree, bodies, first, pulls));
+        let leaf = |it: Rows<'_, Pull>| kernel::pull(&tree, bodies, it.first, it.rows);
+        reduce(fork, Rows { first: 0, of: 1, rows: pulls }, PULL_LEAF, leaf, |(), ()| ());
         let leaf = |(bodies, pulls): (&mut [Body], &[Pull])| body::advance(bodies, pulls, by);
         bounds = reduce(fork, (&mut bodies[..], &pulls[..]), MOVE_LEAF, leaf, Bounds::union);
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::graph::{Graph, Vertex};
 use super::kernel::{LEAF_EDGES, LEAF_VERTICES, Search};
-use crate::fork::Fork;
+use crate::fork::{Fork, reduce};
 
 /// Searches from `root` on.
 pub(super) fn search(fork: &impl Fork, graph: &Graph, search: &Search, root: Vertex) {
@@ -24,7 +24,8 @@ fn expand<F: Fork>(fork: &F, graph: &Graph, search: &Search, places: Range<usize
         }
         if places.len() == 1 {
             let vertex = search.vertex(places.start);
-            return visit(fork, search, vertex, graph.neighbours(vertex));
+            let visit = |some: &[Vertex]| search.visit::<F>(vertex, some);
+            return reduce(fork, graph.neighbours(vertex), LEAF_EDGES, visit, |(), ()| ());
         }
     }
     let Range { start, end } = places;
@@ -33,13 +34,4 @@ fn expand<F: Fork>(fork: &F, graph: &Graph, search: &Search, places: Range<usize
         |fork| expand(fork, graph, search, start..middle),
         |fork| expand(fork, graph, search, middle..end),
     );
-}
-
-/// Visits neighbours of a vertex.
-fn visit<F: Fork>(fork: &F, search: &Search, vertex: Vertex, neighbours: &[Vertex]) {
-    if neighbours.len() <= LEAF_EDGES {
-        return search.visit::<F>(vertex, neighbours);
-    }
-    let (some, others) = neighbours.split_at(neighbours.len() / 2);
-    fork.join(|fork| visit(fork, search, vertex, some), |fork| visit(fork, search, vertex, others));
 }

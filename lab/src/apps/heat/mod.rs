@@ -106,10 +106,11 @@ impl Instance for Heating {
 
 /// All steps: the rows of each are halved down to a leaf.
 fn spread(fork: &impl Fork, grids: &mut Grids, plate: &Plate) {
-    let rows = Rows { of: plate.columns, leaf: leaf_rows(plate) };
     for _ in 0..plate.steps {
         let Grids { now, next } = grids;
-        rows.halve(fork, next, |first, next| relax_rows(now, next, first, plate));
+        let next = Rows { first: 0, of: plate.columns, rows: next };
+        let relax = |it: Rows<'_, f64>| relax_rows(now, it.rows, it.first, plate);
+        reduce(fork, next, leaf_rows(plate), relax, |(), ()| ());
         grids.swap();
     }
 }

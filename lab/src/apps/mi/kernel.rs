@@ -2,14 +2,14 @@
 //! of the k-th column of the identity, since the column itself is known to be one of the identity's
 //! by then.
 
-use crate::fork::{Fork, Rows};
+use crate::fork::{Fork, Rows, reduce};
 
 /// Numbers of a leaf of the parallel elimination: some microseconds.
 const LEAF_NUMBERS: usize = 16 * 1024;
 
 /// Replaces a matrix by its inverse.
 pub(super) fn invert(fork: &impl Fork, matrix: &mut [f64], side: usize) {
-    let rows = Rows { of: side, leaf: (LEAF_NUMBERS / side).max(1) };
+    let leaf = (LEAF_NUMBERS / side).max(1);
     let mut pivot = vec![0.0; side];
     let mut partners = Vec::with_capacity(side);
     for column in 0..side {
@@ -22,7 +22,8 @@ pub(super) fn invert(fork: &impl Fork, matrix: &mut [f64], side: usize) {
         row.iter_mut().for_each(|number| *number *= factor);
         pivot.copy_from_slice(row);
         let pivot = &pivot[..];
-        rows.halve(fork, matrix, |first, rows| eliminate(rows, first, column, pivot));
+        let eliminate = |it: Rows<'_, f64>| eliminate(it.rows, it.first, column, pivot);
+        reduce(fork, Rows { first: 0, of: side, rows: matrix }, leaf, eliminate, |(), ()| ());
     }
     // The inverse of the matrix with its rows exchanged has the columns exchanged, last ones first.
     for (column, &partner) in partners.iter().enumerate().rev() {
