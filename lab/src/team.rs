@@ -38,27 +38,27 @@ impl Team {
         (0..self.workers).map(part).collect()
     }
 
-    /// Runs `body(rank, shares[rank], barrier)` on a thread for each share, and returns the time
-    /// from when the first of them began until the last one ended. The barrier is for all of them,
-    /// as often as they like.
+    /// Runs `body(rank, shares[rank], barrier)` on a thread for each share. Returns the time from
+    /// when the first of them began until the last one ended, and what each returned. The barrier
+    /// is for all of them, as often as they like.
     ///
     /// # Panics
     /// If there is not one share for each thread, if a body panics, or if the system does not give
     /// the threads that it gave when the team was started.
-    pub fn run<T: Send>(
+    pub fn run<T: Send, R: Send>(
         &self,
         shares: Vec<T>,
-        body: impl Fn(usize, T, &Barrier) + Sync,
-    ) -> Duration {
+        body: impl Fn(usize, T, &Barrier) -> R + Sync,
+    ) -> (Duration, Vec<R>) {
         assert_eq!(shares.len(), self.workers, "one share for each thread");
         self.try_run(shares, body).expect("the system gave these threads before")
     }
 
-    fn try_run<T: Send>(
+    fn try_run<T: Send, R: Send>(
         &self,
         shares: Vec<T>,
-        body: impl Fn(usize, T, &Barrier) + Sync,
-    ) -> Result<Duration, String> {
+        body: impl Fn(usize, T, &Barrier) -> R + Sync,
+    ) -> Result<(Duration, Vec<R>), String> {
         let (barrier, body) = (&Barrier::new(self.workers), &body);
         thread::scope(|scope| {
             let (mut threads, mut starts) = (Vec::new(), Vec::new());
@@ -69,8 +69,8 @@ impl Team {
                     started.recv().ok()?;
                     barrier.wait();
                     let begun = Instant::now();
-                    body(rank, share, barrier);
-                    Some((begun, Instant::now()))
+                    let result = body(rank, share, barrier);
+                    Some((begun, Instant::now(), result))
                 };
                 let thread = thread::Builder::new().name(format!("static-{rank}"));
                 let thread = thread.spawn_scoped(scope, work).map_err(|error| error.to_string())?;
@@ -80,13 +80,13 @@ impl Team {
             for start in starts {
                 start.send(()).expect("each thread waits for this");
             }
-            let end = |thread: thread::ScopedJoinHandle<'_, Option<(Instant, Instant)>>| {
+            let end = |thread: thread::ScopedJoinHandle<'_, Option<(Instant, Instant, R)>>| {
                 thread.join().expect("a share of the work panicked")
             };
-            let times: Vec<(Instant, Instant)> = threads.into_iter().filter_map(end).collect();
-            let begun = times.iter().map(|&(begun, _)| begun).min().expect("a team has threads");
-            let ended = times.iter().map(|&(_, ended)| ended).max().expect("a team has threads");
-            Ok(ended - begun)
+            let done: Vec<(Instant, Instant, R)> = threads.into_iter().filter_map(end).collect();
+            let begun = done.iter().map(|one| one.0).min().expect("a team has threads");
+            let ended = done.iter().map(|one| one.1).max().expect("a team has threads");
+            Ok((ended - begun, done.into_iter().map(|one| one.2).collect()))
         })
     }
 }

@@ -54,7 +54,7 @@ impl Instance for Looping {
 
     fn static_partition(&mut self, team: &Team) -> Option<Duration> {
         let (steps, shares) = (self.steps, team.divide(&mut self.ends, 1));
-        Some(team.run(shares, |_, ends, _| run(steps, ends)))
+        Some(team.run(shares, |_, ends, _| run(steps, ends)).0)
     }
 
     fn check(&self) -> Result<(), String> {

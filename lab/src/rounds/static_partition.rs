@@ -10,8 +10,8 @@ use crate::team::Team;
 /// after that barrier, and may do so late, when thread 0 is a round ahead: a number, unlike a flag,
 /// tells them then that it is not their turn yet.
 pub(super) fn repeat(round: Round, team: &Team, time: Duration) -> (u64, Rate) {
-    let (total, last) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
-    let taken = team.run(vec![(); team.workers()], |rank, (), barrier| {
+    let last = AtomicU64::new(u64::MAX);
+    let (taken, sums) = team.run(vec![(); team.workers()], |rank, (), barrier| {
         let share = team.share(round.chunks as usize, rank).len() as u64;
         let (start, mut sum) = (Instant::now(), 0u64);
         for number in 1.. {
@@ -30,7 +30,7 @@ pub(super) fn repeat(round: Round, team: &Team, time: Duration) -> (u64, Rate) {
                 break;
             }
         }
-        total.fetch_add(sum, Ordering::Relaxed);
+        sum
     });
-    (total.into_inner(), Rate { rounds: last.into_inner(), time: taken })
+    (sums.into_iter().fold(0, u64::wrapping_add), Rate { rounds: last.into_inner(), time: taken })
 }

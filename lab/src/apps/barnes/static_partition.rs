@@ -42,22 +42,21 @@ fn grow(team: &Team, whole: Part<'_>, time: &mut Duration) -> Node {
     let number = whole.bodies.len();
     let mut parts = Vec::new();
     let top = divide(whole, LEVELS, &mut parts);
-    let mut shares: Vec<(Vec<Part<'_>>, Vec<Node>)> = Vec::new();
-    shares.resize_with(team.workers(), Default::default);
+    let mut shares: Vec<Vec<Part<'_>>> = Vec::new();
+    shares.resize_with(team.workers(), Vec::new);
     let mut before = 0;
     for part in parts {
         // The thread that the body in its middle would belong to.
         let middle = before + part.bodies.len() / 2;
         before += part.bodies.len();
-        shares[middle * team.workers() / number].0.push(part);
+        shares[middle * team.workers() / number].push(part);
     }
     *time += start.elapsed();
-    *time += team.run(shares.iter_mut().collect(), |_, (parts, nodes), _| {
-        nodes.extend(parts.drain(..).map(tree::grow));
-    });
+    let (growing, nodes) =
+        team.run(shares, |_, parts, _| parts.into_iter().map(tree::grow).collect::<Vec<Node>>());
+    *time += growing;
     let start = Instant::now();
-    let mut nodes = shares.into_iter().flat_map(|(_, nodes)| nodes);
-    let tree = assemble(top, &mut nodes);
+    let tree = assemble(top, &mut nodes.into_iter().flatten());
     *time += start.elapsed();
     tree
 }
@@ -94,7 +93,7 @@ fn pull(team: &Team, tree: &Node, bodies: &[Body], pulls: &mut [Pull], time: &mu
         shares.push((first, share));
     }
     *time += start.elapsed();
-    *time += team.run(shares, |_, (first, share), _| kernel::pull(tree, bodies, first, share));
+    *time += team.run(shares, |_, (first, share), _| kernel::pull(tree, bodies, first, share)).0;
 }
 
 /// The first and the last but one of the consecutive bodies of each worker, such that all shares
@@ -121,14 +120,10 @@ fn advance(
     by: Advance,
     time: &mut Duration,
 ) -> Bounds {
-    let mut bounds = vec![Bounds::of(&[]); team.workers()];
-    let shares = team.divide(bodies, 1).into_iter().zip(&mut bounds).enumerate();
-    let with_pulls =
-        |(rank, (bodies, bounds))| (bodies, &pulls[team.share(pulls.len(), rank)], bounds);
-    let shares = shares.map(with_pulls).collect();
-    *time += team.run(shares, |_, (bodies, pulls, bounds), _| {
-        *bounds = body::advance(bodies, pulls, by);
+    let (taken, bounds) = team.run(team.divide(bodies, 1), |rank, bodies, _| {
+        body::advance(bodies, &pulls[team.share(pulls.len(), rank)], by)
     });
+    *time += taken;
     bounds.into_iter().fold(Bounds::of(&[]), Bounds::union)
 }
 

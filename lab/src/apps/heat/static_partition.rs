@@ -45,7 +45,7 @@ pub(super) fn spread(team: &Team, grids: &mut Grids, plate: &Plate) -> Duration 
     let blank = Edges { first: vec![0.0; columns], last: vec![0.0; columns] };
     let published: Published =
         [(); 2].map(|()| (0..places).map(|_| RwLock::new(blank.clone())).collect());
-    let time = team.run(strips, |_, strip, barrier| match strip {
+    let (time, _) = team.run(strips, |_, strip, barrier| match strip {
         Some(strip) => steps(strip, &published, plate, barrier),
         None => (0..plate.steps).for_each(|_| _ = barrier.wait()),
     });

@@ -34,7 +34,7 @@ pub(super) fn factor(team: &Team, a: &mut [Block]) -> Duration {
         let (row, column) = place(at);
         shares[row % down * across + column % across].push(Owned { row, column, block });
     }
-    team.run(shares, |_, share, barrier| steps(share, &is_final, blocks, barrier))
+    team.run(shares, |_, share, barrier| steps(share, &is_final, blocks, barrier)).0
 }
 
 /// The most square grid of `workers`.

@@ -74,6 +74,7 @@ fn multiply(team: &Team, c: &mut [Block], [a, b]: [&[Block]; 2], blocks: usize) 
             }
         }
     })
+    .0
 }
 
 /// What rounding may leave of a sum of n products of sums, relative to n² (all numbers are below

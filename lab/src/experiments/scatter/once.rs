@@ -1,8 +1,6 @@
 //! One network, run once.
 
 use std::hint::black_box;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use locksley::alternatives::DequeKind;
@@ -186,24 +184,20 @@ fn on_pool(
 /// The same work without processes and messages: each thread does an equal share.
 fn in_shares(network: Network, workers: usize, divisions: u64, seed: u64) -> Outcome<Found> {
     let team = Team::start(workers).map_err(Fault::Input)?;
-    let sum = AtomicU64::new(0);
     let every = |messages: u64| {
-        let share = |rank: usize, (), _: &Barrier| {
-            let mut own = 0u64;
-            for index in (rank as u64..messages).step_by(workers) {
-                let answer = number(seed, index).wrapping_add(divide(divisions));
-                own = own.wrapping_add(weighed(answer, index));
-            }
-            sum.fetch_add(own, Ordering::Relaxed);
-        };
-        team.run(vec![(); workers], share).as_secs_f64()
+        team.run(vec![(); workers], |rank, (), _| {
+            let indices = (rank as u64..messages).step_by(workers);
+            let answer = |index| number(seed, index).wrapping_add(divide(divisions));
+            let answers = indices.map(|index| weighed(answer(index), index));
+            answers.fold(0, u64::wrapping_add)
+        })
     };
     // A round that is not timed, as networks have one.
     every(network.processes);
-    sum.store(0, Ordering::Relaxed);
-    let seconds = every(network.messages());
+    let (time, sums) = every(network.messages());
+    let seconds = time.as_secs_f64();
     let metrics = [(SECONDS, seconds), (RUNNING, seconds), (STEALS, 0.0), (FAILED, 0.0)];
-    Ok((sum.into_inner(), metrics))
+    Ok((sums.into_iter().fold(0, u64::wrapping_add), metrics))
 }
 
 #[cfg(test)]
