@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
+
 use super::Record;
 use super::estimate::Estimate;
 use super::text::{known, number};
@@ -83,9 +85,10 @@ pub struct Metric<'a> {
 }
 
 impl Report {
-    /// A report without charts at its top and without notes.
-    pub fn new(title: &str, headline: String, sections: Vec<Section>, method: &[&str]) -> Report {
-        let method = method.iter().map(|&point| point.to_owned()).collect();
+    /// A report without charts at its top and without notes. Each paragraph of `method` is a point.
+    pub fn new(title: &str, headline: String, sections: Vec<Section>, method: &str) -> Report {
+        let points = method.split("\n\n").map(|point| point.split_whitespace().join(" "));
+        let method = points.filter(|point| !point.is_empty()).collect();
         Report { title: title.to_owned(), headline, sections, method, ..Report::default() }
     }
 
@@ -98,7 +101,7 @@ impl Report {
             Section::of_metric(record, name, "", metric, |_, _| true)
         };
         let headline = format!("A record of {}, an earlier experiment", record.experiment);
-        Report::new(&record.experiment, headline, metrics.into_iter().map(section).collect(), &[])
+        Report::new(&record.experiment, headline, metrics.into_iter().map(section).collect(), "")
     }
 }
 

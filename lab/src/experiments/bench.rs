@@ -120,17 +120,10 @@ impl Experiment for Bench {
         let headline = format!("Of {} operations {behind} are behind their peer", rows.len());
         rows.into_iter().for_each(|(_, cells)| table.row(cells));
         let section = Section::new("All", "Losses come first.", [table]);
-        Report::new("what frequent operations cost", headline, vec![section], &METHOD)
+        let method = include_str!("bench/method.txt");
+        Report::new("what frequent operations cost", headline, vec![section], method)
     }
 }
-
-const METHOD: [&str; 3] = [
-    "Each measurement is a process with fresh workers; runtimes take turns. Figures are medians. A \
-     ratio is the median of those of the repetitions. Every answer is checked.",
-    "A fork's time is the whole computation's over its forks, with the calls themselves.",
-    "Rows with rayon:: or par_ are programs for rayon, on its own core and on Locksley's. Others \
-     are the subjects of the experiments forkjoin and channels.",
-];
 
 /// The first word and the rest: an experiment and its subject, or a kind and its size.
 fn parts(subject: &str) -> (&str, &str) {

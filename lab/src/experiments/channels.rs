@@ -100,24 +100,8 @@ impl Experiment for Channels {
 
     fn report(record: &Record) -> Report {
         let sections = KINDS.map(|kind| section(record, kind));
-        let method = [
-            "Each measurement is made by a process of its own, with fresh workers, after some of \
-             the same to warm up. The code is the same for all runtimes of this program; Go's does \
-             the same.",
-            "Every answer is checked: the sum of what is received, each number times its position; \
-             the token; what tasks return, and how often each of them ran.",
-            "Runtimes take turns; figures are medians.",
-            "Apart is the share of the messages or rounds looked at in which the two processes or \
-             tasks ran on different threads. On one thread they wake each other without a system \
-             call. With two workers the runtime chooses.",
-            "Memory is the growth of resident memory from before the first process or task was \
-             made until the last one waited. Beyond means without the future and the one message \
-             that a channel holds. Goroutines have no future: their stacks are counted.",
-            "Locksley's channels have one sender, know the process at either end and find \
-             deadlocks; tokio's and Go's may have several senders.",
-        ];
         let title = "messages, processes and waiting tasks";
-        Report::new(title, headline(record), sections.to_vec(), &method)
+        Report::new(title, headline(record), sections.to_vec(), include_str!("channels/method.txt"))
     }
 }
 

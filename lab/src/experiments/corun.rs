@@ -150,24 +150,8 @@ impl Experiment for Corun {
             of_part(Part::Applications, ["Applications side by side", apps]),
             sections::of_applications(record, &found),
         ];
-        let method = [
-            "Every program is a process of its own at normal priority. Each prepares itself, and \
-             begins when all are ready. All answers are checked.",
-            "Slowdowns are relative to the median alone, of the same runtime in the same run. \
-             Unfairness is that of each run, of which mean and worst are given. Intervals of \
-             differences: 1,000 resamples, with replacement, of all rates alone and of all runs, \
-             the same runs for both runtimes; there, Tb is the better of these two.",
-            "Useful: leaves completed, times the time of a leaf on one busy thread alone, over the \
-             time of all processors. It can exceed 1 by the noise of that time.",
-            "Processor time and context switches are those of the whole process. A yield is a \
-             switch that the kernel calls involuntary. A switch goes to a thief if it gave the \
-             processor to a worker that searched for work; to another program, if it took the \
-             processor from a worker with work, or if a thief yielded and no other awake worker \
-             had last run on that processor. The paper looks into the kernel to see which thread \
-             came next; here, a worker with work that lost its processor to a peer counts as one \
-             that lost it to another program.",
-        ];
-        let report = Report::new("programs side by side", headline(&found), sections, &method);
+        let method = include_str!("corun/method.txt");
+        let report = Report::new("programs side by side", headline(&found), sections, method);
         Report { notes: notes.collect(), ..report }
     }
 }

@@ -141,22 +141,7 @@ impl Experiment for Forkjoin {
             costs if costs.is_empty() => "What a fork costs".to_owned(),
             costs => format!("A fork that is not stolen, in nanoseconds: {costs}"),
         };
-        let method = [
-            "Runtimes take turns. Each measurement is a process with fresh workers, which \
-                 compute fib(20) first. Figures are medians. Every answer is checked.",
-            "fib(n) forks at each call with n of 2 or more; tree is a perfect binary tree with \
-                 so many levels, of which the inner nodes fork.",
-            "Instructions are those of a process under callgrind: the difference between \
-                 fib(27) and fib(22) over the difference in forks, less the same of the serial \
-                 code with two calls. They are counted for fib only.",
-            "chili makes no task of most joins that are nested four deep or more: it calls, \
-                 and looks again every 64 joins. So its cost of a fork is mostly that of a call, \
-                 and other workers can take few of its tasks. It runs the second task first, so \
-                 the two are passed in reverse.",
-            "The C++ programs are compared with the same Ts as the others. forte is not \
-                 measured: version 1.0.0-beta.2 needs a newer toolchain.",
-        ];
-        Report::new(Self::NAME, headline, vec![costs, scales], &method)
+        Report::new(Self::NAME, headline, vec![costs, scales], include_str!("forkjoin/method.txt"))
     }
 }
 

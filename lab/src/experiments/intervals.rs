@@ -175,12 +175,8 @@ impl Experiment for Intervals {
             None => "Graphs of intervals beside fork and join".to_owned(),
         };
         let bytes = cost("bytes", "bytes for an interval in a large graph");
-        let method = [
-            "Runtimes take turns; figures are medians. Every answer is checked.",
-            "What an interval costs is read in a process of its own, with one worker: its memory \
-             holds nothing else.",
-        ];
-        Report::new(Self::NAME, headline, vec![times, ns, bytes], &method)
+        let method = include_str!("intervals/method.txt");
+        Report::new(Self::NAME, headline, vec![times, ns, bytes], method)
     }
 }
 

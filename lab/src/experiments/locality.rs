@@ -76,18 +76,6 @@ impl Experiment for Locality {
             Section::of_metric(record, title, about, metric, |_, _| true)
         });
         let sections = sections.into_iter().chain([out_of_place(record)]).collect();
-        let method = [
-            "The programs are those of LASSI's study, each measurement in a process of its own. \
-             stress: one array for each place, of which one fits into the least cache of a place \
-             and two do not; between third caches, the paper's 8 MB too. multiply: so many rows, \
-             by quarters. The study's sort is the application sorters of the experiment intervals. \
-             Older records have tasks in the place of intervals, and other programs; applications \
-             with places and without are shown as measured.",
-            "Each part of the data is filled, before the time begins, by a worker of the place \
-             that is named for its tasks, or else of the best one, because memory lies next to the \
-             processor that writes it first. Records of 2026-11-26 have the start of threads in \
-             their time.",
-        ];
         let headline = "The gain of keeping work where its data is".to_owned();
         let unbound = record.samples.iter().filter(|it| it.metric == UNBOUND).map(|it| it.value);
         let unbound = unbound.fold(0.0, f64::max);
@@ -95,7 +83,8 @@ impl Experiment for Locality {
             format!("The system did not bind {unbound} workers or threads to their places")
         });
         let notes = notes.into_iter().collect();
-        Report { notes, ..Report::new("places", headline, sections, &method) }
+        let method = include_str!("locality/method.txt");
+        Report { notes, ..Report::new("places", headline, sections, method) }
     }
 }
 

@@ -146,18 +146,9 @@ impl Experiment for Neighbour {
     }
 
     fn report(record: &Record) -> Report {
-        let method = [
-            "The sleeper and the other program are processes of the same, normal priority.",
-            "The sleeper sleeps until a deadline, every 5 ms, up to 1 ms earlier or later. \
-             Deadlines are fixed at the start: one that passes while the sleeper is busy counts as \
-             missed by so much. After each wake-up it computes 70,000 steps of xorshift64.",
-            "Each figure is the median over the measurements. 99.9 % is given where a measurement \
-             has 2000 wake-ups.",
-            "With plenty parallelism there is work for all workers nearly all the time; with \
-             little, for one only half of the time; with none, for one only.",
-        ];
         let sections = vec![lateness(record)];
-        Report::new("interactive neighbours", headline(record), sections, &method)
+        let method = include_str!("neighbour/method.txt");
+        Report::new("interactive neighbours", headline(record), sections, method)
     }
 }
 

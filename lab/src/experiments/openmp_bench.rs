@@ -144,12 +144,7 @@ impl Experiment for OpenmpBench {
                 is_beside(subject)
             }),
         ];
-        let method = [
-            "The constructs are nearly empty. Schedules are of loops with 128 iterations for each \
-             thread; tasks, critical sections, locks and atomics are counted one by one.",
-            "The metric 'threads' is the size of a team after the measurement.",
-        ];
-        Report::new("OpenMP", headline, sections, &method)
+        Report::new("OpenMP", headline, sections, include_str!("openmp_bench/method.txt"))
     }
 }
 

@@ -150,17 +150,10 @@ impl Experiment for Rayon {
             false => format!(" take this part of their time on Locksley: {}", means.join("; ")),
         };
         let headline = format!("Programs written for rayon{finding}");
-        Report::new("in the place of rayon-core", headline, sections, &METHOD)
+        let method = include_str!("rayon/method.txt");
+        Report::new("in the place of rayon-core", headline, sections, method)
     }
 }
-
-const METHOD: [&str; 3] = [
-    "Each measurement is a process; the cores take turns. It computes once, and then again and \
-     again; its time is the mean, without inputs and checks. Every answer is checked.",
-    "A ratio is of two processes, one after the other: the median of all rotations.",
-    "Beside loop, busy threads of as many processors, those computations count that lie within \
-     the time of the threads.",
-];
 
 impl Rayon {
     /// Builds the programs where they are looked for by default.

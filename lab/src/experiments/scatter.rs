@@ -89,19 +89,8 @@ impl Experiment for Scatter {
         let workers = record.plan.cells.iter().map(|cell| cell.workers).max().unwrap_or(1);
         let figures = Figures { record, workers };
         let sections = PARTS.map(|part| figures.section(part)).to_vec();
-        let method = [
-            "A central process sends each of n others a message, on which they divide 64-bit \
-             integers for w, and waits for all answers: a round. There are m rounds, after one \
-             that is not timed. Channels hold one message. Every answer is checked by a formula.",
-            "Each measurement is made by a process of its own. It first measures how many \
-             divisions take w; the difference from the median of all is taken out of its time.",
-            "Workers of pools are bound to processors of their own, if there are enough; in \
-             records before 2026-11-26 they are not.",
-            "The runtimes take turns; figures are medians. Steal attempts are the successful and \
-             failed ones of all workers. Speedups are over Locksley with one worker.",
-        ];
         let headline = "Scatter and gather with both placements".to_owned();
-        Report::new("scatter and gather", headline, sections, &method)
+        Report::new("scatter and gather", headline, sections, include_str!("scatter/method.txt"))
     }
 }
 

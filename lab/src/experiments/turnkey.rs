@@ -140,16 +140,7 @@ impl Experiment for Turnkey {
                 findings.join("; ")
             ),
         };
-        let method = [
-            "Turnkey is the pool that chooses its number of workers, P = 0 in tables of quotas; P \
-             = 2 is the same pool with two. A ratio is of two figures of one rotation; the median \
-             and its interval of 95 % are given. The best number is chosen by one half of the \
-             rotations for the other half.",
-            "Each measurement is a process, which computes for a while before it is timed. Every \
-             answer is checked, outside of the time. Records before 2026-11-26 have all numbers of \
-             workers in one process.",
-        ];
-        Report::new(Self::NAME, headline, sections, &method)
+        Report::new(Self::NAME, headline, sections, include_str!("turnkey/method.txt"))
     }
 }
 

@@ -132,7 +132,7 @@ pub fn report(papers: &[Paper]) -> Report {
             .map(|paper| Section::new(&paper.name, &paper.title, paper.items.iter().map(table))),
     );
     let headline = format!("{agree} of {} items of five papers agree", items.len());
-    Report::new("the papers", headline, sections, &[])
+    Report::new("the papers", headline, sections, "")
 }
 
 /// The page with links to code and records; `root` is the way from the page to the repository.

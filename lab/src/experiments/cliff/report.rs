@@ -214,14 +214,7 @@ pub(super) fn of(record: &Record) -> Report {
             [found.breakdown()],
         ),
     ];
-    let method = [
-        "All P workers have started before a time begins. Every answer is checked. Runtimes take \
-         turns; figures are medians, those of the breakdown means.",
-        "The static versions give each of P threads an equal share, with a barrier after each \
-         phase. The kernel's time slices even out long phases.",
-        "For the ceiling, PA serial copies run side by side; their best time is compared with the \
-         best of one alone. No scheduler can win back what they lose.",
-    ];
-    let report = Report::new("the performance cliff", found.headline(), sections, &method);
+    let method = include_str!("method.txt");
+    let report = Report::new("the performance cliff", found.headline(), sections, method);
     Report { pictures: found.pictures(), notes, ..report }
 }

@@ -6,16 +6,6 @@ use super::granted::{self, Beside};
 use super::points::{points, subjects, work_and_span};
 use crate::experiment::prelude::*;
 
-const METHOD: [&str; 4] = [
-    "Rotations through everything; figures are medians. Every answer is checked. Each time is the \
-     second computation of a pool: the first fills its caches.",
-    "Alone, PA is min(P, processors), and each utilization has the T1 and TP of one rotation: a \
-     shared machine is now faster and now slower.",
-    "Beside a cycler, the program computes again and again for some tenths of a second; PA is the \
-     machine less what other processes used by the system's account.",
-    "c1 and c∞ are fitted to 1 = c1·U + c∞·x·U, with x = P·T∞/T1 and U = T1/(PA·TP).",
-];
-
 /// What is said of a record.
 pub(super) fn report(record: &Record) -> Report {
     let rate = record.median(CALIBRATION, "an idle machine", 1, "increments a second");
@@ -42,7 +32,7 @@ pub(super) fn report(record: &Record) -> Report {
     ));
     sections.push(comparison(record, rate));
     let notes = envelope_in_words(&points).into_iter().collect();
-    Report { notes, ..Report::new("Hood's model", headline, sections, &METHOD) }
+    Report { notes, ..Report::new("Hood's model", headline, sections, include_str!("method.txt")) }
 }
 
 fn section(name: &str, points: &[&Point], fit: Option<&Fit>) -> Section {
