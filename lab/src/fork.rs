@@ -58,8 +58,7 @@ impl Fork for Rayon {
     }
 }
 
-/// Work that can be cut in two: slices, rows, and pairs of things that are cut at
-/// the same place.
+/// Work that can be cut in two: slices, rows, and pairs of things that are cut at the same place.
 pub(crate) trait Divisible: Sized + Send {
     /// How many elements it has.
     fn length(&self) -> usize;
