@@ -48,7 +48,10 @@ pub fn check_outputs<'p>(input: &Path, outputs: impl IntoIterator<Item = &'p Pat
             return Err(Fault::input(format!("{} {what}", output.display())));
         }
         check_writable(output)?;
-        taken.push(output);
+        // A terminal or a null device may be written twice.
+        if !output.exists() || output.is_file() {
+            taken.push(output);
+        }
     }
     Ok(())
 }

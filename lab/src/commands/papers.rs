@@ -17,6 +17,9 @@ pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
     if let Some(json) = &arguments.json {
         let data = serde_json::to_string_pretty(&papers);
         let data = data.map_err(|error| Fault::run(error.to_string()))?;
+        if files::are_one(json, &page) {
+            return Err(Fault::input(format!("{} would be written twice", json.display())));
+        }
         files::check_writable(json)?;
         files::replace(json, data)?;
     }

@@ -162,7 +162,7 @@ impl<E: Experiment> Run<E> {
             Some(json) => json.clone(),
             None => out.join(format!("{}.json", E::NAME)),
         };
-        // Before the plan, for which programs may be built, and before any folder is made.
+        // A file that is no record is refused before the plan, for which programs may be built.
         record::earlier(&json)?;
         let plan = self.experiment.plan(&self.course)?;
         if plan.cells.is_empty() {
@@ -170,12 +170,18 @@ impl<E: Experiment> Run<E> {
             let without: String = without.collect();
             return Err(Fault::input(format!("nothing is left to be measured{without}")));
         }
-        let mut file = record::open(&json, E::NAME, plan, &self.course)?;
-        if files::are_one(&out.join(PAGE), &json) {
-            let path = json.display();
-            return Err(Fault::input(format!("the record and the page would both be {path}")));
+        let prepare = || {
+            let page = prepare_page(&out)?;
+            let both = || format!("the record and the page would both be {}", json.display());
+            if files::are_one(&page, &json) { Err(Fault::input(both())) } else { Ok(page) }
+        };
+        // An earlier record is renamed only where the page can be written, and a folder is made
+        // only where the record can.
+        if out.exists() {
+            prepare()?;
         }
-        let page = prepare_page(&out)?;
+        let mut file = record::open(&json, E::NAME, plan, &self.course)?;
+        let page = prepare()?;
         match &file.record.finished {
             Some(date) => {
                 note(&format!("measured already, on {date}; --fresh measures again"));
@@ -187,13 +193,10 @@ impl<E: Experiment> Run<E> {
     }
 }
 
-/// The name of a page.
-const PAGE: &str = "index.html";
-
 /// Makes sure, before anything is measured, that a page can be written into `out`.
 pub fn prepare_page(out: &Path) -> Outcome<PathBuf> {
     files::make_folder(out)?;
-    let page = out.join(PAGE);
+    let page = out.join("index.html");
     files::check_writable(&page)?;
     Ok(page)
 }

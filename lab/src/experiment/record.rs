@@ -28,13 +28,13 @@ pub fn others(grant: &Grant) -> Option<(String, f64)> {
     Some((OTHERS.to_owned(), used))
 }
 
-/// Meters them while all cells of a subject are measured: the system counts in clock ticks, and
+/// Meters the processors that other programs use while all cells of a subject are measured: the system counts in clock ticks, and
 /// single measurements are too short for that.
 #[derive(Debug, Default)]
 pub struct SubjectMeter(Option<(String, GrantMeter)>);
 
 impl SubjectMeter {
-    /// Begins, if the cell before was of another subject.
+    /// Begins, unless it is metering this subject.
     pub fn begin(&mut self, subject: &str) {
         if self.0.as_ref().is_none_or(|(metered, _)| metered != subject) {
             self.0 = Some((subject.to_owned(), GrantMeter::start()));

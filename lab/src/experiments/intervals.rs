@@ -214,7 +214,11 @@ fn run(number: usize, made: impl FnOnce() + Send) -> Outcome<()> {
         made();
     });
     root.map_err(Fault::run)?;
-    right(ended.into_inner(), number)
+    let ended = ended.into_inner();
+    match ended == number {
+        true => Ok(()),
+        false => Err(Fault::run(format!("{ended} intervals have ended instead of {number}"))),
+    }
 }
 
 fn nanoseconds(number: usize) -> Outcome<f64> {

@@ -18,7 +18,7 @@ struct Recorded {
 impl Recorded {
     fn start() -> Recorded {
         let folder = tempfile::tempdir().unwrap();
-        let mut program = command(&["rounds", "--secs", "60", "--workers", "2"]);
+        let mut program = command(&["rounds", "--secs", "600", "--workers", "2"]);
         program.env("XDG_RUNTIME_DIR", folder.path()).env("LOCKSLEY_TRACE", "live");
         let program = program.stdout(std::process::Stdio::null()).spawn().unwrap();
         let recorded = Recorded { folder, program };

@@ -208,7 +208,14 @@ fn files_and_folders() {
 
     fs::create_dir(path("taken")).unwrap();
     fs::create_dir(path("taken/index.html")).unwrap();
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("record");
+    let earlier = path("taken/cliff.json");
+    fs::copy(records.join("epyc-2/2026-11-23-cliff-quick.json"), &earlier).unwrap();
     refused(&["cliff", "--quick", "--out", &path("taken")]);
+    assert!(Path::new(&earlier).exists(), "an earlier record is renamed only by a run");
+
+    let page = path("papers/index.html");
+    assert!(refused(&["papers", "--out", &path("papers"), "--json", &page]).contains("twice"));
 
     refused(&["report", "--json", &path("missing.json"), "--out", &out]);
     refused(&["report", "--json", &text, "--out", &out]);
