@@ -28,8 +28,8 @@ pub fn others(grant: &Grant) -> Option<(String, f64)> {
     Some((OTHERS.to_owned(), used))
 }
 
-/// Meters the processors that other programs use while all cells of a subject are measured: the system counts in clock ticks, and
-/// single measurements are too short for that.
+/// Meters the processors that other programs use while all cells of a subject are measured: the
+/// system counts in clock ticks, and single measurements are too short for that.
 #[derive(Debug, Default)]
 pub struct SubjectMeter(Option<(String, GrantMeter)>);
 

@@ -76,7 +76,8 @@ impl Patience {
     }
 }
 
-/// Gives the processor to a thread of this library that has none, if there are such threads.
+/// Yields if this library has more threads than processors: unlike a wait, beside other programs,
+/// too.
 pub(super) fn yield_if_oversubscribed() {
     if machine::is_oversubscribed() {
         std::thread::yield_now();
