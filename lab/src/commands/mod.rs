@@ -92,7 +92,7 @@ fn once(arguments: cli::Once) -> Outcome<()> {
     let answer = match (found.once)(&cell, seed) {
         Ok(readings) => Answer::Right(readings),
         // A wrong answer, or another failure: the process that has started this one ends its run.
-        Err(Fault::Run(wrong)) => Answer::Wrong { wrong },
+        Err(Fault::Run(wrong)) => Answer::Failed { wrong },
         Err(fault) => return Err(fault),
     };
     say_line(&answer)

@@ -1,7 +1,7 @@
 //! One measurement in a process of its own: this program, by its hidden command `once`, or a
 //! program of another runtime.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -23,7 +23,7 @@ const INTRODUCTION: Duration = Duration::from_secs(20);
 #[serde(untagged)]
 pub enum Answer {
     /// The run failed, or gave a wrong answer.
-    Wrong {
+    Failed {
         /// What is wrong.
         wrong: String,
     },
@@ -39,7 +39,7 @@ impl Answer {
     /// [`Fault::Run`] if there are none.
     pub fn readings(self) -> Outcome<Readings> {
         match self {
-            Answer::Wrong { wrong } => Err(Fault::Run(wrong)),
+            Answer::Failed { wrong } => Err(Fault::Run(wrong)),
             Answer::Right(readings) => Ok(readings),
         }
     }
@@ -137,7 +137,8 @@ pub fn run(command: &mut Command, limit: Duration) -> Outcome<[String; 2]> {
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let cannot = |error| Fault::Missing(format!("it cannot be started: {error}"));
     let mut child = piped.spawn().map_err(cannot)?;
-    let (out, err) = (read(child.stdout.take()), read(child.stderr.take()));
+    let out = read(child.stdout.take()).map_err(cannot)?;
+    let err = read(child.stderr.take()).map_err(cannot)?;
     let deadline = Instant::now() + limit;
     let until_deadline = |all: Receiver<String>| {
         all.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
@@ -158,14 +159,19 @@ pub fn run(command: &mut Command, limit: Duration) -> Outcome<[String; 2]> {
 }
 
 /// All that comes through a pipe until it is closed. A child's own children may keep it open.
-pub fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+///
+/// # Errors
+///
+/// If the system gives no thread.
+pub fn read(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<String>> {
     let (sender, all) = mpsc::channel();
-    thread::spawn(move || {
+    let reader = move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             let _ = pipe.read_to_end(&mut bytes);
         }
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
-    });
-    all
+    };
+    thread::Builder::new().spawn(reader)?;
+    Ok(all)
 }

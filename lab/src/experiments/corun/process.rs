@@ -39,7 +39,7 @@ impl Company {
             let mut child = piped.spawn().map_err(cannot)?;
             let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
             // Read meanwhile: a process that has filled the pipe would wait.
-            let stderr = child::read(child.stderr.take());
+            let stderr = child::read(child.stderr.take()).map_err(cannot)?;
             company.processes.push(Process { name: name.clone(), child, stdin, stderr });
             let sender = sender.clone();
             let reader = move || listen(number, stdout, &sender);
