@@ -1,4 +1,5 @@
-// Teams without clauses, for 300 ms: their sizes, and whether the threads have long time slices at the end.
+// Teams without clauses, for 300 ms: their sizes, and whether the threads have long time slices at
+// the end.
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdint.h>
