@@ -162,23 +162,25 @@ impl<E: Experiment> Run<E> {
             Some(json) => json.clone(),
             None => out.join(format!("{}.json", E::NAME)),
         };
-        // A file that is no record is refused before the plan, for which programs may be built.
+        let prepare = || {
+            let page = prepare_page(&out)?;
+            let both = || format!("the record and the page would both be {}", json.display());
+            if files::are_one(&page, &json) { Err(Fault::input(both())) } else { Ok(page) }
+        };
+        // What is there and cannot be written is refused before the plan, for which programs may be
+        // built. A folder is made only where the record can be written, too.
+        if out.exists() {
+            prepare()?;
+        }
+        if json.exists() {
+            files::check_writable(&json)?;
+        }
         record::earlier(&json)?;
         let plan = self.experiment.plan(&self.course)?;
         if plan.cells.is_empty() {
             let without = plan.left_out.iter().map(|(name, why)| format!("; {name}: {why}"));
             let without: String = without.collect();
             return Err(Fault::input(format!("nothing is left to be measured{without}")));
-        }
-        let prepare = || {
-            let page = prepare_page(&out)?;
-            let both = || format!("the record and the page would both be {}", json.display());
-            if files::are_one(&page, &json) { Err(Fault::input(both())) } else { Ok(page) }
-        };
-        // An earlier record is renamed only where the page can be written, and a folder is made
-        // only where the record can.
-        if out.exists() {
-            prepare()?;
         }
         let mut file = record::open(&json, E::NAME, plan, &self.course)?;
         let page = prepare()?;

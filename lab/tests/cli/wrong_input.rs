@@ -202,6 +202,8 @@ fn files_and_folders() {
 
     // Before the programs are built, for which the command has to be in another folder.
     assert!(refused(&["rayon", "--json", &text]).contains("not a record"));
+    assert!(refused(&["rayon", "--json", here]).contains("directory"));
+    assert!(refused(&["rayon", "--out", &text]).contains("cannot make the folder"));
     let mut command = command(&["cliff", "--quick", "--apps", "nbody"]);
     assert_refused(&command.current_dir(here).output().unwrap(), "nbody");
     assert!(!folder.path().join("out").exists(), "it leaves nothing behind");
