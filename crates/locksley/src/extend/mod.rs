@@ -26,6 +26,7 @@
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
 //! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
 //! | [`broadcast`] | libraries that order their broadcasts |
+//! | [`install`], [`global`] | libraries that take the place of another pool |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
 mod jobs;
@@ -36,6 +37,7 @@ pub use crate::block_on::Signal;
 pub use crate::fork::broadcast;
 pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
+pub use crate::pool::{global::built as global, install};
 pub use crate::scheduler::job::{GroupHeader, Job, Kind};
 pub use crate::scheduler::observed::{follow, stamp};
 pub use crate::trace::{Event, PoolHandle, Queues, SleepRole, Tracer, trace_pools};

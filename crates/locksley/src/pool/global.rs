@@ -70,6 +70,22 @@ fn global() -> &'static Global {
     }
 }
 
+/// The global pool, if it has been built.
+///
+/// For libraries that build it in a way of their own at its first use
+/// ([`PoolBuilder::build_global`](crate::PoolBuilder::build_global)).
+///
+/// # Examples
+/// ```
+/// assert!(locksley::extend::global().is_none());
+/// assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+/// assert!(locksley::extend::global().is_some());
+/// ```
+#[must_use]
+pub fn built() -> Option<&'static Pool> {
+    global().pool.get().copied()
+}
+
 pub(super) fn get() -> &'static Pool {
     let global = global();
     if let Some(pool) = global.pool.get() {

@@ -3,7 +3,7 @@
 pub(crate) mod builder;
 mod environment;
 pub(crate) mod error;
-mod global;
+pub(crate) mod global;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall;
 #[cfg(all(test, debug_assertions, not(loom)))]
@@ -298,6 +298,34 @@ impl Pool {
             None => shared.call(task, |task| send_and_wait(shared, None, task)),
         })
     }
+}
+
+/// [`Pool::install`] that runs the task on one of the pool's own threads in any case.
+///
+/// For libraries that take the place of a pool whose tasks may depend on the thread that runs them,
+/// such as its thread-locals.
+///
+/// # Panics
+/// If the task panics, with its payload.
+///
+/// # Examples
+/// ```
+/// use std::thread::current;
+///
+/// let pool = locksley::Pool::new(1)?;
+/// assert_ne!(locksley::extend::install(&pool, |_| current().id()), current().id());
+/// # Ok::<(), locksley::BuildError>(())
+/// ```
+pub fn install<F, R>(pool: &Pool, task: F) -> R
+where
+    F: FnOnce(&Worker) -> R + Send,
+    R: Send,
+{
+    let shared = pool.shared();
+    Worker::with_current(|current| match current {
+        Some(worker) if worker.belongs_to(shared) => task(worker),
+        _ => send_and_wait(shared, current, task),
+    })
 }
 
 impl Worker {
