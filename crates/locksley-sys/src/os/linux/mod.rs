@@ -6,6 +6,7 @@ mod barrier;
 mod clock;
 mod delay;
 mod door;
+mod file;
 mod fork;
 #[cfg(not(loom))]
 mod futex;
