@@ -164,6 +164,13 @@ pub fn unknown_number() -> Option<usize> {
     None
 }
 
+pub use self::unknown_count as involuntary_switches;
+pub use self::unknown_count as process_involuntary_switches;
+
+pub fn unknown_count() -> Option<u64> {
+    None
+}
+
 pub fn online_processors() -> Option<usize> {
     crate::primitive::thread::available_parallelism().ok().map(usize::from)
 }
@@ -196,4 +203,14 @@ pub fn watch_for_forks(_in_the_child: fn()) {}
 
 pub(super) fn probe(_assist: &str) -> Result<(), String> {
     Err("not in the portable build".to_owned())
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_none() {
+        assert_eq!((involuntary_switches(), process_involuntary_switches()), (None, None));
+    }
 }

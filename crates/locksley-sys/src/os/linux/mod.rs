@@ -21,6 +21,7 @@ mod scheduling;
 mod stack;
 mod switch_log;
 mod switches;
+mod usage;
 mod watch;
 
 pub(super) use affinity::process_affinity;
@@ -43,6 +44,7 @@ pub use runnable::runnable_threads;
 pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_time_slice};
 pub use stack::stack;
 pub use switch_log::SwitchLog;
+pub use usage::{involuntary_switches, process_involuntary_switches};
 pub use watch::ThreadWatch;
 
 /// Tries the assist of that name.
