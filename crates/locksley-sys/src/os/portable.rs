@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use super::{Assists, LimitFault, LoggedSwitch, Quota, RunState};
+use super::{Assists, LimitFault, LoggedSwitch, Progress, Quota, RunState};
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 /// A word that one thread may block on.
@@ -52,6 +52,20 @@ pub type ThreadAffinity = Unknown;
 pub type ThreadClock = Unknown;
 pub type ThreadDelay = Unknown;
 pub type ThreadWatch = Unknown;
+
+/// Reads nothing: no thread's progress is known here.
+#[derive(Debug)]
+pub struct ThreadProgress;
+
+impl ThreadProgress {
+    pub fn of_this_thread() -> Self {
+        Self
+    }
+
+    pub fn read(&self) -> Option<Progress> {
+        None
+    }
+}
 
 /// Never made here.
 #[derive(Debug)]
@@ -211,6 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_none() {
+        assert_eq!(ThreadProgress::of_this_thread().read(), None);
         assert_eq!((involuntary_switches(), process_involuntary_switches()), (None, None));
     }
 }

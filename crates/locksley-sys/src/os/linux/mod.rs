@@ -15,6 +15,7 @@ mod groups;
 mod mask;
 mod perf_ring;
 mod preempt;
+mod progress;
 mod rseq;
 mod runnable;
 mod scheduling;
@@ -40,6 +41,7 @@ pub use groups::QuotaWatch;
 #[cfg(not(loom))]
 pub use mask::{SleepersMask, current_processor};
 pub use preempt::preempt_all;
+pub use progress::ThreadProgress;
 pub use runnable::runnable_threads;
 pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_time_slice};
 pub use stack::stack;
