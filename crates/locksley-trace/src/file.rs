@@ -2,18 +2,59 @@
 //!
 //! Space is reserved before it is mapped. A store to a mapped page for which the disk has no room
 //! would end the program.
+//!
+//! The descriptor of the file stays open during the recording. A program may close it, for example
+//! because it becomes a daemon, and its number may then name a file of the program. So device and
+//! inode are compared before each use.
 
 use std::fs::File;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::os::unix::fs::FileExt;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU64;
 
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, Stat, fstat};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::param::page_size;
 
 use crate::format::WORD;
+
+/// The open file of a recording.
+#[derive(Debug)]
+pub(crate) struct KeptFile {
+    /// Closed only if it is still that file.
+    file: ManuallyDrop<File>,
+    opened: Stat,
+}
+
+impl KeptFile {
+    pub(crate) fn new(file: File) -> io::Result<Self> {
+        let opened = fstat(&file)?;
+        Ok(Self { file: ManuallyDrop::new(file), opened })
+    }
+
+    /// The file, for one use.
+    ///
+    /// # Errors
+    /// If the program has closed the descriptor. Its number may name another file.
+    pub(crate) fn get(&self) -> io::Result<&File> {
+        let is_opened =
+            |it: Stat| it.st_dev == self.opened.st_dev && it.st_ino == self.opened.st_ino;
+        let why = "the program has closed the descriptor of its recording";
+        let is_own = fstat(&*self.file).is_ok_and(is_opened);
+        if is_own { Ok(&self.file) } else { Err(io::Error::other(why)) }
+    }
+}
+
+impl Drop for KeptFile {
+    fn drop(&mut self) {
+        if self.get().is_ok() {
+            // SAFETY: it is not used any more, and dropped once.
+            unsafe { ManuallyDrop::drop(&mut self.file) };
+        }
+    }
+}
 
 /// A part of a file, as words that several threads and processes may read and write.
 #[derive(Debug)]

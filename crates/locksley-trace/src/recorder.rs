@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use locksley_sys::os;
 use crate::clock;
 use crate::error::Error;
 use crate::live;
-use crate::session::{Session, current, replace};
+use crate::session::{ACTIVE, Session, current, replace};
 use crate::watch::{LIVE_EVENTS, Live, TRACE_EVENTS, Watch};
 
 /// A ring fills whole pages.
@@ -64,6 +65,9 @@ impl Recorder {
     /// existing file is replaced. Other users cannot read it.
     ///
     /// No process may truncate the file during the recording: the program would die by SIGBUS.
+    ///
+    /// The recording keeps a descriptor of the file. If the program closes all descriptors, the
+    /// recording ends when the next thread wants to record, and the file has what came before.
     ///
     /// # Errors
     /// If a recording is active, or another process records into the file, or the file cannot be
@@ -124,12 +128,19 @@ impl Recording {
     /// Writes the events of the last `last` into a new file. The recording continues.
     ///
     /// # Errors
-    /// If the file cannot be written. Then it is removed, unless it could not even be opened.
+    /// If the file cannot be written. Then it is removed, unless it could not even be opened. Or if
+    /// the program has closed the descriptor of the recording, which then ends.
     pub fn dump(&self, path: impl AsRef<Path>, last: Duration) -> Result<(), Error> {
         let path = path.as_ref();
         let since = clock::now().saturating_sub(u64::try_from(last.as_nanos()).unwrap_or(u64::MAX));
-        let session = current().clone();
-        session.map_or(Ok(()), |session| session.copy(path, since)).map_err(Error::file(path))
+        let (session, number) = {
+            let current = current();
+            // Relaxed: it changes only while the lock is held.
+            (current.clone(), ACTIVE.load(Ordering::Relaxed))
+        };
+        let Some(session) = session else { return Ok(()) };
+        session.stop_if_closed(number);
+        session.copy(path, since).map_err(Error::file(path))
     }
 
     /// Ends when the program exits by itself.

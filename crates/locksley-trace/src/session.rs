@@ -13,7 +13,7 @@ use locksley_sys::os;
 use rustix::fs::MemfdFlags;
 
 use crate::clock::Clock;
-use crate::file::Mapping;
+use crate::file::{KeptFile, Mapping};
 use crate::format::{self, HEADER_BYTES, RINGS_OFFSET, WORD, header, ring};
 use crate::labels::Labels;
 use crate::read;
@@ -46,14 +46,14 @@ pub(crate) fn replace(current: &mut Option<Arc<Session>>, session: Option<Sessio
     // Release pairs with the acquire in `Thread::renew`: a thread that sees the number finds it.
     ACTIVE.store(number, Ordering::Release);
     if let Some(old) = old {
-        old.header()[header::IS_STOPPED].store(1, Ordering::Release);
+        old.mark_stopped();
     }
 }
 
 /// What the threads of a recording share.
 #[derive(Debug)]
 pub(crate) struct Session {
-    file: File,
+    file: KeptFile,
     header: Mapping,
     labels: Labels,
     capacity: usize,
@@ -133,6 +133,7 @@ impl Session {
         set(header::VERSION, format::VERSION);
         // Last: a file without it is not a recording.
         mapping.words()[header::MAGIC].store(format::MAGIC, Ordering::Release);
+        let file = KeptFile::new(file)?;
         Ok(Self { file, header: mapping, labels, capacity, clock, rings: Mutex::default() })
     }
 
@@ -141,13 +142,28 @@ impl Session {
         self.header.words()
     }
 
+    fn mark_stopped(&self) {
+        self.header()[header::IS_STOPPED].store(1, Ordering::Release);
+    }
+
+    /// Ends this recording, which has that number, if the program has closed its file. It stays
+    /// the current one, but no thread records. Does nothing in a forked child, since the file is
+    /// the parent's.
+    pub(crate) fn stop_if_closed(&self, number: u64) {
+        if number as u32 == os::generation() && self.file.get().is_err() {
+            self.mark_stopped();
+            // Relaxed: nothing is published. It fails if there is another recording already.
+            let _ = ACTIVE.compare_exchange(number, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
     /// The label of a name.
     pub(crate) fn intern(&self, name: &str) -> u32 {
         self.labels.intern(&self.header, name)
     }
 
     /// A ring for the calling thread, its number, and that of the next event. `None` if there is no
-    /// room.
+    /// room, or the program has closed the file.
     pub(crate) fn take_ring(&self) -> Option<(Mapping, usize, u64)> {
         let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
         let reused = if rings.made < MANY_RINGS { None } else { rings.ended.pop_front() };
@@ -155,7 +171,7 @@ impl Session {
         let bytes = format::ring_bytes(self.capacity);
         let mapped = taken.and_then(|(number, head)| {
             let offset = format::ring_offset(number, self.capacity);
-            Some((Mapping::reserve(&self.file, offset, bytes).ok()?, number, head))
+            Some((Mapping::reserve(self.file.get().ok()?, offset, bytes).ok()?, number, head))
         });
         match &mapped {
             Some((mapping, _, head)) if reused.is_some() => {
@@ -182,11 +198,12 @@ impl Session {
 
     /// Copies the file. Threads write their rings meanwhile.
     pub(crate) fn copy(&self, path: &Path, since: u64) -> io::Result<()> {
+        let file = self.file.get()?;
         let mut copy =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
         // Not a device.
         let is_file = copy.metadata()?.is_file();
-        let written = read::snapshot(&self.file).and_then(|mut bytes| {
+        let written = read::snapshot(file).and_then(|mut bytes| {
             read::set_word(&mut bytes, header::SINCE, since);
             read::set_word(&mut bytes, header::IS_STOPPED, 1);
             copy.write_all(&bytes)

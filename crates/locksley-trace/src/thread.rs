@@ -137,6 +137,7 @@ impl Thread {
             return None;
         }
         self.active.set(active);
+        session.stop_if_closed(active);
         let identity = self.identities.borrow().last().copied();
         Ring::new(session, identity.unwrap_or(Identity { pool: 0, slot: NO_SLOT, place: 0 }))
     }

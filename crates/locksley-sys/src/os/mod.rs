@@ -8,6 +8,7 @@ mod assist;
 mod assists;
 mod limits;
 mod processors;
+mod progress;
 mod run_state;
 #[cfg(any(loom, shuttle))]
 #[allow(missing_docs, reason = "documented in `linux`")]
@@ -30,7 +31,7 @@ pub use assist::{Assist, assists};
 pub use assists::{Assists, UnknownAssist};
 pub use limits::{LimitFault, Quota};
 pub use processors::Processors;
-
+pub use progress::Progress;
 pub use run_state::RunState;
 #[cfg(any(loom, shuttle))]
 pub use simulated::{
@@ -40,9 +41,10 @@ pub use switch::{LoggedSwitch, Switch};
 #[cfg(not(any(loom, shuttle)))]
 pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};
 pub use system::{
-    LoweredPriority, QuotaWatch, SwitchLog, ThreadAffinity, ThreadClock, ThreadDelay, ThreadWatch,
-    bind_this_thread, can_move_threads, generation, lowered_priority_works, move_this_thread,
-    move_to_process_affinity, online_processors, preempt_all, process_time, runnable_threads,
+    LoweredPriority, QuotaWatch, SwitchLog, ThreadAffinity, ThreadClock, ThreadDelay,
+    ThreadProgress, ThreadWatch, bind_this_thread, can_move_threads, generation,
+    involuntary_switches, lowered_priority_works, move_this_thread, move_to_process_affinity,
+    online_processors, preempt_all, process_involuntary_switches, process_time, runnable_threads,
     shorten_time_slice, stack, unbind_this_thread, watch_for_forks,
 };
 

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use super::{Assists, LimitFault, LoggedSwitch, Quota, RunState};
+use super::{Assists, LimitFault, LoggedSwitch, Progress, Quota, RunState};
 use crate::primitive::{AtomicU32, Ordering, fence};
 
 /// A word that one thread may block on.
@@ -52,6 +52,20 @@ pub type ThreadAffinity = Unknown;
 pub type ThreadClock = Unknown;
 pub type ThreadDelay = Unknown;
 pub type ThreadWatch = Unknown;
+
+/// Reads nothing: no thread's progress is known here.
+#[derive(Debug)]
+pub struct ThreadProgress;
+
+impl ThreadProgress {
+    pub fn of_this_thread() -> Self {
+        Self
+    }
+
+    pub fn read(&self) -> Option<Progress> {
+        None
+    }
+}
 
 /// Never made here.
 #[derive(Debug)]
@@ -164,6 +178,13 @@ pub fn unknown_number() -> Option<usize> {
     None
 }
 
+pub use self::unknown_count as involuntary_switches;
+pub use self::unknown_count as process_involuntary_switches;
+
+pub fn unknown_count() -> Option<u64> {
+    None
+}
+
 pub fn online_processors() -> Option<usize> {
     crate::primitive::thread::available_parallelism().ok().map(usize::from)
 }
@@ -196,4 +217,15 @@ pub fn watch_for_forks(_in_the_child: fn()) {}
 
 pub(super) fn probe(_assist: &str) -> Result<(), String> {
     Err("not in the portable build".to_owned())
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_none() {
+        assert_eq!(ThreadProgress::of_this_thread().read(), None);
+        assert_eq!((involuntary_switches(), process_involuntary_switches()), (None, None));
+    }
 }

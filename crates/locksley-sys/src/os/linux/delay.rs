@@ -1,24 +1,19 @@
 //! How long threads waited for a processor (`schedstat`: the kernel's document sched-stats), and
 //! how long a quota kept them from one.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::fork::generation;
-use super::this_thread;
+use super::{file, this_thread};
 
 /// The time for which one thread could have run and did not, readable from any other while that
 /// thread lives.
 #[derive(Debug)]
 pub struct ThreadDelay {
     thread: libc::pid_t,
-    /// In a child of the process the thread is not there, and an open file is still that of the
-    /// parent's.
+    /// In a child of the process the thread is not there.
     generation: u32,
-    /// Where the kernel counts. It stays open after the first reading.
-    file: OnceLock<File>,
     /// What it came to, once the thread has said that it ends.
     at_end: OnceLock<Option<Duration>>,
 }
@@ -26,16 +21,16 @@ pub struct ThreadDelay {
 impl ThreadDelay {
     /// That of the calling thread.
     pub fn of_this_thread() -> Self {
-        let (file, at_end) = (OnceLock::new(), OnceLock::new());
-        Self { thread: this_thread(), generation: generation(), file, at_end }
+        Self { thread: this_thread(), generation: generation(), at_end: OnceLock::new() }
     }
 
-    /// `None` where the kernel does not count, and when the thread has ended without a word.
+    /// `None` where the kernel does not count, and when the thread has ended without
+    /// [`retire`](Self::retire), unless a later thread of this process has the same number.
     pub fn read(&self) -> Option<Duration> {
         self.at_end.get().map_or_else(|| self.read_now(), |&at_end| at_end)
     }
 
-    /// The thread is about to end.
+    /// Keeps the value that it has now: the thread is about to end.
     pub fn retire(&self) {
         self.at_end.get_or_init(|| self.read_now());
     }
@@ -44,22 +39,10 @@ impl ThreadDelay {
         if self.generation != generation() {
             return None;
         }
-        if let Some(file) = self.file.get() {
-            return told_by(file);
-        }
-        let file = File::open(format!("/proc/self/task/{}/schedstat", self.thread)).ok()?;
-        let told = told_by(&file);
-        // Of two readers that have opened it, one file stays open.
-        let _ = self.file.set(file);
-        told
+        let mut buffer = [0; 80];
+        let text = file::read_of_thread(self.thread, "schedstat", &mut buffer).ok()?;
+        waited(std::str::from_utf8(text).ok()?)
     }
-}
-
-fn told_by(file: &File) -> Option<Duration> {
-    // All that there is at once, so another reader does not come between two parts of it.
-    let mut text = [0; 80];
-    let length = file.read_at(&mut text, 0).ok()?;
-    waited(std::str::from_utf8(&text[..length]).ok()?)
 }
 
 /// The second of the three numbers: on a processor, waiting for one, times on one. A thread that

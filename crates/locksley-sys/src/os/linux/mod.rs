@@ -6,6 +6,7 @@ mod barrier;
 mod clock;
 mod delay;
 mod door;
+mod file;
 mod fork;
 #[cfg(not(loom))]
 mod futex;
@@ -14,12 +15,14 @@ mod groups;
 mod mask;
 mod perf_ring;
 mod preempt;
+mod progress;
 mod rseq;
 mod runnable;
 mod scheduling;
 mod stack;
 mod switch_log;
 mod switches;
+mod usage;
 mod watch;
 
 pub(super) use affinity::process_affinity;
@@ -38,10 +41,12 @@ pub use groups::QuotaWatch;
 #[cfg(not(loom))]
 pub use mask::{SleepersMask, current_processor};
 pub use preempt::preempt_all;
+pub use progress::ThreadProgress;
 pub use runnable::runnable_threads;
 pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_time_slice};
 pub use stack::stack;
 pub use switch_log::SwitchLog;
+pub use usage::{involuntary_switches, process_involuntary_switches};
 pub use watch::ThreadWatch;
 
 /// Tries the assist of that name.

@@ -5,6 +5,7 @@
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::file::Descriptor;
 use super::last_error;
 
 const TYPE_SOFTWARE: u32 = 1;
@@ -76,6 +77,11 @@ unsafe impl Sync for PerfRing {}
 impl PerfRing {
     /// A ring of so many pages, a power of two, about the calling thread.
     pub(super) fn of_this_thread(attributes: &Attributes, pages: usize) -> Result<Self, String> {
+        // The descriptor is closed at the end: a mapping keeps what it needs of the file.
+        Self::map(&Self::open(attributes)?, pages)
+    }
+
+    fn open(attributes: &Attributes) -> Result<Descriptor, String> {
         let (this_thread, any_processor, no_group) = (0, -1, -1);
         // SAFETY: the kernel reads as many bytes of the attributes as they say they have.
         let file = unsafe {
@@ -89,17 +95,10 @@ impl PerfRing {
             )
         };
         let file = libc::c_int::try_from(file).map_err(|error| error.to_string())?;
-        if file < 0 {
-            return Err(last_error());
-        }
-        let mapped = Self::map(file, pages);
-        // SAFETY: the file was opened above and is used nowhere else; a mapping keeps what it needs
-        // of it.
-        unsafe { libc::close(file) };
-        mapped
+        if file < 0 { Err(last_error()) } else { Ok(Descriptor::new(file)) }
     }
 
-    fn map(file: libc::c_int, pages: usize) -> Result<Self, String> {
+    fn map(file: &Descriptor, pages: usize) -> Result<Self, String> {
         // SAFETY: no memory is involved.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).map_err(|error| error.to_string())?;
@@ -107,13 +106,22 @@ impl PerfRing {
         // SAFETY: a new mapping at an address that the kernel chooses touches no memory that is in
         // use.
         let pages = unsafe {
-            libc::mmap(ptr::null_mut(), page + bytes, libc::PROT_READ, libc::MAP_SHARED, file, 0)
+            libc::mmap(
+                ptr::null_mut(),
+                page + bytes,
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                file.number(),
+                0,
+            )
         };
         if pages == libc::MAP_FAILED {
             return Err(last_error());
         }
         let pages = NonNull::new(pages.cast()).ok_or("mapped at address 0")?;
-        Ok(Self { pages, page, bytes })
+        let ring = Self { pages, page, bytes };
+        // A read from a shorter file of the program would end the program by a signal.
+        if file.is_own() { Ok(ring) } else { Err("the program closed the descriptor".to_owned()) }
     }
 
     /// The number of bytes that the kernel has written, ever.
@@ -149,5 +157,54 @@ impl Drop for PerfRing {
         // SAFETY: exactly what `map` mapped, and it is not read any more, since that takes a
         // reference to `self`.
         unsafe { libc::munmap(self.pages.as_ptr().cast(), self.page + self.bytes) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_ring_works_on_after_its_descriptor_was_reused() {
+        let descriptor = match PerfRing::open(&Attributes::of_switches()) {
+            Ok(descriptor) => descriptor,
+            Err(why) => return crate::skip_test(why),
+        };
+        let ring = PerfRing::map(&descriptor, 1).unwrap();
+        let program = File::open(std::env::current_exe().unwrap()).unwrap();
+        // SAFETY: both are open. What `descriptor` names is replaced, which it has to notice.
+        let number = unsafe { libc::dup2(program.as_raw_fd(), descriptor.number()) };
+        drop(descriptor);
+        let (before, until) = (ring.head(), Instant::now() + Duration::from_secs(20));
+        // A record of 8 bytes for each way.
+        while ring.head() < before + 10 * 8 {
+            assert!(Instant::now() < until, "{} after {before}", ring.head());
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        drop(ring);
+        let mut byte = 0_u8;
+        // SAFETY: one byte is written, for which there is room.
+        assert_eq!(unsafe { libc::pread(number, (&raw mut byte).cast(), 1, 0) }, 1);
+        // SAFETY: opened above, and not closed by the drop.
+        unsafe { libc::close(number) };
+    }
+
+    #[test]
+    fn a_file_of_the_program_is_not_taken_for_a_ring() {
+        let descriptor = match PerfRing::open(&Attributes::of_switches()) {
+            Ok(descriptor) => descriptor,
+            Err(why) => return crate::skip_test(why),
+        };
+        let program = File::open(std::env::current_exe().unwrap()).unwrap();
+        // SAFETY: as above.
+        let number = unsafe { libc::dup2(program.as_raw_fd(), descriptor.number()) };
+        assert!(PerfRing::map(&descriptor, 1).is_err());
+        drop(descriptor);
+        // SAFETY: opened above, and not closed by the drop.
+        unsafe { libc::close(number) };
     }
 }

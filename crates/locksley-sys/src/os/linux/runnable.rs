@@ -1,17 +1,13 @@
 //! How many threads want to run on this machine (`man 5 proc_loadavg`).
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::sync::OnceLock;
+use super::file;
 
 /// How many threads of all programs run or wait for a processor at this moment, the caller
 /// included. In a container this may be the whole machine's number, or the container's own.
 pub fn runnable_threads() -> Option<usize> {
-    static FILE: OnceLock<Option<File>> = OnceLock::new();
-    let file = FILE.get_or_init(|| File::open("/proc/loadavg").ok()).as_ref()?;
-    let mut text = [0; 128];
-    let length = file.read_at(&mut text, 0).ok()?;
-    parse(std::str::from_utf8(&text[..length]).ok()?)
+    let mut buffer = [0; 128];
+    let text = file::read(c"/proc/loadavg", &mut buffer).ok()?;
+    parse(std::str::from_utf8(text).ok()?)
 }
 
 /// The fourth word is, for example, `2/345`: of 345 threads, 2 can run.

@@ -9,18 +9,19 @@ mod mounts;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::{LimitFault, Quota};
+use super::file;
 use mounts::{Mount, Version};
 
 const MEMBERSHIPS: &str = "/proc/self/cgroup";
 
 /// The quota of the control groups in which this process is. Where the hierarchies are mounted is
-/// read once; in which groups the process is, and what these allow, is read each time.
+/// read once; in which groups the process is, and what these allow, is read each time. No file
+/// stays open.
 #[derive(Debug)]
 pub struct QuotaWatch {
     /// Where the machine's files are.
@@ -174,7 +175,7 @@ fn read(root: &Path, path: &Path) -> Result<Option<String>, LimitFault> {
         matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
             || error.raw_os_error() == Some(libc::ENODEV)
     };
-    match fs::read_to_string(root.join(path.strip_prefix("/").unwrap_or(path))) {
+    match file::read_to_string(&root.join(path.strip_prefix("/").unwrap_or(path))) {
         Ok(text) => Ok(Some(text)),
         Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(LimitFault::of(path, error.to_string())),
