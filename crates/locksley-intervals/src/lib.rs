@@ -53,12 +53,12 @@
 
 mod graph;
 
-pub use graph::handle::{Handle, Point};
+pub use graph::context::{Context, Handle, Point};
 pub use graph::lock::{IntervalLock, Key};
 pub use graph::recording::{IntervalRecord, Recording};
 pub use graph::refusal::Refusal;
 pub use graph::root::{IntervalCancelled, Root, run};
-pub use graph::{builder::Builder, context::Context, guarded::Guarded, point_ref::Side};
+pub use graph::{builder::Builder, guarded::Guarded, point::Side};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

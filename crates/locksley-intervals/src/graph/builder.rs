@@ -11,15 +11,13 @@ use std::ptr::NonNull;
 
 use locksley::Worker;
 
-use crate::graph::context::Context;
-use crate::graph::extras::Extras;
-use crate::graph::handle::{Handle, Point};
-use crate::graph::interval::{self, Header, Interval, NewInterval};
-use crate::graph::lock::{IntervalLock, Key, LockSet};
+use crate::graph::context::{Context, Handle, Point};
+use crate::graph::interval::{self, Extras, Header, Interval, NewInterval, PointRef};
+use crate::graph::lock::{IntervalLock, Key};
+use crate::graph::lock_set::LockSet;
 use crate::graph::occurrence::Occurrence;
 use crate::graph::order;
-use crate::graph::point::{Edge, Edges, Outcome};
-use crate::graph::point_ref::{PointRef, Side};
+use crate::graph::point::{Edge, Edges, Outcome, Side};
 use crate::graph::refusal::Refusal;
 use crate::graph::trace::pass_stamp;
 
@@ -61,12 +59,75 @@ impl IncomingEdges {
     }
 }
 
-impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
+impl<'g, 'env> Context<'g, 'env> {
+    /// Returns a builder for a child of this interval. The child starts after this interval's
+    /// start, and this interval ends after the child's end.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley_intervals as intervals;
+    ///
+    /// let numbers = [1, 2, 3, 4];
+    /// let (left, right) = numbers.split_at(2);
+    /// intervals::run("root", |root| {
+    ///     let one = root.interval("left").spawn(|_| left.iter().sum::<i32>());
+    ///     let two = root.interval("right").spawn(|_| right.iter().sum::<i32>());
+    ///     let both = root.interval("both").after(one).after(two);
+    ///     both.spawn(move |cx| assert_eq!(one.get(cx) + two.get(cx), 10));
+    /// })?;
+    /// # Ok::<(), intervals::IntervalCancelled>(())
+    /// ```
+    ///
+    /// What a body borrows must outlive the root:
+    /// ```compile_fail,E0373
+    /// locksley_intervals::run("root", |root| {
+    ///     let inside = 1;
+    ///     root.interval("child").spawn(|_| println!("{inside}"));
+    /// });
+    /// ```
+    #[must_use = "`spawn` creates the interval"]
     #[inline]
-    pub(crate) fn new(parent: &'c Context<'g, 'env>, name: Cow<'static, str>) -> Self {
-        Self { parent, name, edges: IncomingEdges::default(), extras: None, followed: None }
+    pub fn interval(&self, name: impl Into<Cow<'static, str>>) -> Builder<'_, 'g, 'env> {
+        let (name, edges) = (name.into(), IncomingEdges::default());
+        Builder { parent: self, name, edges, extras: None, followed: None }
     }
 
+    /// Adds an edge between existing points: `to` will occur after `from`.
+    ///
+    /// This interval must come before `to`. So `to` is its own end, the end of an ancestor, or a
+    /// point that comes after one of these by edges. If `from` has occurred, nothing has to wait.
+    ///
+    /// The call searches all that comes after `to`, and what comes after this interval's end until
+    /// it finds `to`.
+    ///
+    /// # Errors
+    /// See [`Refusal`]. If several edges that are added at the same time would close a cycle
+    /// together, at least one of them is refused, and possibly all.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley_intervals as intervals;
+    ///
+    /// intervals::run("root", |root| {
+    ///     let other = root.interval("other").spawn(|_| ());
+    ///     root.interval("one").spawn(move |cx| {
+    ///         // What waits for this interval waits for the other one too.
+    ///         cx.add_edge(other.end(), cx.end()).unwrap();
+    ///     });
+    /// })?;
+    /// # Ok::<(), intervals::IntervalCancelled>(())
+    /// ```
+    pub fn add_edge(
+        &self,
+        from: impl Into<Point<'g>>,
+        to: impl Into<Point<'g>>,
+    ) -> Result<(), Refusal> {
+        // SAFETY: all are alive during `'g`, and the body runs.
+        unsafe { add_late_edge(self.interval, from.into().point, to.into().point) }
+    }
+}
+
+impl<'g, 'env> Builder<'_, 'g, 'env> {
     /// Sets the place at which the interval should run, by its index in the pool.
     ///
     /// Use it if the data of the interval is in the memory or the caches of a place. It is a hint:
@@ -185,7 +246,7 @@ impl<'c, 'g, 'env> Builder<'c, 'g, 'env> {
     /// See [`IntervalLock`].
     pub fn lock<T: ?Sized + Send>(&mut self, lock: &'g IntervalLock<T>) -> Key<'g, T> {
         let extras = self.extras.get_or_insert_default();
-        extras.locks.get_or_insert_with(LockSet::new).add(lock)
+        lock.add_to(extras.locks.get_or_insert_with(LockSet::new))
     }
 
     /// Creates the interval. Another worker may run the body before this returns.
@@ -405,7 +466,7 @@ unsafe fn link_one(
 ///
 /// # Safety
 /// All are of one root, which is alive, and the body of `running` runs.
-pub(crate) unsafe fn add_late_edge(
+unsafe fn add_late_edge(
     running: NonNull<Header>,
     from: PointRef,
     to: PointRef,

@@ -1,15 +1,12 @@
-//! The context of a running body.
+//! What a body uses: its context, and handles of intervals and of their points.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::graph::builder::{self, Builder};
-use crate::graph::handle::Point;
-use crate::graph::interval::Header;
-use crate::graph::point_ref::PointRef;
-use crate::graph::refusal::Refusal;
+use crate::graph::interval::{self, Header, PointRef};
+use crate::graph::order;
+use crate::graph::point::Outcome;
 
 /// A running interval, as its body sees it: creates children, adds edges, cancels.
 ///
@@ -41,7 +38,7 @@ pub struct Context<'g, 'env: 'g> {
 // SAFETY: all accesses to the interval are shared and allowed on any thread while the body runs.
 unsafe impl Sync for Context<'_, '_> {}
 
-impl<'g, 'env> Context<'g, 'env> {
+impl<'g> Context<'g, '_> {
     /// # Safety
     /// The interval is alive during `'g`, and its body runs while the context is borrowed.
     pub(crate) unsafe fn new(interval: NonNull<Header>) -> Self {
@@ -52,37 +49,6 @@ impl<'g, 'env> Context<'g, 'env> {
     pub(crate) fn header(&self) -> &Header {
         // SAFETY: alive during `'g`.
         unsafe { self.interval.as_ref() }
-    }
-
-    /// Returns a builder for a child of this interval. The child starts after this interval's
-    /// start, and this interval ends after the child's end.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley_intervals as intervals;
-    ///
-    /// let numbers = [1, 2, 3, 4];
-    /// let (left, right) = numbers.split_at(2);
-    /// intervals::run("root", |root| {
-    ///     let one = root.interval("left").spawn(|_| left.iter().sum::<i32>());
-    ///     let two = root.interval("right").spawn(|_| right.iter().sum::<i32>());
-    ///     let both = root.interval("both").after(one).after(two);
-    ///     both.spawn(move |cx| assert_eq!(one.get(cx) + two.get(cx), 10));
-    /// })?;
-    /// # Ok::<(), intervals::IntervalCancelled>(())
-    /// ```
-    ///
-    /// What a body borrows must outlive the root:
-    /// ```compile_fail,E0373
-    /// locksley_intervals::run("root", |root| {
-    ///     let inside = 1;
-    ///     root.interval("child").spawn(|_| println!("{inside}"));
-    /// });
-    /// ```
-    #[must_use = "`spawn` creates the interval"]
-    #[inline]
-    pub fn interval(&self, name: impl Into<Cow<'static, str>>) -> Builder<'_, 'g, 'env> {
-        Builder::new(self, name.into())
     }
 
     /// Returns the start of this interval.
@@ -103,40 +69,6 @@ impl<'g, 'env> Context<'g, 'env> {
     pub fn end(&self) -> Point<'g> {
         // SAFETY: alive during `'g`.
         unsafe { Point::new(PointRef::end(self.interval)) }
-    }
-
-    /// Adds an edge between existing points: `to` will occur after `from`.
-    ///
-    /// This interval must come before `to`. So `to` is its own end, the end of an ancestor, or a
-    /// point that comes after one of these by edges. If `from` has occurred, nothing has to wait.
-    ///
-    /// The call searches all that comes after `to`, and what comes after this interval's end until
-    /// it finds `to`.
-    ///
-    /// # Errors
-    /// See [`Refusal`]. If several edges that are added at the same time would close a cycle
-    /// together, at least one of them is refused, and possibly all.
-    ///
-    /// # Examples
-    /// ```
-    /// use locksley_intervals as intervals;
-    ///
-    /// intervals::run("root", |root| {
-    ///     let other = root.interval("other").spawn(|_| ());
-    ///     root.interval("one").spawn(move |cx| {
-    ///         // What waits for this interval waits for the other one too.
-    ///         cx.add_edge(other.end(), cx.end()).unwrap();
-    ///     });
-    /// })?;
-    /// # Ok::<(), intervals::IntervalCancelled>(())
-    /// ```
-    pub fn add_edge(
-        &self,
-        from: impl Into<Point<'g>>,
-        to: impl Into<Point<'g>>,
-    ) -> Result<(), Refusal> {
-        // SAFETY: all are alive during `'g`, and the body runs.
-        unsafe { builder::add_late_edge(self.interval, from.into().point, to.into().point) }
     }
 
     /// Cancels all that depends on this interval: its end fails, and what comes after that does not
@@ -163,5 +95,180 @@ impl<'g, 'env> Context<'g, 'env> {
 impl fmt::Debug for Context<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Context(`{}`)", self.header().name())
+    }
+}
+
+/// The start or the end of an interval, as the source or the target of an edge.
+///
+/// # Examples
+/// ```
+/// use locksley_intervals as intervals;
+///
+/// intervals::run("root", |root| {
+///     let first = root.interval("first").spawn(|_| ());
+///     root.interval("second").after(first.end()).spawn(|_| ());
+///     // A handle converts to the end of its interval.
+///     root.interval("third").after(first).spawn(|_| ());
+/// })?;
+/// # Ok::<(), intervals::IntervalCancelled>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Point<'g> {
+    pub(crate) point: PointRef,
+    /// Ties the point to one root: the lifetime is invariant.
+    brand: PhantomData<fn(&'g ()) -> &'g ()>,
+}
+
+impl Point<'_> {
+    /// # Safety
+    /// The interval is alive during `'g`.
+    pub(crate) unsafe fn new(point: PointRef) -> Self {
+        Self { point, brand: PhantomData }
+    }
+
+    /// Returns true if the point has occurred. Then all that came before it is visible.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley_intervals as intervals;
+    ///
+    /// intervals::run("root", |root| {
+    ///     assert!(root.start().has_occurred());
+    ///     assert!(!root.end().has_occurred());
+    /// })?;
+    /// # Ok::<(), intervals::IntervalCancelled>(())
+    /// ```
+    #[must_use]
+    pub fn has_occurred(self) -> bool {
+        // SAFETY: alive during `'g`.
+        unsafe { self.point.state() }.outcome().is_some()
+    }
+}
+
+impl fmt::Debug for Point<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: alive during `'g`.
+        write!(f, "Point({})", unsafe { self.point.describe() })
+    }
+}
+
+/// A handle of an interval. Edges lead from the points of the interval, and [`get`](Self::get)
+/// borrows its result.
+///
+/// A handle may be copied and used in other intervals of the same root. It cannot leave the root:
+/// ```compile_fail
+/// let handle = locksley_intervals::run("root", |root| root.interval("child").spawn(|_| ()));
+/// ```
+///
+/// # Examples
+/// See [`Context::interval`].
+pub struct Handle<'g, T> {
+    end: Point<'g>,
+    /// A handle is `Send` and `Sync`; only `get` accesses a `T`.
+    result: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Handle<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Handle<'_, T> {}
+
+impl<'g, T> Handle<'g, T> {
+    /// # Safety
+    /// The results of the interval are of type `T`, and it is alive during `'g`.
+    pub(crate) unsafe fn new(interval: NonNull<Header>) -> Self {
+        // SAFETY: as the caller promises.
+        Self { end: unsafe { Point::new(PointRef::end(interval)) }, result: PhantomData }
+    }
+
+    /// Returns the start, which is before the body.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley_intervals as intervals;
+    ///
+    /// intervals::run("root", |root| {
+    ///     let one = root.interval("one").spawn(|_| ());
+    ///     root.interval("beside or after it").after(one.start()).spawn(|_| ());
+    /// })?;
+    /// # Ok::<(), intervals::IntervalCancelled>(())
+    /// ```
+    #[must_use]
+    pub fn start(self) -> Point<'g> {
+        // SAFETY: alive during `'g`, as its end is.
+        unsafe { Point::new(PointRef::start(self.end.point.interval())) }
+    }
+
+    /// Returns the end, which is after the body and after the ends of all children.
+    ///
+    /// # Examples
+    /// See [`Point`].
+    #[must_use]
+    pub fn end(self) -> Point<'g> {
+        self.end
+    }
+
+    /// Returns the result of the body. `cx` is that of the calling interval, which must come
+    /// [after](crate::Builder::after) the end of this one.
+    ///
+    /// # Panics
+    /// If the end of this interval has not occurred, or if the interval failed: it, or something
+    /// that its end depends on, panicked or was cancelled. In a [checked](crate::Root::checked)
+    /// root also if no edges order the calling interval after the end of this one, whether it has
+    /// occurred or not.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley_intervals as intervals;
+    ///
+    /// intervals::run("root", |root| {
+    ///     let words = root.interval("words").spawn(|_| vec!["robin", "marian"]);
+    ///     let count = root.interval("count").after(words);
+    ///     count.spawn(move |cx| assert_eq!(words.get(cx).len(), 2));
+    /// })?;
+    /// # Ok::<(), intervals::IntervalCancelled>(())
+    /// ```
+    pub fn get<'k>(&'k self, cx: &'k Context<'g, '_>) -> &'k T
+    where
+        T: Sync,
+    {
+        let end = self.end.point;
+        if cx.header().root().is_checked {
+            // `usize::MAX`: to be a child of that interval is not enough, since it may not have
+            // ended yet.
+            // SAFETY: both are alive, and of one root.
+            let is_ordered =
+                unsafe { order::is_ordered_after(cx.interval, end.interval(), usize::MAX) };
+            let name = cx.header().name();
+            assert!(is_ordered, "nothing orders `{name}` after {:?}", self.end);
+        }
+        // SAFETY: alive during `'g`.
+        let outcome = unsafe { end.state() }.outcome();
+        // The borrow ends with the body: so no result refers to another when the root drops them.
+        let result = match outcome {
+            // SAFETY: as for the handle. The acquire load in `outcome` read that the end has
+            // occurred, so the result was written before.
+            Some(Outcome::Succeeded) => unsafe { interval::result_of(end.interval()) },
+            _ => None,
+        };
+        // SAFETY: alive during `'g`.
+        let name = || unsafe { end.header() }.name();
+        result.unwrap_or_else(|| panic!("`{}` has no result yet, or none at all", name()))
+    }
+}
+
+impl<'g, T> From<Handle<'g, T>> for Point<'g> {
+    fn from(handle: Handle<'g, T>) -> Self {
+        handle.end()
+    }
+}
+
+impl<T> fmt::Debug for Handle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: alive during `'g`.
+        write!(f, "Handle(`{}`)", unsafe { self.end.point.header() }.name())
     }
 }

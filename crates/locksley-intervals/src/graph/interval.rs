@@ -1,4 +1,5 @@
-//! An interval in memory: one piece of the arena of its root, until the root has ended.
+//! An interval in memory: one piece of the arena of its root, until the root has ended. And
+//! references to its points.
 
 use std::borrow::Cow;
 use std::mem;
@@ -10,13 +11,9 @@ use locksley::extend::{GroupHeader, Job, Kind, Tracer};
 use locksley_sys::primitive::{AtomicUsize, Ordering, UnsafeCell};
 use locksley_sys::unwind;
 
-use crate::graph::context::Context;
-use crate::graph::extras::Extras;
-use crate::graph::lock::LockSet;
-use crate::graph::occurrence::Occurrence;
-use crate::graph::point::{Edge, Outcome, PointState};
-use crate::graph::point_ref::Side;
-use crate::graph::root::RootState;
+use crate::graph::lock_set::LockSet;
+use crate::graph::point::{Edge, PointState, Side};
+use crate::graph::root_state::RootState;
 use crate::graph::trace::{Log, Trace};
 
 /// What all intervals have.
@@ -34,13 +31,24 @@ pub(crate) struct Header {
     /// The interval on whose worker this one should run.
     followed: Option<NonNull<Header>>,
     /// The index of the worker that ran the body. Written before the end occurs.
-    ran_on: AtomicUsize,
+    pub(crate) ran_on: AtomicUsize,
     // The fields below are not accessed by the worker that runs an interval without extras.
     methods: &'static Methods,
     /// The next older interval of the root that has something to drop.
     pub(crate) next_owner: *mut Header,
     name: Cow<'static, str>,
     edges: [Edge; INLINE_EDGES],
+}
+
+/// What few intervals have. Most have none, and one test says so.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    /// The place at which it should run.
+    pub(crate) place: Option<usize>,
+    /// The locks that it holds itself, from its start to its end.
+    pub(crate) locks: Option<LockSet>,
+    /// Present in roots that are recorded, checked or observed.
+    pub(crate) trace: Option<Trace>,
 }
 
 /// The number of edges that lie in the interval itself.
@@ -56,11 +64,11 @@ struct Methods {
 /// An interval with its body, and later with the result.
 #[repr(C)]
 pub(crate) struct Interval<F, T> {
-    header: Header,
-    body: UnsafeCell<Body<F, T>>,
+    pub(crate) header: Header,
+    pub(crate) body: UnsafeCell<Body<F, T>>,
 }
 
-enum Body<F, T> {
+pub(crate) enum Body<F, T> {
     Closure(F),
     Result(T),
     Nothing,
@@ -184,7 +192,7 @@ impl<F, T> Interval<F, T> {
     }
 
     /// The caller has the exclusive right to the body.
-    fn take_body(&self) -> Body<F, T> {
+    pub(crate) fn take_body(&self) -> Body<F, T> {
         // SAFETY: only the caller accesses the body.
         self.body.with_mut(|body| unsafe { mem::replace(&mut *body, Body::Nothing) })
     }
@@ -203,7 +211,11 @@ impl<F, T> Interval<F, T> {
 
     /// Puts the interval into the arena.
     #[inline]
-    fn place(kind: &'static Kind, new: NewInterval, body: Body<F, T>) -> NonNull<Header> {
+    pub(crate) fn place(
+        kind: &'static Kind,
+        new: NewInterval,
+        body: Body<F, T>,
+    ) -> NonNull<Header> {
         // SAFETY: it outlives all intervals of the root.
         let root = unsafe { new.root.as_ref() };
         // Allocated first, so that the interval is written where it lies, and not moved there.
@@ -250,82 +262,6 @@ unsafe fn never(_: NonNull<Job>, _: &Worker, _: usize) {
     unreachable!("the body of the root is no job");
 }
 
-impl<F, T> Interval<F, T> {
-    #[inline]
-    pub(crate) fn create<'g, 'env: 'g>(new: NewInterval, body: F) -> NonNull<Header>
-    where
-        F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
-        T: Send + 'g,
-    {
-        Self::place(const { &Kind::of_group(Self::execute) }, new, Body::Closure(body))
-    }
-
-    /// # Safety
-    /// As for every job: only this worker has taken it, and the start has occurred.
-    unsafe fn execute<'g, 'env: 'g>(job: NonNull<Job>, worker: &Worker, _from: usize)
-    where
-        F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
-        T: Send + 'g,
-    {
-        let address: NonNull<Header> = job.cast();
-        // SAFETY: the job is the first field of the head, that of the header, and that of a `Self`.
-        // It lives until the root has ended, which waits for the end of this interval.
-        let interval = unsafe { job.cast::<Self>().as_ref() };
-        let header = &interval.header;
-        // Relaxed: the end of this interval publishes it.
-        header.ran_on.store(worker.index(), Ordering::Relaxed);
-        let outcome = if header.start.outcome() == Some(Outcome::Failed) {
-            // `end_body` ends it.
-            header.tracer().inspect(|tracer| tracer.begin_span(header.name()));
-            // SAFETY: the body belongs to the worker that has the job.
-            unsafe { abandon(address) };
-            Outcome::Failed
-        } else {
-            // SAFETY: this worker has the job.
-            if header.extras.is_some() && !unsafe { begin_with_extras(address, worker) } {
-                return; // scheduled again by the thread that releases the lock
-            }
-            let Body::Closure(closure) = interval.take_body() else {
-                unreachable!("a body runs once")
-            };
-            // SAFETY: alive while the body runs.
-            let context = unsafe { Context::new(address) };
-            match unwind::catch(|| closure(&context)) {
-                Ok(result) => {
-                    let result = Body::Result(result);
-                    // SAFETY: only this worker accesses it before the end has occurred.
-                    interval.body.with_mut(|body| unsafe { *body = result });
-                    Outcome::Succeeded
-                }
-                Err(payload) => {
-                    header.root().keep_panic(payload);
-                    Outcome::Failed
-                }
-            }
-        };
-        // SAFETY: the body has ended, and the interval is not accessed any more here.
-        unsafe { Occurrence::end_body(address, outcome, worker) };
-    }
-}
-
-/// Takes the locks of an interval and logs its begin. Returns false if it waits for a lock.
-///
-/// # Safety
-/// The interval has extras, and the caller has its job.
-#[cold]
-unsafe fn begin_with_extras(interval: NonNull<Header>, worker: &Worker) -> bool {
-    // SAFETY: alive, as the caller has the job, which has the right to the locks.
-    if !unsafe { LockSet::take(interval) } {
-        return false;
-    }
-    // SAFETY: as above.
-    let header = unsafe { interval.as_ref() };
-    if let Some(trace) = header.trace() {
-        trace.log_begin(header, worker);
-    }
-    true
-}
-
 /// Returns the result of an interval, if there is one.
 ///
 /// # Safety
@@ -338,4 +274,72 @@ pub(crate) unsafe fn result_of<'a, T>(interval: NonNull<Header>) -> Option<&'a T
     let result = unsafe { (methods.result)(interval) }?;
     // SAFETY: it is a `T`, as the caller promises, and is not changed any more.
     Some(unsafe { result.cast::<T>().as_ref() })
+}
+
+/// A reference to a point: the address of its interval, plus 1 for the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PointRef(pub(crate) NonNull<()>);
+
+// SAFETY: it is an address. Each dereference states why the interval is alive. Other threads access
+// only atomics there.
+unsafe impl Send for PointRef {}
+// SAFETY: as above.
+unsafe impl Sync for PointRef {}
+
+const END: usize = Side::End as usize;
+const _: () = assert!(align_of::<Header>() >= 4, "one bit for the side, one for `Edge`");
+
+impl PointRef {
+    #[inline]
+    pub(crate) fn new(interval: NonNull<Header>, side: Side) -> Self {
+        Self(interval.cast().map_addr(|address| address | side as usize))
+    }
+
+    #[inline]
+    pub(crate) fn start(interval: NonNull<Header>) -> Self {
+        Self::new(interval, Side::Start)
+    }
+
+    #[inline]
+    pub(crate) fn end(interval: NonNull<Header>) -> Self {
+        Self::new(interval, Side::End)
+    }
+
+    #[inline]
+    pub(crate) fn side(self) -> Side {
+        if self.0.addr().get() & END == 0 { Side::Start } else { Side::End }
+    }
+
+    #[inline]
+    pub(crate) fn interval(self) -> NonNull<Header> {
+        // SAFETY: `new` has added the offset.
+        unsafe { self.0.byte_sub(self.side() as usize) }.cast()
+    }
+
+    /// # Safety
+    /// The interval is alive while the result is used.
+    #[inline]
+    pub(crate) unsafe fn header<'a>(self) -> &'a Header {
+        // SAFETY: alive, as the caller promises; all references to it are shared.
+        unsafe { self.interval().as_ref() }
+    }
+
+    /// # Safety
+    /// The interval is alive while the result is used.
+    #[inline]
+    pub(crate) unsafe fn state<'a>(self) -> &'a PointState {
+        // SAFETY: as the caller promises.
+        let header = unsafe { self.header() };
+        header.point(self.side())
+    }
+
+    /// Returns a text like "the end of `root`".
+    ///
+    /// # Safety
+    /// The interval is alive.
+    pub(crate) unsafe fn describe(self) -> String {
+        // SAFETY: as the caller promises.
+        let header = unsafe { self.header() };
+        format!("the {} of `{}`", self.side(), header.name())
+    }
 }

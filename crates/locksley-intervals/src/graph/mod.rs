@@ -1,22 +1,21 @@
-//! The parts of a graph, which depend on each other.
+//! The parts of a graph.
 
 mod arena;
 pub(crate) mod builder;
 pub(crate) mod context;
-mod extras;
 pub(crate) mod guarded;
-pub(crate) mod handle;
 mod interval;
 pub(crate) mod lock;
+mod lock_set;
 #[cfg(all(test, loom))]
 mod models;
 mod occurrence;
 mod order;
-mod point;
-pub(crate) mod point_ref;
+pub(crate) mod point;
 pub(crate) mod recording;
 pub(crate) mod refusal;
 pub(crate) mod root;
+mod root_state;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall;
 mod trace;

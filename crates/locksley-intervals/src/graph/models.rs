@@ -7,7 +7,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::graph::lock::LockRequest;
+use crate::graph::lock_set::LockRequest;
 use crate::graph::point::{Edge, Edges, Outcome, PointState};
 
 /// Two points, an edge in each direction, and cells that are written before the source occurs.

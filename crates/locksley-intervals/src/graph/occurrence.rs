@@ -1,16 +1,20 @@
-//! What follows when points occur: dependencies arrive at successors, and bodies are scheduled.
+//! What follows when points occur: dependencies arrive at successors. Bodies are scheduled, take
+//! their locks and run.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::Wake;
 
 use locksley::Worker;
-use locksley::extend::{self, Job};
-use locksley_sys::unwind::AbortOnUnwind;
+use locksley::extend::{self, Job, Kind};
+use locksley_sys::primitive::Ordering;
+use locksley_sys::unwind::{self, AbortOnUnwind};
 
-use crate::graph::interval::Header;
-use crate::graph::lock::LockSet;
-use crate::graph::point::Outcome;
-use crate::graph::point_ref::{PointRef, Side};
-use crate::graph::root::RootState;
+use crate::graph::context::Context;
+use crate::graph::interval::{self, Body, Header, Interval, NewInterval, PointRef};
+use crate::graph::lock_set::LockRequest;
+use crate::graph::point::{Outcome, Side};
+use crate::graph::root_state::RootState;
 use crate::graph::trace::pass_stamp;
 
 /// The points that are about to occur on one thread.
@@ -64,9 +68,7 @@ impl<'w> Occurrence<'w> {
         let (interval, side) = (point.interval(), point.side());
         // SAFETY: alive, as above.
         let header = unsafe { interval.as_ref() };
-        if let Some(trace) = header.trace() {
-            trace.log_occurrence(header.root(), side);
-        }
+        header.trace().inspect(|trace| trace.log_occurrence(header.root(), side));
         if side == Side::Start {
             self.notify_successors(point, header, outcome);
             // SAFETY: the start has just occurred.
@@ -120,9 +122,30 @@ impl<'w> Occurrence<'w> {
 /// The interval is alive until its body has ended. This is called once.
 unsafe fn begin(interval: NonNull<Header>, outcome: Outcome, worker: Option<&Worker>) {
     // SAFETY: this thread has the right to the locks.
-    if outcome == Outcome::Failed || unsafe { LockSet::take(interval) } {
+    if outcome == Outcome::Failed || unsafe { take_locks(interval) } {
         // SAFETY: as the caller promises.
         unsafe { schedule(interval, worker) };
+    }
+}
+
+/// Takes the locks that an interval names and does not have yet. Returns true if it has all.
+///
+/// If this returns false, the interval waits for a lock. The thread that grants the lock schedules
+/// the job of the interval, which calls this again. That may have happened already, so the caller
+/// must not access the interval any more.
+///
+/// # Safety
+/// The interval is alive, and the progress of its locks belongs to the caller.
+unsafe fn take_locks(interval: NonNull<Header>) -> bool {
+    loop {
+        // SAFETY: alive until the request is parked, as the caller promises.
+        let Some(set) = unsafe { interval.as_ref() }.own_locks() else { return true };
+        // SAFETY: the progress belongs to the caller until the request is parked.
+        match unsafe { set.advance(interval.cast()) } {
+            None => return true,
+            Some(request) if request.park() => return false,
+            Some(_granted_meanwhile) => {}
+        }
     }
 }
 
@@ -132,7 +155,7 @@ unsafe fn begin(interval: NonNull<Header>, outcome: Outcome, worker: Option<&Wor
 /// The start has occurred, and the interval is alive until its body has ended. The job is in no
 /// queue.
 #[inline]
-pub(crate) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>) {
+unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { interval.as_ref() };
     let (job, root) = (interval.cast::<Job>(), header.root());
@@ -149,4 +172,92 @@ pub(crate) unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>
         // SAFETY: as above.
         (place, _) => unsafe { extend::push(worker, place, job) },
     }
+}
+
+impl Wake for LockRequest {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.grant() {
+            // SAFETY: it waits for its locks, so it is alive, and its start has succeeded. One
+            // thread finds it parked. The job takes the other locks before the body begins.
+            Worker::with_current(|worker| unsafe { schedule(self.job.cast(), worker) });
+        }
+    }
+}
+
+impl<F, T> Interval<F, T> {
+    #[inline]
+    pub(crate) fn create<'g, 'env: 'g>(new: NewInterval, body: F) -> NonNull<Header>
+    where
+        F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
+        T: Send + 'g,
+    {
+        Self::place(const { &Kind::of_group(Self::execute) }, new, Body::Closure(body))
+    }
+
+    /// # Safety
+    /// As for every job: only this worker has taken it, and the start has occurred.
+    unsafe fn execute<'g, 'env: 'g>(job: NonNull<Job>, worker: &Worker, _from: usize)
+    where
+        F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
+        T: Send + 'g,
+    {
+        let address: NonNull<Header> = job.cast();
+        // SAFETY: the job is the first field of the head, that of the header, and that of a `Self`.
+        // It lives until the root has ended, which waits for the end of this interval.
+        let interval = unsafe { job.cast::<Self>().as_ref() };
+        let header = &interval.header;
+        // Relaxed: the end of this interval publishes it.
+        header.ran_on.store(worker.index(), Ordering::Relaxed);
+        let outcome = if header.point(Side::Start).outcome() == Some(Outcome::Failed) {
+            // `end_body` ends it.
+            header.tracer().inspect(|tracer| tracer.begin_span(header.name()));
+            // SAFETY: the body belongs to the worker that has the job.
+            unsafe { interval::abandon(address) };
+            Outcome::Failed
+        } else {
+            // SAFETY: this worker has the job.
+            if header.extras.is_some() && !unsafe { begin_with_extras(address, worker) } {
+                return; // scheduled again by the thread that releases the lock
+            }
+            let Body::Closure(closure) = interval.take_body() else {
+                unreachable!("a body runs once")
+            };
+            // SAFETY: alive while the body runs.
+            let context = unsafe { Context::new(address) };
+            match unwind::catch(|| closure(&context)) {
+                Ok(result) => {
+                    let result = Body::Result(result);
+                    // SAFETY: only this worker accesses it before the end has occurred.
+                    interval.body.with_mut(|body| unsafe { *body = result });
+                    Outcome::Succeeded
+                }
+                Err(payload) => {
+                    header.root().keep_panic(payload);
+                    Outcome::Failed
+                }
+            }
+        };
+        // SAFETY: the body has ended, and the interval is not accessed any more here.
+        unsafe { Occurrence::end_body(address, outcome, worker) };
+    }
+}
+
+/// Takes the locks of an interval and logs its begin. Returns false if it waits for a lock.
+///
+/// # Safety
+/// The interval has extras, and the caller has its job.
+#[cold]
+unsafe fn begin_with_extras(interval: NonNull<Header>, worker: &Worker) -> bool {
+    // SAFETY: alive, as the caller has the job, which has the right to the locks.
+    if !unsafe { take_locks(interval) } {
+        return false;
+    }
+    // SAFETY: as above.
+    let header = unsafe { interval.as_ref() };
+    header.trace().inspect(|trace| trace.log_begin(header, worker));
+    true
 }

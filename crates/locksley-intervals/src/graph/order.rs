@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::ptr::NonNull;
 
-use crate::graph::interval::Header;
-use crate::graph::point::Edges;
-use crate::graph::point_ref::{PointRef, Side};
+use crate::graph::interval::{Header, PointRef};
+use crate::graph::point::{Edges, Side};
 
 /// Returns true if `interval` is `ancestor` or one of its descendants.
 ///

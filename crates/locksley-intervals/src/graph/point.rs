@@ -1,8 +1,27 @@
 //! The state of a point: the number of its dependencies, and the edges from it.
 
+use std::fmt;
 use std::ptr::{self, NonNull};
 
 use locksley_sys::primitive::{AtomicPtr, AtomicUsize, Ordering, fence};
+
+/// One of the two points of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The point before the body.
+    Start,
+    /// The point after the body and after the ends of all children.
+    End,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Start => "start",
+            Self::End => "end",
+        })
+    }
+}
 
 /// How a point has occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

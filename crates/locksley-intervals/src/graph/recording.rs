@@ -5,10 +5,9 @@ use std::fmt::Write;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use crate::graph::interval::Header;
-use crate::graph::point::Outcome;
-use crate::graph::point_ref::{PointRef, Side};
-use crate::graph::root::RootState;
+use crate::graph::interval::{Header, PointRef};
+use crate::graph::point::{Outcome, Side};
+use crate::graph::root_state::RootState;
 
 /// The graph of a root that has ended, with times.
 ///

@@ -7,9 +7,9 @@ use std::time::Duration;
 use locksley::Worker;
 use locksley::extend::{self, LatestStamp, Stamp};
 
-use crate::graph::interval::Header;
-use crate::graph::point_ref::{PointRef, Side};
-use crate::graph::root::RootState;
+use crate::graph::interval::{Header, PointRef};
+use crate::graph::point::Side;
+use crate::graph::root_state::RootState;
 
 /// The trace of one interval, in a root that is recorded, checked or observed.
 #[derive(Debug)]
