@@ -56,7 +56,7 @@ pub(super) fn wait<F: Future>(graph: &Graph, owner: u32, operation: F) -> Result
         if let Poll::Ready(output) = operation.as_mut().poll(&mut context) {
             return Ok(output);
         }
-        process.wake_deferred(graph);
+        graph.wake_deferred(owner);
         // Whatever ends the network wakes all processes afterwards.
         if graph.has_failed() {
             return Err(Over);

@@ -86,7 +86,7 @@ impl Graph {
     /// Checks whether a process has closed a cycle. The process has published that it waits, has
     /// made a barrier, and has found that it must wait.
     pub(super) fn check_new_wait(this: &Arc<Self>, process: u32) {
-        this.process(process).wake_deferred_after_barrier(this);
+        this.wake_deferred_after_barrier(process);
         if is_noted(this) {
             return; // the check of all processes sees this wait, too
         }

@@ -56,6 +56,6 @@ pub(super) fn register_hooks() {
 
 /// The worker may be away for long.
 fn pause() {
-    Current::with(|current| current.graph.process(current.process).wake_deferred(current.graph));
+    Current::with(|current| current.graph.wake_deferred(current.process));
     deadlock::check_noted();
 }

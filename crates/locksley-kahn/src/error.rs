@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt;
 
-use super::graph::{Graph, NO_PROCESS};
 use locksley::task::JoinError;
 use locksley_sys::unwind::{self, Payload};
 
@@ -134,14 +133,6 @@ pub enum NetworkError {
         /// The channel.
         channel: String,
     },
-}
-
-impl NetworkError {
-    pub(super) fn panicked(graph: &Graph, error: JoinError) -> Self {
-        let process = graph.panicked.get().filter(|&&process| process != NO_PROCESS);
-        let process = process.map(|&process| graph.process(process).name.to_string());
-        Self::Panicked { process, error }
-    }
 }
 
 impl fmt::Display for NetworkError {

@@ -199,6 +199,41 @@ impl Graph {
         }
     }
 
+    /// A process has taken a message, and will look later whether the producer waits.
+    #[inline]
+    pub(super) fn defer(&self, process: u32, channel: u32) {
+        // Relaxed: the process's own.
+        if self.process(process).deferred.load(Ordering::Relaxed) != channel + 1 {
+            self.defer_another(process, channel);
+        }
+    }
+
+    #[inline(never)]
+    fn defer_another(&self, process: u32, channel: u32) {
+        self.wake_deferred(process);
+        self.process(process).deferred.store(channel + 1, Ordering::Relaxed);
+    }
+
+    /// Wakes the producer of the process's deferred channel, if there is one and it waits.
+    #[inline]
+    pub(super) fn wake_deferred(&self, process: u32) {
+        if self.process(process).deferred.load(Ordering::Relaxed) != 0 {
+            // Pairs with the barrier in `End::begin_wait`.
+            self.barrier();
+            self.wake_deferred_after_barrier(process);
+        }
+    }
+
+    /// The same, if the caller has made a barrier since the process has taken messages.
+    pub(super) fn wake_deferred_after_barrier(&self, process: u32) {
+        let own = &self.process(process).deferred;
+        let deferred = own.load(Ordering::Relaxed);
+        if deferred != 0 {
+            own.store(0, Ordering::Relaxed);
+            self.wake_if_waiting(self.core(deferred - 1), Need::Room);
+        }
+    }
+
     #[inline]
     pub(super) fn has_failed(&self) -> bool {
         // Acquire pairs with the release in `fail`.
@@ -242,7 +277,7 @@ impl Graph {
     /// that is still open is an error: the process has kept it elsewhere, for example in its
     /// product.
     pub(super) fn finish_process(&self, number: u32) {
-        self.process(number).wake_deferred(self);
+        self.wake_deferred(number);
         for &channel in &self.channels_of[number as usize] {
             let (core, link) = (self.core(channel), self.link(channel));
             let keeps_sender = link.producer == number && !core.is_closed();

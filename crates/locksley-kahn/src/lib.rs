@@ -51,6 +51,7 @@ mod channel;
 mod deadlock;
 mod deferred;
 mod dot;
+mod ends;
 mod error;
 mod graph;
 #[cfg(all(test, loom))]
@@ -61,18 +62,19 @@ mod process;
 mod report;
 mod running;
 mod single_owner;
+mod task;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod tests;
 mod wait;
 
 pub use blocking::Over;
-pub use channel::{receiver::Receiver, sender::Sender};
+pub use ends::{receiver::Receiver, sender::Sender};
 pub use error::{NetworkError, Waiting};
 pub use network::Network;
 pub use ports::{Inlet, Outlet, Ports};
-pub use process::Product;
 pub use report::{ChannelReport, NetworkReport, ProcessReport};
 pub use running::Running;
+pub use task::Product;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/networks.md")]

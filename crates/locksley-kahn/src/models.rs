@@ -9,10 +9,12 @@ use std::task::{Context, Poll, Wake, Waker};
 use loom::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 
-use super::channel::{AnyChannel, Channel, Receiver, Sender};
+use super::channel::{AnyChannel, Channel};
+use super::ends::{receiver::Receiver, sender::Sender};
 use super::error::{Failure, NetworkError};
 use super::graph::{Graph, Link};
-use super::process::{Process, ProcessTask, WaitMode};
+use super::process::Process;
+use super::task::{ProcessTask, WaitMode};
 use locksley_sys::primitive::Ordering;
 
 /// A thread's own waker. A wake that is lost is a deadlock, which loom reports.

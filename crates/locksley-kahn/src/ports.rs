@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::channel::{AnyChannel, Channel, Receiver, Sender};
+use super::channel::{AnyChannel, Channel};
+use super::ends::{receiver::Receiver, sender::Sender};
 use super::graph::{Graph, Link};
 
 /// The sending end of a channel, before it is given to a process, which has it as a [`Sender`].

@@ -2,52 +2,9 @@
 
 use std::time::Duration;
 
+use super::channel::Measures;
 use super::graph::{Graph, NO_PROCESS};
-use super::wait::Need;
 use locksley_sys::primitive::{AtomicU64, Ordering};
-
-/// Measured of a channel on demand. Each number is written by one of its two processes.
-pub(super) struct Measures {
-    high_water: AtomicU64,
-    /// Nanoseconds. During a wait, less the time at which the wait began (modulo 2⁶⁴).
-    sender_waited: AtomicU64,
-    receiver_waited: AtomicU64,
-}
-
-impl Measures {
-    pub(super) fn new() -> Self {
-        let [high_water, sender_waited, receiver_waited] = [0; 3].map(AtomicU64::new);
-        Self { high_water, sender_waited, receiver_waited }
-    }
-
-    /// By the producer: the channel has that many messages.
-    pub(super) fn record_fill(&self, messages: u64) {
-        if messages > self.high_water.load(Ordering::Relaxed) {
-            self.high_water.store(messages, Ordering::Relaxed);
-        }
-    }
-
-    fn waited(&self, need: Need) -> &AtomicU64 {
-        match need {
-            Need::Message => &self.receiver_waited,
-            Need::Room => &self.sender_waited,
-        }
-    }
-
-    /// By the process that waits, at that time after the network has begun.
-    pub(super) fn begin_wait(&self, need: Need, now: Duration) {
-        let waited = self.waited(need);
-        let begun = waited.load(Ordering::Relaxed).wrapping_sub(now.as_nanos() as u64);
-        waited.store(begun, Ordering::Relaxed);
-    }
-
-    /// The same, at the end of the wait.
-    pub(super) fn end_wait(&self, need: Need, now: Duration) {
-        let waited = self.waited(need);
-        let ended = waited.load(Ordering::Relaxed).wrapping_add(now.as_nanos() as u64);
-        waited.store(ended, Ordering::Relaxed);
-    }
-}
 
 /// What a network has done: returned by [`Network::run`](super::Network::run).
 ///

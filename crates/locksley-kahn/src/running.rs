@@ -7,12 +7,11 @@ use std::task::{Context, Poll};
 
 use super::deferred;
 use super::error::{Failure, NetworkError};
-use super::graph::{Channels, Graph};
+use super::graph::{Channels, Graph, NO_PROCESS};
 use super::report::NetworkReport;
-use locksley::Pool;
-use locksley::Worker;
 use locksley::extend;
 use locksley::task::{JoinError, JoinHandle};
+use locksley::{Pool, Worker};
 use locksley_sys::os::Assists;
 use locksley_sys::unwind;
 
@@ -119,7 +118,11 @@ fn result<T>(
 ) -> Result<T, NetworkError> {
     match ended {
         Ok(result) => result,
-        Err(error) if !error.is_cancelled() => Err(NetworkError::panicked(graph, error)),
+        Err(error) if !error.is_cancelled() => {
+            let process = graph.panicked.get().filter(|&&process| process != NO_PROCESS);
+            let process = process.map(|&process| graph.process(process).name.to_string());
+            Err(NetworkError::Panicked { process, error })
+        }
         Err(_) => Err(NetworkError::Cancelled),
     }
 }

@@ -1,24 +1,18 @@
-//! Channels: one process sends, another receives, first in, first out.
+//! Channels: one process sends, another receives, first in, first out. What both ends share.
 //!
 //! The README of the folder above has the protocol.
 
-mod end;
-pub(crate) mod receiver;
 mod ring;
-pub(crate) mod sender;
 
 use std::ptr::NonNull;
 use std::sync::OnceLock;
+use std::time::Duration;
 
-pub(crate) use receiver::Receiver;
-pub(crate) use sender::Sender;
-
-use super::report::Measures;
 use super::wait::Need;
 use locksley::extend::LatestStamp;
 use locksley_sys::primitive::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use locksley_sys::unwind::{self, Payload};
-use ring::Ring;
+pub(super) use ring::{Ring, Slots};
 
 /// The state of a channel, apart from its messages.
 ///
@@ -28,7 +22,7 @@ use ring::Ring;
 #[repr(C)]
 pub(super) struct Core {
     /// Messages that were put into the channel. Written by the producer.
-    tail: AtomicU64,
+    pub(super) tail: AtomicU64,
     /// Set by the consumer before it waits for a message, taken back by whatever wakes it.
     consumer_waits: AtomicBool,
     is_consumer_gone: AtomicBool,
@@ -38,11 +32,11 @@ pub(super) struct Core {
     /// Only grows.
     capacity: AtomicU64,
     /// Messages that were sent when there was no consumer. Written by the producer.
-    discarded: AtomicU64,
+    pub(super) discarded: AtomicU64,
     pub(super) name: Box<str>,
     measures: OnceLock<Box<Measures>>,
     /// Messages that were taken out. Written by the consumer.
-    head: AtomicU64,
+    pub(super) head: AtomicU64,
     /// Set by the producer before it waits for room.
     producer_waits: AtomicBool,
     is_producer_gone: AtomicBool,
@@ -50,7 +44,7 @@ pub(super) struct Core {
     unread: AtomicU64,
     pub(super) initial_capacity: u64,
     /// In an observed pool, the stamp of the producer's end.
-    last_stamp: LatestStamp,
+    pub(super) last_stamp: LatestStamp,
 }
 
 #[cfg(all(not(loom), not(test), target_pointer_width = "64"))]
@@ -112,15 +106,15 @@ impl Core {
         self.is_consumer_gone.load(Ordering::Acquire)
     }
 
-    fn close(&self) {
+    pub(super) fn close(&self) {
         self.is_producer_gone.store(true, Ordering::Release);
     }
 
-    fn abandon(&self) {
+    pub(super) fn abandon(&self) {
         self.is_consumer_gone.store(true, Ordering::Release);
     }
 
-    fn mark_drained(&self) {
+    pub(super) fn mark_drained(&self) {
         // Release pairs with the acquire in `purge`: what the consumer has taken out is seen.
         self.is_drained.store(true, Ordering::Release);
     }
@@ -156,7 +150,7 @@ impl Core {
     }
 
     /// The flag of the process that waits for that.
-    fn waits(&self, need: Need) -> &AtomicBool {
+    pub(super) fn waits(&self, need: Need) -> &AtomicBool {
         match need {
             Need::Message => &self.consumer_waits,
             Need::Room => &self.producer_waits,
@@ -179,13 +173,56 @@ impl Core {
     }
 }
 
+/// Measured of a channel on demand. Each number is written by one of its two processes.
+pub(super) struct Measures {
+    pub(super) high_water: AtomicU64,
+    /// Nanoseconds. During a wait, less the time at which the wait began (modulo 2⁶⁴).
+    pub(super) sender_waited: AtomicU64,
+    pub(super) receiver_waited: AtomicU64,
+}
+
+impl Measures {
+    fn new() -> Self {
+        let [high_water, sender_waited, receiver_waited] = [0; 3].map(AtomicU64::new);
+        Self { high_water, sender_waited, receiver_waited }
+    }
+
+    /// By the producer: the channel has that many messages.
+    pub(super) fn record_fill(&self, messages: u64) {
+        if messages > self.high_water.load(Ordering::Relaxed) {
+            self.high_water.store(messages, Ordering::Relaxed);
+        }
+    }
+
+    fn waited(&self, need: Need) -> &AtomicU64 {
+        match need {
+            Need::Message => &self.receiver_waited,
+            Need::Room => &self.sender_waited,
+        }
+    }
+
+    /// By the process that waits, at that time after the network has begun.
+    pub(super) fn begin_wait(&self, need: Need, now: Duration) {
+        let waited = self.waited(need);
+        let begun = waited.load(Ordering::Relaxed).wrapping_sub(now.as_nanos() as u64);
+        waited.store(begun, Ordering::Relaxed);
+    }
+
+    /// The same, at the end of the wait.
+    pub(super) fn end_wait(&self, need: Need, now: Duration) {
+        let waited = self.waited(need);
+        let ended = waited.load(Ordering::Relaxed).wrapping_add(now.as_nanos() as u64);
+        waited.store(ended, Ordering::Relaxed);
+    }
+}
+
 /// A channel.
 #[repr(C)]
 pub(super) struct Channel<T> {
-    core: Core,
+    pub(super) core: Core,
     /// The ring that the consumer reads; null until the producer has made the first one. Written by
     /// the consumer from the first message on.
-    oldest: AtomicPtr<Ring<T>>,
+    pub(super) oldest: AtomicPtr<Ring<T>>,
 }
 
 // SAFETY: messages change threads and are never shared; each slot is used by one end at a time.
@@ -237,7 +274,7 @@ impl<T> Channel<T> {
     /// # Safety
     /// The caller is the consumer or has the channel to itself, has seen that there was a message,
     /// and has taken all messages before `index`.
-    unsafe fn ring_of(&self, index: u64) -> NonNull<Ring<T>> {
+    pub(super) unsafe fn ring_of(&self, index: u64) -> NonNull<Ring<T>> {
         // Relaxed: written before the first message was published, and then by the consumer.
         let first = NonNull::new(self.oldest.load(Ordering::Relaxed));
         let mut ring = first.expect("made before the first message");
@@ -256,7 +293,7 @@ impl<T> Channel<T> {
     ///
     /// # Safety
     /// The caller is the consumer, or has the channel to itself.
-    unsafe fn drop_all(&self) -> Option<Payload> {
+    pub(super) unsafe fn drop_all(&self) -> Option<Payload> {
         let core = &self.core;
         let (head, tail) = (core.head.load(Ordering::Relaxed), core.tail.load(Ordering::Acquire));
         let mut first = None;

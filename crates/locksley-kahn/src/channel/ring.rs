@@ -15,7 +15,7 @@ const OPEN: u64 = u64::MAX;
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A ring. The message with index `i` lies in slot `i` modulo the number of slots, a power of two.
-pub(super) struct Ring<T> {
+pub(crate) struct Ring<T> {
     slots: Box<[Slot<T>]>,
     /// In an observed pool, the stamp of each message, under the same index.
     stamps: Option<Box<[UnsafeCell<Stamp>]>>,
@@ -25,14 +25,14 @@ pub(super) struct Ring<T> {
 }
 
 /// The slots of a ring. Each end keeps its own copy, so that a message does not read the ring.
-pub(super) struct Slots<T> {
+pub(crate) struct Slots<T> {
     first: NonNull<Slot<T>>,
     mask: usize,
 }
 
 impl<T> Slots<T> {
     /// Those of an end that has no ring yet.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self { first: NonNull::dangling(), mask: 0 }
     }
 
@@ -52,7 +52,7 @@ impl<T> Slots<T> {
     /// The ring is alive. The caller is the producer, has seen that the slot's last message was
     /// taken, and has not published the index.
     #[inline]
-    pub(super) unsafe fn put(&self, index: u64, message: T) {
+    pub(crate) unsafe fn put(&self, index: u64, message: T) {
         // SAFETY: as the caller promises.
         unsafe { self.slot(index) }.with_mut(|slot| {
             // SAFETY: until the index is published, the slot is the producer's.
@@ -66,7 +66,7 @@ impl<T> Slots<T> {
     /// The ring is alive. The caller is the consumer, has seen that the index is published, and
     /// takes it once, before it says so.
     #[inline]
-    pub(super) unsafe fn take(&self, index: u64) -> T {
+    pub(crate) unsafe fn take(&self, index: u64) -> T {
         // SAFETY: as the caller promises.
         unsafe { self.slot(index) }.with_mut(|slot| {
             // SAFETY: until the consumer says that it has taken the message, the slot is its own.
@@ -79,7 +79,7 @@ impl<T> Slots<T> {
 
 impl<T> Ring<T> {
     /// A ring with room for that many messages. It is freed by [`free`](Self::free).
-    pub(super) fn allocate(capacity: u64, is_observed: bool) -> NonNull<Self> {
+    pub(crate) fn allocate(capacity: u64, is_observed: bool) -> NonNull<Self> {
         let slots = usize::try_from(capacity).ok().and_then(usize::checked_next_power_of_two);
         let slots = slots.expect("a channel's capacity fits into memory");
         let stamp = |_| UnsafeCell::new(Stamp::default());
@@ -94,17 +94,17 @@ impl<T> Ring<T> {
 
     /// # Safety
     /// Made by `allocate`, and not used again. Messages in it are not dropped.
-    pub(super) unsafe fn free(ring: NonNull<Self>) {
+    pub(crate) unsafe fn free(ring: NonNull<Self>) {
         // SAFETY: as the caller promises.
         drop(unsafe { Box::from_raw(ring.as_ptr()) });
     }
 
-    pub(super) fn slots(&self) -> Slots<T> {
+    pub(crate) fn slots(&self) -> Slots<T> {
         Slots { first: NonNull::from(&*self.slots).cast(), mask: self.slots.len() - 1 }
     }
 
     /// How many messages there is room for.
-    pub(super) fn room(&self) -> u64 {
+    pub(crate) fn room(&self) -> u64 {
         self.slots.len() as u64
     }
 
@@ -112,7 +112,7 @@ impl<T> Ring<T> {
     ///
     /// # Safety
     /// As for [`Slots::put`].
-    pub(super) unsafe fn stamp(&self, index: u64) {
+    pub(crate) unsafe fn stamp(&self, index: u64) {
         if let Some(stamps) = &self.stamps {
             stamps[index as usize & (stamps.len() - 1)].with_mut(|stamp| {
                 // SAFETY: until the index is published, the stamp is the producer's.
@@ -125,7 +125,7 @@ impl<T> Ring<T> {
     ///
     /// # Safety
     /// As for [`Slots::take`].
-    pub(super) unsafe fn follow(&self, index: u64) {
+    pub(crate) unsafe fn follow(&self, index: u64) {
         if let Some(stamps) = &self.stamps {
             let stamp = &stamps[index as usize & (stamps.len() - 1)];
             // SAFETY: until the consumer says that it has taken the message, the stamp is its own.
@@ -134,7 +134,7 @@ impl<T> Ring<T> {
     }
 
     /// Ends this ring at an index, and returns the ring after it.
-    pub(super) fn replace(&self, index: u64, capacity: u64) -> NonNull<Self> {
+    pub(crate) fn replace(&self, index: u64, capacity: u64) -> NonNull<Self> {
         let next = Self::allocate(capacity, self.stamps.is_some());
         self.next.store(next.as_ptr(), Ordering::Relaxed);
         // Release pairs with the acquire in `end`: the end is seen with the ring after it.
@@ -143,12 +143,12 @@ impl<T> Ring<T> {
     }
 
     /// Where the ring ends. Exact for the consumer up to the highest index that it has seen.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.end.load(Ordering::Acquire)
     }
 
     /// The ring after this one, if there is one.
-    pub(super) fn next(&self) -> Option<NonNull<Self>> {
+    pub(crate) fn next(&self) -> Option<NonNull<Self>> {
         // Relaxed: read after `end`, which has acquired it.
         NonNull::new(self.next.load(Ordering::Relaxed))
     }

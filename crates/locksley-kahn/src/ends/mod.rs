@@ -1,34 +1,36 @@
 //! What both ends of a channel have in common: their process, and how they wait.
 
+pub(crate) mod receiver;
+pub(crate) mod sender;
+
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::ring::{Ring, Slots};
-use super::{Channel, Core};
+use crate::channel::{Channel, Core, Ring, Slots};
 use crate::graph::Graph;
 use crate::process::Process;
 use crate::wait::Need;
 use locksley_sys::primitive::Ordering;
 
 /// An end of a channel.
-pub(super) struct End<T> {
-    pub(super) channel: Arc<Channel<T>>,
-    pub(super) graph: Arc<Graph>,
+struct End<T> {
+    channel: Arc<Channel<T>>,
+    graph: Arc<Graph>,
     /// The process that the end belongs to.
-    pub(super) owner: u32,
+    owner: u32,
     /// What the process waits for at this end.
     need: Need,
     is_waiting: bool,
     /// Counts operations that did not wait, up to the next yield.
     turns: u8,
     /// True if messages are measured or carry stamps.
-    pub(super) is_watched: bool,
+    is_watched: bool,
     /// The ring of the next message; known when there is one, or room for one.
     ring: Option<NonNull<Ring<T>>>,
     /// The slots of that ring.
-    pub(super) slots: Slots<T>,
+    slots: Slots<T>,
 }
 
 // SAFETY: the ring is a part of the channel, which may be sent and is kept alive.
@@ -38,7 +40,7 @@ unsafe impl<T: Send> Sync for End<T> {}
 
 /// What a process finds at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+enum Look {
     /// A message, or room for one.
     Ready,
     /// The process must wait.
@@ -48,22 +50,22 @@ pub(super) enum Look {
 }
 
 impl<T> End<T> {
-    pub(super) fn new(channel: Arc<Channel<T>>, graph: Arc<Graph>, owner: u32, need: Need) -> Self {
+    fn new(channel: Arc<Channel<T>>, graph: Arc<Graph>, owner: u32, need: Need) -> Self {
         let is_watched = graph.is_measured || graph.is_observed();
         let (ring, slots) = (None, Slots::none());
         Self { channel, graph, owner, need, is_waiting: false, turns: 0, is_watched, ring, slots }
     }
 
-    pub(super) fn core(&self) -> &Core {
+    fn core(&self) -> &Core {
         &self.channel.core
     }
 
-    pub(super) fn process(&self) -> &Process {
+    fn process(&self) -> &Process {
         self.graph.process(self.owner)
     }
 
     /// The ring of the next message, if it is known.
-    pub(super) fn ring(&self) -> Option<&Ring<T>> {
+    fn ring(&self) -> Option<&Ring<T>> {
         // SAFETY: the ring is alive: the producer uses the newest one, and the consumer frees a
         // ring only after both ends have left it.
         self.ring.map(|ring| unsafe { ring.as_ref() })
@@ -74,7 +76,7 @@ impl<T> End<T> {
     /// # Safety
     /// For the producer, the newest ring of the channel; for the consumer, the ring of its next
     /// message.
-    pub(super) unsafe fn enter(&mut self, ring: NonNull<Ring<T>>) {
+    unsafe fn enter(&mut self, ring: NonNull<Ring<T>>) {
         self.ring = Some(ring);
         // SAFETY: the ring is alive, as in `ring`.
         self.slots = unsafe { ring.as_ref() }.slots();
@@ -97,7 +99,7 @@ impl<T> End<T> {
     }
 
     #[inline]
-    pub(super) fn end_wait(&mut self) {
+    fn end_wait(&mut self) {
         if self.is_waiting {
             self.end_begun_wait();
         }
@@ -115,7 +117,7 @@ impl<T> End<T> {
 
     /// True each 256th time: then the process lets others go first, and is polled again. Without
     /// this, one that never waits would keep its worker, and could not be cancelled.
-    pub(super) fn yields(&mut self, context: &Context<'_>) -> bool {
+    fn yields(&mut self, context: &Context<'_>) -> bool {
         self.turns = self.turns.wrapping_add(1);
         if self.turns == 0 {
             self.end_wait();
@@ -126,7 +128,7 @@ impl<T> End<T> {
 }
 
 /// A sender or a receiver.
-pub(super) trait Side {
+trait Side {
     type Message;
 
     fn end(&mut self) -> &mut End<Self::Message>;
@@ -156,9 +158,9 @@ pub(super) trait Side {
 }
 
 /// A send or receive that is under way: polled by a function. If it is given up, so is its wait.
-pub(super) struct Operation<'e, S: Side, F> {
-    pub(super) side: &'e mut S,
-    pub(super) poll: F,
+struct Operation<'e, S: Side, F> {
+    side: &'e mut S,
+    poll: F,
 }
 
 impl<S: Side, F> Unpin for Operation<'_, S, F> {}

@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use super::Channel;
-use super::end::{End, Look, Operation, Side};
-use super::ring::Ring;
+use super::{End, Look, Operation, Side};
 use crate::blocking::{self, Over};
+use crate::channel::{Channel, Ring};
 use crate::graph::Graph;
 use crate::wait::Need;
 use locksley::extend;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use super::Channel;
-use super::end::{End, Look, Operation, Side};
+use super::{End, Look, Operation, Side};
 use crate::blocking::{self, Over};
+use crate::channel::Channel;
 use crate::error::Failure;
 use crate::graph::Graph;
 use crate::wait::Need;
@@ -132,7 +132,7 @@ impl<T> Receiver<T> {
         if self.head == self.publish_at {
             self.publish();
         } else {
-            self.end.process().defer(&self.end.graph, core.number);
+            self.end.graph.defer(self.end.owner, core.number);
         }
         message
     }
