@@ -26,6 +26,6 @@ mod sysfs;
 mod topology;
 
 pub use level::{Kind, Level, Region};
-pub use partition::{Places, PlacesError, Reason};
-pub use processor_set::ProcessorSet;
+pub use partition::{Places, Reason};
+pub use processor_set::{PlacesError, ProcessorSet};
 pub use topology::Topology;

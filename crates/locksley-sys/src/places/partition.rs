@@ -1,9 +1,8 @@
 //! The division of a program's processors into places.
 
-use std::error::Error;
 use std::fmt;
 
-use super::{Kind, Level, ProcessorSet, Region, Topology};
+use super::{Kind, Level, PlacesError, ProcessorSet, Region, Topology};
 
 /// The processors that a program may use, divided into places: each in the same cache, or next to
 /// the same memory.
@@ -47,19 +46,6 @@ pub enum Reason {
     /// Nothing divides them: there is one place.
     Undivided,
 }
-
-/// Why processors cannot be divided in this way, or why a text is no
-/// [list of processors](ProcessorSet). There is an example at [`Places`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacesError(pub(super) String);
-
-impl fmt::Display for PlacesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for PlacesError {}
 
 impl Places {
     /// The places that a pool has unless it is given others: the outermost cache or memory level

@@ -1,9 +1,8 @@
 //! Sets of processors.
 
+use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
-
-use super::PlacesError;
 
 /// The number that a text may name at most: Linux has no more processors.
 const LARGEST: usize = 8191;
@@ -141,6 +140,19 @@ impl fmt::Debug for ProcessorSet {
         write!(f, "{{{self}}}")
     }
 }
+
+/// Why processors cannot be divided in this way, or why a text is no
+/// [list of processors](ProcessorSet). There is an example at [`Places`](super::Places).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacesError(pub(super) String);
+
+impl fmt::Display for PlacesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for PlacesError {}
 
 /// Reads the kernel's list format. Numbers are at most 8191, and a range does not run backwards.
 impl FromStr for ProcessorSet {

@@ -1,4 +1,4 @@
-//! A Linux machine, by what its kernel says below `sys/devices`.
+//! Reading a machine: by what a Linux kernel says below `sys/devices`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,25 +6,62 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::{Kind, ProcessorSet, Region, Topology};
+use crate::os::Processors;
 
 const PROCESSORS: &str = "sys/devices/system/cpu";
 const MEMORIES: &str = "sys/devices/system/node";
 
-/// Reads the machine below `root`.
-pub(super) fn read(root: &Path) -> io::Result<Topology> {
-    let online = online(root)?;
-    let mut files = Files { root, doubts: Vec::new() };
-    let mut regions = Vec::new();
-    for processor in online.iter() {
-        regions.extend(files.siblings(processor));
-        regions.extend(files.caches(processor));
+impl Topology {
+    /// The machine that this process runs on. Where the system does not tell, its processors have
+    /// nothing in common, as far as is known, and [`doubts`](Self::doubts) says why.
+    ///
+    /// It has all processors that are online, whether or not this process may use them.
+    #[must_use]
+    pub fn of_this_machine() -> Self {
+        let read = if cfg!(all(target_os = "linux", not(any(locksley_portable, shuttle)))) {
+            Self::read(Path::new("/"))
+        } else {
+            Err(io::Error::new(ErrorKind::Unsupported, "not known on this system"))
+        };
+        read.unwrap_or_else(|error| {
+            let processors = Processors::allowed().ids().iter().copied().collect();
+            let mut machine = Self::of(processors, []);
+            machine.doubts.push(error.to_string());
+            machine
+        })
     }
-    let (memories, distances) = files.memories(&online);
-    regions.extend(memories);
-    let mut machine = Topology::of(online, regions);
-    machine.doubts.splice(..0, files.doubts);
-    machine.distances = distances;
-    Ok(machine)
+
+    /// The Linux machine with its `sys/devices` below `root`: `/`, or a folder with a copy of
+    /// another machine's.
+    ///
+    /// # Errors
+    /// If it is not said there which processors are online. Whatever else is missing or makes no
+    /// sense is left out, and told by [`doubts`](Self::doubts).
+    ///
+    /// # Examples
+    /// ```
+    /// # use locksley_sys as locksley;
+    /// use std::path::Path;
+    /// use locksley::places::Topology;
+    ///
+    /// let error = Topology::read(Path::new("/nowhere")).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    /// ```
+    pub fn read(root: &Path) -> io::Result<Self> {
+        let online = online(root)?;
+        let mut files = Files { root, doubts: Vec::new() };
+        let mut regions = Vec::new();
+        for processor in online.iter() {
+            regions.extend(files.siblings(processor));
+            regions.extend(files.caches(processor));
+        }
+        let (memories, distances) = files.memories(&online);
+        regions.extend(memories);
+        let mut machine = Self::of(online, regions);
+        machine.doubts.splice(..0, files.doubts);
+        machine.distances = distances;
+        Ok(machine)
+    }
 }
 
 fn online(root: &Path) -> io::Result<ProcessorSet> {

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
-use std::path::Path;
 
 use super::{Kind, Level, ProcessorSet, Region, nesting};
-use crate::os::Processors;
 
 /// The processors of a machine that are online, and what they have in common: packages, memories,
 /// caches, cores.
@@ -39,43 +36,6 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The machine that this process runs on. Where the system does not tell, its processors have
-    /// nothing in common, as far as is known, and [`doubts`](Self::doubts) says why.
-    ///
-    /// It has all processors that are online, whether or not this process may use them.
-    #[must_use]
-    pub fn of_this_machine() -> Self {
-        let read = if cfg!(all(target_os = "linux", not(any(locksley_portable, shuttle)))) {
-            Self::read(Path::new("/"))
-        } else {
-            Err(io::Error::new(io::ErrorKind::Unsupported, "not known on this system"))
-        };
-        read.unwrap_or_else(|error| {
-            let processors = Processors::allowed().ids().iter().copied().collect();
-            Self { doubts: vec![error.to_string()], ..Self::of(processors, []) }
-        })
-    }
-
-    /// The Linux machine with its `sys/devices` below `root`: `/`, or a folder with a copy of
-    /// another machine's.
-    ///
-    /// # Errors
-    /// If it is not said there which processors are online. Whatever else is missing or makes no
-    /// sense is left out, and told by [`doubts`](Self::doubts).
-    ///
-    /// # Examples
-    /// ```
-    /// # use locksley_sys as locksley;
-    /// use std::path::Path;
-    /// use locksley::places::Topology;
-    ///
-    /// let error = Topology::read(Path::new("/nowhere")).unwrap_err();
-    /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
-    /// ```
-    pub fn read(root: &Path) -> io::Result<Self> {
-        super::sysfs::read(root)
-    }
-
     /// A machine made by hand. Regions that are named twice are one; a region that contradicts
     /// another one is left out (see [`doubts`](Self::doubts)), and so are processors that are not
     /// among `processors`. A memory may have none.
