@@ -27,7 +27,22 @@ mod workload;
 
 use std::process::ExitCode;
 
-use workload::{ALL, Workload};
+use workload::Workload;
+
+const ALL: &[Workload] = &[
+    quicksort::WORKLOAD,
+    mergesort::WORKLOAD,
+    matmul::WORKLOAD,
+    nbody::WORKLOAD,
+    sieve::WORKLOAD,
+    life::WORKLOAD,
+    tsp::WORKLOAD,
+    collect::WORKLOAD,
+    overheads::JOINS,
+    overheads::SHORT_LOOPS,
+    overheads::BRIDGE,
+    overheads::SPAWNS,
+];
 
 struct Arguments {
     workload: &'static Workload,
@@ -46,7 +61,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         [only] if only == "version" => {
-            println!("{}", introduction::line());
+            println!("{}", introduction::line(ALL));
             Ok(())
         }
         _ => parse(&arguments).map_err(|message| (2, message)).and_then(|arguments| {
@@ -88,4 +103,39 @@ fn parse(arguments: &[String]) -> Result<Arguments, String> {
 
 fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("'{text}' is not a number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of several sizes, the smallest too, on as many workers as processors; and no check is
+    /// content with the input, neither the first one nor the comparison with an answer that was
+    /// right.
+    #[test]
+    fn all_are_correct_each_time_they_have_run() {
+        for workload in ALL {
+            for size in [1, 2, 3, 7, 12] {
+                let mut instance = (workload.prepare)(size, 1998);
+                let name = workload.name;
+                for _ in 0..3 {
+                    instance.reset();
+                    assert!(size < 12 || !instance.check(), "{name} checks nothing");
+                    instance.run();
+                    assert!(instance.check(), "{name} {size}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inputs_follow_from_the_seed() {
+        for workload in ALL {
+            for seed in [0, u64::MAX] {
+                let mut instance = (workload.prepare)(12, seed);
+                instance.run();
+                assert!(instance.check(), "{} {seed}", workload.name);
+            }
+        }
+    }
 }

@@ -1,6 +1,4 @@
-//! What a workload is, and all there are.
-
-use crate::{collect, life, matmul, mergesort, nbody, overheads, quicksort, sieve, tsp};
+//! What a workload is.
 
 /// Something to compute.
 pub(crate) struct Workload {
@@ -71,55 +69,5 @@ impl<C: Computation> Instance for Checked<C> {
         let is_correct = self.computation.is_correct();
         self.right = is_correct.then(|| self.computation.answer().clone());
         is_correct
-    }
-}
-
-pub(crate) const ALL: &[Workload] = &[
-    quicksort::WORKLOAD,
-    mergesort::WORKLOAD,
-    matmul::WORKLOAD,
-    nbody::WORKLOAD,
-    sieve::WORKLOAD,
-    life::WORKLOAD,
-    tsp::WORKLOAD,
-    collect::WORKLOAD,
-    overheads::JOINS,
-    overheads::SHORT_LOOPS,
-    overheads::BRIDGE,
-    overheads::SPAWNS,
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each of several sizes, the smallest too, on as many workers as processors; and no check is
-    /// content with the input, neither the first one nor the comparison with an answer that was
-    /// right.
-    #[test]
-    fn all_are_correct_each_time_they_have_run() {
-        for workload in ALL {
-            for size in [1, 2, 3, 7, 12] {
-                let mut instance = (workload.prepare)(size, 1998);
-                let name = workload.name;
-                for _ in 0..3 {
-                    instance.reset();
-                    assert!(size < 12 || !instance.check(), "{name} checks nothing");
-                    instance.run();
-                    assert!(instance.check(), "{name} {size}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn inputs_follow_from_the_seed() {
-        for workload in ALL {
-            for seed in [0, u64::MAX] {
-                let mut instance = (workload.prepare)(12, seed);
-                instance.run();
-                assert!(instance.check(), "{} {seed}", workload.name);
-            }
-        }
     }
 }
