@@ -93,6 +93,25 @@ impl Configuration {
     }
 }
 
+impl ThreadPool {
+    /// See [`ThreadPoolBuilder::build`].
+    ///
+    /// # Errors
+    /// Those of [`ThreadPoolBuilder::build`].
+    ///
+    /// # Examples
+    /// ```
+    /// # #![allow(deprecated)]
+    /// let pool = rayon_core::ThreadPool::new(rayon_core::Configuration::new().num_threads(3))?;
+    /// assert_eq!(pool.current_num_threads(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
+    pub fn new(configuration: Configuration) -> Result<Self, Box<dyn Error>> {
+        configuration.build()
+    }
+}
+
 /// See [`ThreadPoolBuilder::build_global`].
 ///
 /// # Errors

@@ -1,6 +1,5 @@
 //! A pool of one's own.
 
-use std::error::Error;
 use std::fmt;
 
 use locksley::{Pool, Worker};
@@ -38,24 +37,6 @@ impl ThreadPool {
         Worker::with_current(|current| {
             current.filter(|worker| worker.is_of(self.pool())).map(use_it)
         })
-    }
-
-    /// See [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
-    ///
-    /// # Errors
-    /// Those of [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
-    ///
-    /// # Examples
-    /// ```
-    /// # #![allow(deprecated)]
-    /// let pool = rayon_core::ThreadPool::new(rayon_core::Configuration::new().num_threads(3))?;
-    /// assert_eq!(pool.current_num_threads(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
-    #[allow(deprecated)]
-    pub fn new(configuration: crate::Configuration) -> Result<Self, Box<dyn Error>> {
-        configuration.build()
     }
 
     /// Runs `op` in the pool and waits for what it returns. What `op` calls then happens in this
