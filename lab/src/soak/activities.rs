@@ -8,37 +8,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use locksley::idle::{Abp, Balanced, Bws};
 use locksley::loops::par;
-use locksley::{Cancellation, Pool, Scope, Spawn, Worker, blocking, scope_until};
+use locksley::{BuildError, Cancellation, Pool, Scope, Spawn, Worker, blocking, scope_until};
 
-use super::{satellites, violent};
 use crate::random::{Random, mix};
-
-/// Runs an activity on a pool.
-pub(super) type Activity = fn(&Pool, &mut Random, &mut Checks) -> Checked;
 
 /// What is wrong, if anything is.
 pub(super) type Checked = Result<(), Box<dyn Error + Send + Sync>>;
-
-/// All activities; `refused` is one more.
-pub(super) const ALL: [(&str, Activity); 16] = [
-    ("join", join),
-    ("scope", scope),
-    ("spawn", spawn),
-    ("loops", loops),
-    ("broadcast", broadcast),
-    ("blocking", block),
-    ("cancel", cancel),
-    ("resize", resize),
-    ("futures", satellites::futures),
-    ("sync", satellites::sync),
-    ("kahn", satellites::kahn),
-    ("intervals", satellites::intervals),
-    ("profile", satellites::profile),
-    ("panics", violent::panics),
-    ("drop", violent::drop_pool),
-    ("fork", violent::fork),
-];
 
 /// Compares results with expected values, and counts them.
 #[derive(Debug, Default)]
@@ -101,12 +78,12 @@ impl Tree {
     }
 }
 
-fn join(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+pub(super) fn join(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let tree = Tree::random(random);
     checks.expect("the sum", pool.install(|worker| tree.joined(worker)), tree.serial())
 }
 
-fn scope(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+pub(super) fn scope(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let (tree, sum) = (Tree::random(random), AtomicU64::new(0));
     let visits = AtomicUsize::new(0);
     pool.in_place_scope(|scope| {
@@ -119,7 +96,7 @@ fn scope(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     checks.expect("the number of visits", visits.into_inner(), pool.workers())
 }
 
-fn spawn(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+pub(super) fn spawn(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let (sender, receiver) = mpsc::channel();
     let numbers = random.integers(300);
     for &number in &numbers {
@@ -140,7 +117,7 @@ fn spawn(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     checks.expect("what was sent", found, expected)
 }
 
-fn loops(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+pub(super) fn loops(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let length = random.next_u64() % 20_000;
     let grain = 1 + (random.next_u64() % 100) as usize;
     let expected: Vec<u64> = (0..length).map(mix).collect();
@@ -158,7 +135,7 @@ fn loops(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     })
 }
 
-fn broadcast(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+pub(super) fn broadcast(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let tree = Tree { depth: 5, ..Tree::random(random) };
     let found = pool.broadcast(|worker| (worker.index(), tree.joined(worker)));
     let expected = (0..pool.workers()).map(|index| (index, tree.serial()));
@@ -166,7 +143,7 @@ fn broadcast(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
 }
 
 /// Tasks that block for what others send; each has a replacement.
-fn block(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+pub(super) fn block(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let numbers = random.integers(20);
     let received = Mutex::new(Vec::new());
     pool.in_place_scope(|scope| {
@@ -185,7 +162,7 @@ fn block(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
 }
 
 /// Loops, scopes and futures that are cancelled: an error says that something did not begin.
-fn cancel(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+pub(super) fn cancel(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let (items, at) = (3000, random.next_u64() % 6000);
     let (visited, token) = (AtomicU64::new(0), Cancellation::new());
     let visit = |n: u64| {
@@ -221,10 +198,21 @@ fn cancel(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     checks.expect("whether a future is cancelled", is_cancelled, true)
 }
 
+/// A pool with each policy in turn.
+pub(super) fn policy_pool(workers: usize, turn: u64) -> Result<Pool, BuildError> {
+    let builder = Pool::builder().workers(workers);
+    match turn % 3 {
+        0 => builder.idle_policy(Balanced::default()),
+        1 => builder.idle_policy(Bws::default()),
+        _ => builder.idle_policy(Abp::default()),
+    }
+    .build()
+}
+
 /// A pool that changes its size while it works.
-fn resize(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+pub(super) fn resize(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let tree = Tree::random(random);
-    let own = super::subject::pool(pool.workers(), random.next_u64())?;
+    let own = policy_pool(pool.workers(), random.next_u64())?;
     let found = thread::scope(|scope| {
         let running = scope.spawn(|| own.install(|worker| tree.joined(worker)));
         while !running.is_finished() {

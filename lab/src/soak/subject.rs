@@ -4,23 +4,47 @@ use std::any::Any;
 use std::fs::File;
 use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
-use std::process;
+use std::process::{self, Command};
 use std::sync::RwLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locksley::idle::{Abp, Balanced, Bws};
-use locksley::{BuildError, Pool};
+use locksley::Pool;
 use serde::{Deserialize, Serialize};
 
-use super::activities::{self, Checked, Checks};
+use super::activities::{self, Checked, Checks, policy_pool};
 use super::resources::Resources;
-use super::violent::{Injected, refused};
+use super::satellites;
+use super::violent::{self, Injected};
+use crate::experiment::child::this_program;
 use crate::fault::{Fault, Outcome};
 use crate::random::{Random, mix};
 
 /// Threads that run activities on one pool at a time.
 const DRIVERS: usize = 3;
+
+/// Runs an activity on a pool.
+type Activity = fn(&Pool, &mut Random, &mut Checks) -> Checked;
+
+/// All activities; `refused` is one more.
+const ALL: [(&str, Activity); 16] = [
+    ("join", activities::join),
+    ("scope", activities::scope),
+    ("spawn", activities::spawn),
+    ("loops", activities::loops),
+    ("broadcast", activities::broadcast),
+    ("blocking", activities::block),
+    ("cancel", activities::cancel),
+    ("resize", activities::resize),
+    ("futures", satellites::futures),
+    ("sync", satellites::sync),
+    ("kahn", satellites::kahn),
+    ("intervals", satellites::intervals),
+    ("profile", satellites::profile),
+    ("panics", violent::panics),
+    ("drop", violent::drop_pool),
+    ("fork", violent::fork),
+];
 
 /// What the subject prints.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,7 +98,7 @@ pub fn run(workers: usize, time: Duration, seed: u64, inject: Option<&str>) -> O
         activity(DRIVERS, "injected", |checks| defect(name, checks));
     }
     for cycle in 0.. {
-        let pool = pool(workers, cycle).map_err(Fault::run)?;
+        let pool = policy_pool(workers, cycle).map_err(Fault::run)?;
         thread::scope(|scope| {
             for driver in 0..DRIVERS {
                 let (pool, random) = (&pool, Random::new(mix(seed ^ (cycle << 8)) ^ driver as u64));
@@ -90,24 +114,13 @@ pub fn run(workers: usize, time: Duration, seed: u64, inject: Option<&str>) -> O
     Ok(())
 }
 
-/// The pool of a cycle: each policy in turn.
-pub(super) fn pool(workers: usize, turn: u64) -> Result<Pool, BuildError> {
-    let builder = Pool::builder().workers(workers);
-    match turn % 3 {
-        0 => builder.idle_policy(Balanced::default()),
-        1 => builder.idle_policy(Bws::default()),
-        _ => builder.idle_policy(Abp::default()),
-    }
-    .build()
-}
-
 /// Locked by a fork, which runs alone. The standard library holds a lock where a thread starts or
 /// ends. If a fork comes between, the threads of the child wait for that lock for ever.
 static ALONE: RwLock<()> = RwLock::new(());
 
 /// Runs all activities in a random order.
 fn drive(driver: usize, cycle: u64, pool: &Pool, mut random: Random) {
-    let mut order = activities::ALL;
+    let mut order = ALL;
     random.shuffle(&mut order);
     for (name, run) in order {
         activity(driver, name, |checks| {
@@ -120,6 +133,19 @@ fn drive(driver: usize, cycle: u64, pool: &Pool, mut random: Random) {
     if driver == 0 && cycle.is_multiple_of(8) && std::env::var_os("LOCKSLEY_ASSISTS").is_none() {
         activity(driver, "refused", |checks| refused(pool, &mut random, checks));
     }
+}
+
+/// A cycle of all activities in a child process that refuses all assists.
+fn refused(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
+    let mut child = Command::new(this_program()?);
+    let time = Duration::from_millis(1);
+    child.args(arguments(pool.workers(), time, random.next_u64()));
+    let output = child.env("LOCKSLEY_ASSISTS", "none").output()?;
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let last = said.lines().last().unwrap_or_default();
+    let is_right = output.status.success() && last.contains("Cycle");
+    checks.expect("the end of a child without assists", if is_right { "" } else { last }, "")
 }
 
 fn activity(driver: usize, name: &str, run: impl FnOnce(&mut Checks) -> Checked) {

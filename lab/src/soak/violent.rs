@@ -1,19 +1,16 @@
-//! Activities that end badly: panics, pools that are dropped, forks, children without assists.
+//! Activities that end badly: panics, pools that are dropped, forks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
-use std::process::{self, Command};
+use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use ::fork::{Fork, fork as fork_process, waitpid};
 use locksley::Pool;
 use locksley::loops::par;
 use locksley::task::yield_now;
 
-use super::activities::{Checked, Checks, Tree};
-use super::subject;
-use crate::experiment::child::this_program;
+use super::activities::{Checked, Checks, Tree, policy_pool};
 use crate::random::Random;
 
 /// The payload of all panics that are meant.
@@ -85,7 +82,7 @@ impl Drop for Counted {
 
 /// A pool that is dropped with tasks in it: closures run once, futures end or are cancelled.
 pub(super) fn drop_pool(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
-    let own = subject::pool(pool.workers(), random.next_u64())?;
+    let own = policy_pool(pool.workers(), random.next_u64())?;
     let (run, dropped) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     for n in 0..150 {
         let run = Arc::clone(&run);
@@ -114,7 +111,7 @@ pub(super) fn drop_pool(pool: &Pool, random: &mut Random, checks: &mut Checks) -
 /// A child that uses an idle pool of its parent.
 pub(super) fn fork(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let tree = Tree::random(random);
-    let own = subject::pool(pool.workers(), random.next_u64())?;
+    let own = policy_pool(pool.workers(), random.next_u64())?;
     let sum = || own.install(|worker| tree.joined(worker));
     checks.expect("the sum before", sum(), tree.serial())?;
     match fork_process()? {
@@ -128,17 +125,4 @@ pub(super) fn fork(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Che
         }
     }
     checks.expect("the sum after", sum(), tree.serial())
-}
-
-/// A cycle of all activities in a child process that refuses all assists.
-pub(super) fn refused(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
-    let mut child = Command::new(this_program()?);
-    let time = Duration::from_millis(1);
-    child.args(subject::arguments(pool.workers(), time, random.next_u64()));
-    let output = child.env("LOCKSLEY_ASSISTS", "none").output()?;
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let last = said.lines().last().unwrap_or_default();
-    let is_right = output.status.success() && last.contains("Cycle");
-    checks.expect("the end of a child without assists", if is_right { "" } else { last }, "")
 }
