@@ -17,9 +17,6 @@ type ItemPath = Vec<String>;
 /// The modules of a crate, each with its code.
 type Modules = BTreeMap<ItemPath, String>;
 
-/// Packages of which only the folders and files directly below `src/` are checked yet.
-const NOT_YET: [&str; 1] = ["crates/locksley"];
-
 /// The number of files that a circle may have.
 const LARGEST_CIRCLE: usize = 3;
 
@@ -37,10 +34,6 @@ fn packages() -> Vec<PathBuf> {
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.is_dir()).collect()
-}
-
-fn is_not_yet(package: &Path) -> bool {
-    NOT_YET.iter().any(|path| *package == root().join(path))
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -230,16 +223,16 @@ fn large_circles(modules: &Modules) -> BTreeSet<Vec<String>> {
     circles(&graph).into_iter().filter(|circle| circle.len() > LARGEST_CIRCLE).collect()
 }
 
-/// The circles of the folders and files directly below `src/`. If `at_any_depth`, also those of the
-/// folders and files of another folder, if one of them is a folder.
-fn folder_circles(modules: &Modules, at_any_depth: bool) -> BTreeSet<Vec<String>> {
+/// The circles of the folders and files directly below `src/`, and those of the folders and files
+/// of another folder, if one of them is a folder.
+fn folder_circles(modules: &Modules) -> BTreeSet<Vec<String>> {
     let dependencies = dependencies(modules);
     let folders: BTreeSet<&[String]> = modules
         .keys()
         .flat_map(|module| (0..module.len()).map(|length| &module[..length]))
         .collect();
     let mut all = BTreeSet::new();
-    for &folder in folders.iter().filter(|folder| at_any_depth || folder.is_empty()) {
+    for folder in folders.iter().copied() {
         let part = |module: &ItemPath| {
             let is_inside = module.starts_with(folder) && module.len() > folder.len();
             is_inside.then(|| module[..=folder.len()].join("::"))
@@ -306,15 +299,15 @@ fn no_crates_depend_on_each_other() {
 fn no_folders_of_a_crate_depend_on_each_other() {
     assert!(dependencies(&modules(&root().join("lab"))).len() > 100, "files are read");
     for package in packages() {
-        let found = folder_circles(&modules(&package), !is_not_yet(&package));
+        let found = folder_circles(&modules(&package));
         assert_eq!(found, BTreeSet::new(), "{}", package.display());
     }
 }
 
 #[test]
 fn few_files_depend_on_each_other() {
-    for package in packages().iter().filter(|package| !is_not_yet(package)) {
-        assert_eq!(large_circles(&modules(package)), BTreeSet::new(), "{}", package.display());
+    for package in packages() {
+        assert_eq!(large_circles(&modules(&package)), BTreeSet::new(), "{}", package.display());
     }
 }
 
@@ -345,7 +338,7 @@ fn paths_are_read() {
 
 #[test]
 fn circles_of_folders_are_found_at_any_depth() {
-    let found = |modules: &[_], at_any_depth| folder_circles(&given(modules), at_any_depth);
+    let found = |modules: &[_]| folder_circles(&given(modules));
     let circle = |parts: &[&str]| {
         BTreeSet::from([parts.iter().map(|it| it.to_string()).collect::<Vec<_>>()])
     };
@@ -357,12 +350,8 @@ fn circles_of_folders_are_found_at_any_depth() {
         ("a::e", "super::f::F"),
         ("a::f", "super::e::E"),
     ];
-    assert_eq!(found(&nested, true), circle(&["a::b", "a::c"]));
-    assert_eq!(found(&nested, false), BTreeSet::new());
-    assert_eq!(
-        found(&[("", ""), ("a", "super::b::B"), ("b", "crate::a")], false),
-        circle(&["a", "b"])
-    );
+    assert_eq!(found(&nested), circle(&["a::b", "a::c"]));
+    assert_eq!(found(&[("", ""), ("a", "super::b::B"), ("b", "crate::a")]), circle(&["a", "b"]));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use locksley_sys::os::{
-    self, Assists, Futex, LoweredPriority, Processors, QuotaWatch, SleepersMask, SwitchLog,
-    ThreadAffinity, ThreadClock, ThreadDelay, ThreadProgress, ThreadWatch,
+    self, Assists, Futex, LoweredPriority, Processors, QuotaWatch, SwitchLog, ThreadAffinity,
+    ThreadClock, ThreadDelay, ThreadProgress, ThreadWatch,
 };
 use locksley_sys::places::Topology;
 
@@ -19,7 +19,6 @@ struct Kept {
     delay: ThreadDelay,
     futex: Futex,
     log: Option<SwitchLog>,
-    mask: SleepersMask,
     progress: ThreadProgress,
     quota: QuotaWatch,
     watch: ThreadWatch,
@@ -33,7 +32,6 @@ impl Kept {
             delay: ThreadDelay::of_this_thread(),
             futex: Futex::default(),
             log: SwitchLog::of_this_thread().ok(),
-            mask: SleepersMask::new(),
             progress: ThreadProgress::of_this_thread(),
             quota: QuotaWatch::of_this_process(),
             watch: ThreadWatch::with_assists(Assists::ALL),
@@ -46,18 +44,15 @@ impl Kept {
         std::thread::sleep(Duration::from_millis(1)); // A switch.
         let logged = self.log.as_mut().map(|log| log.new_switches().count() > 0);
         // The log belongs to this thread alone.
-        let Self { affinity, clock, delay, futex, log: _, mask, progress, quota, watch } = self;
+        let Self { affinity, clock, delay, futex, log: _, progress, quota, watch } = self;
         futex.wait(1, None);
         futex.wait(0, Some(Duration::from_micros(1)));
         futex.wake();
-        // SAFETY: no other thread uses it.
-        let _ = unsafe { mask.note(2) };
         let mut known = vec![
             logged == Some(true),
             !Topology::of_this_machine().levels().is_empty(),
             Processors::allowed().count() > 0,
             ThreadAffinity::count_union([&*affinity].into_iter()).is_some(),
-            os::can_move_threads(),
             os::heavy_barrier_works() && os::heavy_barrier(),
             os::lowered_priority_works(),
             LoweredPriority::begin().is_some() && os::lowered_priority_works(),
@@ -86,7 +81,6 @@ impl Kept {
                 watch.switches().is_some_and(|it| it > 0),
             ]);
             let _ = watch.run_state(None);
-            let _ = watch.pull(0, || true);
         };
         read();
         std::thread::scope(|scope| scope.spawn(read).join().unwrap());

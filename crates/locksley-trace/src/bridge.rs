@@ -39,11 +39,7 @@ pub(crate) fn tell(pool: u32, event: Event) {
     match event {
         Event::Attached { slot, place } => tracing::debug!(pool, slot, place, "a worker starts"),
         Event::Allows(workers) => {
-            tracing::debug!(
-                pool,
-                workers,
-                "by its size or its quota, so many workers may be awake"
-            );
+            tracing::debug!(pool, workers, "from now on so many workers may be active");
         }
         Event::LosesAssist => tracing::debug!(pool, "the system forbids an assist"),
         _ => {}

@@ -31,8 +31,8 @@ pub enum Kind {
     SearchEnds = 6,
     /// The worker stole from slot `arg`, where `detail` tasks are left, or more if it is 255.
     Steals = 7,
-    /// The worker parks; `detail` is 1 if enough others are awake, and 2 if it also looks for
-    /// neglected tasks from time to time.
+    /// The worker parks. `detail` is 1 if it is over the limit of active workers, and 2 if it is also
+    /// the monitor, which looks from time to time whether the active workers block.
     Parks = 8,
     /// The thread may block: a task waits, or calls code that blocks.
     Blocks = 9,
@@ -48,7 +48,7 @@ pub enum Kind {
     Signals = 14,
     /// The worker gives its processor to slot `arg`.
     HandsOver = 15,
-    /// From now on `arg` workers may be awake.
+    /// From now on `arg` workers may be active.
     Allows = 16,
     /// A quota has stopped the process for `arg` microseconds since the last such event.
     Throttled = 17,
@@ -112,10 +112,10 @@ pub(crate) const MOST_DETAIL: u32 = (1 << 24) - 1;
 pub(crate) mod role {
     /// There is no work.
     pub(crate) const ORDINARY: u32 = 0;
-    /// As many workers are awake as may be.
-    pub(crate) const SPARE: u32 = 1;
-    /// The worker looks for neglected tasks after a timeout.
-    pub(crate) const SENTINEL: u32 = 2;
+    /// As many workers are active as may be.
+    pub(crate) const OVER_LIMIT: u32 = 1;
+    /// The same, and the worker looks from time to time whether the active ones block.
+    pub(crate) const MONITOR: u32 = 2;
 }
 
 /// An event of a thread.

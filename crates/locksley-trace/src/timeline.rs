@@ -74,10 +74,10 @@ pub enum SliceKind {
     Searches,
     /// It sleeps, since there is no work.
     Sleeps,
-    /// It sleeps, since enough others are awake.
-    IsSpare,
-    /// The same, but it looks for neglected tasks from time to time.
-    IsSentinel,
+    /// It sleeps: as many others are active as may be.
+    IsOverLimit,
+    /// The same, and it looks from time to time whether active workers block while tasks wait.
+    IsMonitor,
     /// A task waits for others.
     Waits,
     /// It blocks in a wait or in a blocking call.
@@ -182,8 +182,8 @@ impl Timeline {
             SliceKind::Stolen(from) => format!("task, stolen from {from}"),
             SliceKind::Searches => "search".to_owned(),
             SliceKind::Sleeps => "asleep".to_owned(),
-            SliceKind::IsSpare => "asleep, spare".to_owned(),
-            SliceKind::IsSentinel => "asleep, sentinel".to_owned(),
+            SliceKind::IsOverLimit => "asleep, over the limit".to_owned(),
+            SliceKind::IsMonitor => "asleep, monitor".to_owned(),
             SliceKind::Waits => "wait".to_owned(),
             SliceKind::Blocks => "blocked".to_owned(),
             SliceKind::Span(label) => self.label(label).to_owned(),
@@ -288,8 +288,8 @@ fn processors(threads: &[&[Record]]) -> Vec<Track> {
 
 fn slept(detail: u32) -> SliceKind {
     match detail {
-        role::SPARE => SliceKind::IsSpare,
-        role::SENTINEL => SliceKind::IsSentinel,
+        role::OVER_LIMIT => SliceKind::IsOverLimit,
+        role::MONITOR => SliceKind::IsMonitor,
         _ => SliceKind::Sleeps,
     }
 }

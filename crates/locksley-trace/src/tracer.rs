@@ -206,8 +206,8 @@ impl Tracer for PoolTracer {
 #[cfg(target_os = "linux")]
 fn code_of(role: SleepRole) -> u32 {
     match role {
-        SleepRole::Spare => role::SPARE,
-        SleepRole::Sentinel | SleepRole::ReserveSentinel => role::SENTINEL,
+        SleepRole::OverLimit => role::OVER_LIMIT,
+        SleepRole::Monitor => role::MONITOR,
         _ => role::ORDINARY,
     }
 }

@@ -194,7 +194,7 @@ fn a_name_of_a_library_is_copied() {
     assert_eq!(marks.count(), 3);
 }
 
-/// A slot for external threads has one after the other.
+/// The slot of a guest has one thread after the other.
 #[test]
 fn a_thread_that_calls_pools_is_the_worker_that_it_was_before() {
     let _alone = alone();

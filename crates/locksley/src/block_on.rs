@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
+use crate::header::Flag;
 use crate::hooks;
+use crate::numbers::Slot;
 use crate::os;
 use crate::primitive::thread::{self, Thread};
-use crate::scheduler::latch::Flag;
-use crate::scheduler::{Shared, Worker};
+use crate::shared::Shared;
+use crate::worker::Worker;
 
 /// Waits for a future in code that is not `async`, and returns its output.
 ///
@@ -70,7 +72,7 @@ pub struct Signal {
 /// The thread that waits for a signal.
 enum Waiter {
     /// A worker: its slot and its pool.
-    Worker(usize, Arc<Shared>),
+    Worker(Slot, Arc<Shared>),
     Thread(Thread),
 }
 
@@ -83,7 +85,7 @@ impl Signal {
 
     /// A signal that the calling thread can wait for, which may be the worker `current`.
     fn awaited_by(current: Option<&Worker>) -> Self {
-        let worker = |it: &Worker| Waiter::Worker(it.slot_index(), Arc::clone(it.shared()));
+        let worker = |it: &Worker| Waiter::Worker(it.slot(), Arc::clone(it.shared()));
         let waiter = current.map_or_else(|| Waiter::Thread(thread::current()), worker);
         Self { flag: Flag::default(), waiter }
     }
@@ -96,7 +98,7 @@ impl Signal {
             hooks::pause();
             os::yield_now();
             if waiter.count_poll() {
-                let _replaced = waiter.replace();
+                let _away = waiter.leave_index();
                 thread::sleep(Duration::from_micros(100));
             }
         }
@@ -113,7 +115,7 @@ impl Wake for Signal {
     fn wake_by_ref(self: &Arc<Self>) {
         self.flag.set();
         match &self.waiter {
-            Waiter::Worker(slot, home) => home.unpark(*slot),
+            Waiter::Worker(slot, pool) => pool.unpark(*slot),
             Waiter::Thread(thread) => thread.unpark(),
         }
     }

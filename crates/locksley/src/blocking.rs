@@ -1,23 +1,25 @@
 //! Calls that block their thread.
 
-use crate::scheduler::Worker;
 use crate::unwind;
+use crate::worker::Worker;
 
-/// Calls `call`, which may block. A replacement works under the index of the calling worker until
-/// `call` returns. On a thread that is no worker, it is an ordinary call.
+/// Calls `call`, which may block. A replacement works under the index of the calling worker
+/// meanwhile. On a thread that is no worker, it is an ordinary call.
 ///
 /// Use it for system calls and the like that take more than about 0.1 ms. For shorter ones, waking
 /// the replacement costs more than the time that the worker would lose. `call` should neither fork
-/// nor wait for tasks: the worker would run them beside its replacement.
+/// nor wait for tasks: they would run under an index that the replacement has.
 ///
-/// - After `call` has returned, the replacement finishes its current task, including joins and
-///   scopes in it. Until then the pool has one more thread at work. The calling worker does not
-///   wait for it.
+/// - After `call` has returned, the calling thread takes its index back. If the replacement runs a
+///   task then, the thread waits until this task ends or blocks. If the replacement makes no
+///   progress for 100 ms, the thread goes on without waiting longer, since the task may want a lock
+///   that the thread holds. Two running tasks then have the same index.
 /// - Other workers can take the tasks in the calling worker's deque. Tasks that only this worker
-///   may run ([`Spawn::At`](crate::Spawn::At), broadcasts) wait until `call` has returned.
-/// - Tasks on the replacement see the [`index`](Worker::index) of the calling worker, so an index
-///   is always less than [`workers`](Worker::workers). During the call, and until the replacement
-///   has finished, two threads have this index.
+///   may run ([`Spawn::At`](crate::Spawn::At), broadcasts) wait until `call` has returned,
+///   or waits for tasks itself.
+/// - Tasks on the replacement see the [`index`](Worker::index) of the calling worker. So an index
+///   is less than [`workers`](Worker::workers), except on a guest: a thread outside of the pool that
+///   [runs a call itself](crate::Pool::install). A guest is not replaced.
 /// - A replacement has its own [`Worker::data`], made with the index of the worker that it replaces
 ///   first, and kept until the pool is dropped. Its thread calls start and exit hooks, and their
 ///   panics go to the panic handler.
@@ -56,8 +58,8 @@ pub fn blocking<R>(call: impl FnOnce() -> R) -> R {
     Worker::with_current(|current| match current {
         None => call(),
         Some(worker) => {
-            let _replaced = worker.replace();
-            let slot = worker.slot_index();
+            let _away = worker.leave_index();
+            let slot = worker.slot().get();
             let paused = worker.observer().map(|observer| (observer, observer.pause(slot)));
             let called = unwind::catch(call);
             if let Some((observer, paused)) = paused {

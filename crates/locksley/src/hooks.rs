@@ -66,9 +66,9 @@ pub(crate) fn executed() {
     registered().for_each(|hooks| (hooks.executed)());
 }
 
-/// True if a task may be ready now.
+/// Has libraries publish what they have deferred. Returns true if a task may be ready now.
 #[inline]
-pub(crate) fn run_idle() -> bool {
+pub(crate) fn flush() -> bool {
     // Calls all of them, even if the first returns true.
     registered().filter(|hooks| (hooks.idle)()).count() > 0
 }

@@ -17,9 +17,9 @@ pub use locksley_sys::os::{
 };
 
 pub(crate) use locksley_sys::os::{
-    Futex, LoweredPriority, QuotaWatch, SleepersMask, ThreadAffinity, ThreadClock, ThreadDelay,
-    ThreadWatch, bind_this_thread, can_move_threads, current_processor, generation, heavy_barrier,
-    heavy_barrier_works, light_barrier, lowered_priority_works, move_this_thread,
-    move_to_process_affinity, online_processors, preempt_all, process_time, runnable_threads,
-    shorten_time_slice, stack, unbind_this_thread, watch_for_forks, yield_now,
+    Futex, LoweredPriority, Progress, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay,
+    ThreadProgress, ThreadWatch, bind_this_thread, generation, heavy_barrier, heavy_barrier_works,
+    light_barrier, lowered_priority_works, move_to_process_affinity, online_processors,
+    preempt_all, runnable_threads, shorten_time_slice, stack, unbind_this_thread, watch_for_forks,
+    yield_now,
 };

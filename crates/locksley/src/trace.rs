@@ -55,33 +55,23 @@ pub enum Event {
     /// The worker, which searches, yields its processor to the worker of this slot, which was
     /// preempted.
     HandsOver(usize),
-    /// From now on so many workers may be awake: the pool's size, limit, quota or affinity has
-    /// changed.
+    /// From now on so many workers may be active.
     Allows(usize),
     /// The system refuses the barrier that opens closed deques of others. Their owners open them.
     LosesAssist,
 }
 
-/// The role of a sleeping worker. The limit is the number of workers that pushes keep awake.
+/// The role of a sleeping worker. The limit is the number of workers that may be active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SleepRole {
     /// Within the limit: looks at all queues before it parks.
     Ordinary,
-    /// Over the limit: leaves pushed tasks to the sentinel.
-    Spare,
-    /// Over the limit, and the sentinel: parks with a timeout, and then takes tasks that no worker
-    /// has touched.
-    Sentinel,
-    /// Within the limit: looks at all queues, and parks with a timeout. It becomes the sentinel
-    /// when the limit is reached again.
-    ReserveSentinel,
-}
-
-impl SleepRole {
-    pub(crate) fn is_sentinel(self) -> bool {
-        matches!(self, Self::Sentinel | Self::ReserveSentinel)
-    }
+    /// Over the limit: leaves tasks to the active workers, and to the monitor.
+    OverLimit,
+    /// Over the limit, and the monitor: looks from time to time whether the active workers block
+    /// while tasks wait, and then raises the limit.
+    Monitor,
 }
 
 /// Records the events of a pool's slow paths. Set by

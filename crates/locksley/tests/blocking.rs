@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Confined, RESTLESS, Sleepy, message, on_worker, wait_for, without_external_threads};
+use common::{Confined, RESTLESS, Sleepy, message, on_worker, wait_for};
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on, blocking};
 use locksley_sync::Semaphore;
 
@@ -143,7 +143,7 @@ fn a_replacement_has_the_index_of_the_worker_and_a_thread_and_data_of_its_own() 
 
 #[test]
 fn pinned_tasks_wait_for_the_blocked_worker() {
-    let pool = without_external_threads(Pool::new(2).unwrap());
+    let pool = Pool::builder().workers(2).own_threads_only().build().unwrap();
     let (released, sent) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     thread::scope(|scope| {
         let (sender, receiver) = channel();
@@ -191,14 +191,11 @@ fn after_a_panic_in_the_call_the_replacement_is_free_again() {
 
 #[test]
 fn a_nested_blocking_call_takes_no_second_replacement() {
-    let pool =
-        without_external_threads(Pool::builder().workers(1).replacements(4).build().unwrap());
+    let pool = Pool::builder().workers(1).replacements(4).own_threads_only().build().unwrap();
     pool.install(|_| {
         locksley::blocking(|| locksley::blocking(|| blocking(|| ())));
-        locksley::blocking(|| ());
     });
-    // The slots of the worker and of external threads come before those of replacements.
-    assert!(pool.stats().workers.len() <= 3, "one replacement, at most");
+    assert_eq!(pool.stats().workers.len(), 2, "the worker and one replacement");
 }
 
 #[test]
@@ -295,6 +292,15 @@ fn tasks_that_a_replacement_leaves_are_run_by_others() {
             thread::yield_now();
         }
     }
+}
+
+/// A call after the other takes the replacement of the one before, once it is free.
+#[test]
+fn calls_in_a_row_do_not_start_thread_after_thread() {
+    let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
+    pool.install(|_| (0..1000).for_each(|_| locksley::blocking(thread::yield_now)));
+    let threads = pool.stats().workers.len();
+    assert!(threads < 10, "{threads} threads");
 }
 
 /// Forks, blocks and opens scopes at random. A pool of one worker gives the expected count.

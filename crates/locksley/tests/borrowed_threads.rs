@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use locksley::{BuildError, Pool, Worker};
 
@@ -196,32 +197,54 @@ fn a_borrowed_thread_can_go_on_after_the_pool_is_closed() {
 }
 
 /// A worker ends with a task of a scope in its deque, for which the borrowed thread waits.
-#[test]
-fn what_a_worker_leaves_when_the_pool_closes_is_run() {
-    on_a_thread(|| {
-        let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
-        let (started, is_started) = channel();
-        let (closed, is_closed) = channel();
-        let ended = AtomicUsize::new(0);
-        thread::scope(|threads| {
-            threads.spawn(move || {
-                is_started.recv().unwrap();
-                pool.detach(); // closes it: a scope keeps no pool open
-                closed.send(()).unwrap();
-            });
-            locksley::in_place_scope(|scope| {
-                let ended = &ended;
-                scope.spawn_with(locksley::Spawn::At(1), move |_, scope| {
-                    started.send(()).unwrap();
-                    is_closed.recv().unwrap();
-                    for _ in 0..3 {
-                        scope.spawn(|_| {
-                            ended.fetch_add(1, Ordering::Relaxed);
-                        });
-                    }
-                });
+/// This thread waits in a scope. Worker 1 has a task of the scope, which the pool's end does not
+/// wait for. After the end, it spawns three more.
+fn leave_tasks_when_the_pool_closes(pool: Pool, delay: Duration) {
+    let (started, is_started) = channel();
+    let (closed, is_closed) = channel();
+    let ended = AtomicUsize::new(0);
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            is_started.recv().unwrap();
+            thread::sleep(delay);
+            pool.detach(); // closes it: a scope keeps no pool open
+            closed.send(()).unwrap();
+        });
+        locksley::in_place_scope(|scope| {
+            let ended = &ended;
+            scope.spawn_with(locksley::Spawn::At(1), move |_, scope| {
+                started.send(()).unwrap();
+                is_closed.recv().unwrap();
+                thread::sleep(delay);
+                for _ in 0..3 {
+                    scope.spawn(|_| {
+                        ended.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
             });
         });
-        assert_eq!(ended.into_inner(), 3);
     });
+    assert_eq!(ended.into_inner(), 3);
+}
+
+#[test]
+fn what_a_worker_leaves_when_the_pool_closes_is_run() {
+    // After the delays, a replacement has the index of this thread.
+    for delay in [0, 1, 20].map(Duration::from_millis) {
+        on_a_thread(|| {
+            let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+            leave_tasks_when_the_pool_closes(pool, delay);
+        });
+    }
+}
+
+#[test]
+fn what_a_worker_leaves_is_run_whatever_the_size() {
+    for delay in [0, 1, 20].map(Duration::from_millis) {
+        on_a_thread(|| {
+            let pool = Pool::builder().workers(4).with_current_thread().build().unwrap();
+            pool.resize(1).unwrap();
+            leave_tasks_when_the_pool_closes(pool, delay);
+        });
+    }
 }

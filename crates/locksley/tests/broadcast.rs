@@ -9,7 +9,7 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use common::{AlwaysAsleep, message, pools, without_external_threads};
+use common::{AlwaysAsleep, message, pools};
 use locksley::{Pool, Spawn};
 
 #[test]
@@ -156,7 +156,7 @@ fn tasks_for_a_worker_run_there_in_the_order_of_sending() {
 
 #[test]
 fn a_worker_runs_its_own_tasks_before_pinned_ones() {
-    let pool = without_external_threads(Pool::new(1).unwrap());
+    let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
     let order = Mutex::new(Vec::new());
     pool.install(|_| {
         locksley::in_place_scope(|scope| {

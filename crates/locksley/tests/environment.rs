@@ -149,10 +149,10 @@ fn assists_are_those_that_the_variable_names() {
             .env("LOCKSLEY_WORKERS", "2");
         text(&child.env("LOCKSLEY_ASSISTS", assists).output().unwrap())
     };
-    for right in ["all", "none", "moves,run-state", ""] {
+    for right in ["all", "none", "membarrier,run-state", ""] {
         assert!(build(right).contains("workers=2"), "{}", build(right));
     }
-    for wrong in ["telepathy", "moves;run-state"] {
+    for wrong in ["telepathy", "membarrier;run-state"] {
         let built = build(wrong);
         assert!(built.contains(&format!("error=Assists(UnknownAssist({wrong:?}))")), "{built}");
     }

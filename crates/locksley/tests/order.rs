@@ -106,7 +106,7 @@ fn fifo_tasks_begin_in_order_on_all_workers() {
         // A worker that has taken a task can be suspended before the task records its start, so the
         // starts have no exact order. But each task starts once.
         let starts = starts_of(300, |begun, starts| {
-            pool.install(|_| {
+            locksley::extend::install(&pool, |_| {
                 locksley::in_place_scope(|scope| {
                     for start in starts {
                         scope.spawn_with(Spawn::Fifo, move |_, _| Start { begun, start }.record());

@@ -211,7 +211,7 @@ fn each_task_and_item_runs_once_under_every_option() {
 /// Cancelled scopes and loops, and panics, at a place.
 #[test]
 fn cancelled_tasks_of_a_place_do_not_begin_and_panics_of_a_place_arrive() {
-    let pool = divided(&[1, 1]).build().unwrap();
+    let pool = divided(&[1, 1]).own_threads_only().build().unwrap();
     let _held = hold(&pool, 1);
     let token = Cancellation::new();
     let count = AtomicUsize::new(0);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use common::{message, on_worker, pools, without_external_threads};
+use common::{message, on_worker, pools};
 use locksley::idle::{IdlePolicy, Thief};
 use locksley::{BuildError, Pool};
 
@@ -21,7 +21,8 @@ const LONG: Duration = Duration::from_secs(30);
 fn install_works_from_outside_and_inside() {
     for pool in pools() {
         let workers = pool.workers();
-        assert!(pool.install(|w| w.index()) < workers);
+        assert!(pool.install(|w| w.index()) < pool.install(|w| w.indices()));
+        assert!(locksley::extend::install(&pool, |w| w.index()) < workers);
         // Inside the pool, it stays on the same worker.
         assert!(pool.install(|w| {
             let index = w.index();
@@ -342,8 +343,7 @@ fn an_idle_policy_that_panics_at_the_start_is_an_error() {
 #[test]
 fn statistics_count_tasks_and_times() {
     // A replacement would be counted, too, if a join waits for long.
-    let pool =
-        without_external_threads(Pool::builder().workers(2).replacements(0).build().unwrap());
+    let pool = Pool::builder().workers(2).replacements(0).own_threads_only().build().unwrap();
     pool.install(|w| {
         for _ in 0..1000 {
             w.join(|_| (), |_| ());
@@ -353,7 +353,7 @@ fn statistics_count_tasks_and_times() {
     assert_eq!(stats.workers.len(), 2);
     assert_eq!(stats.idle_policy, "balanced");
     let total = stats.total();
-    assert_eq!(total.received, 3, "a broadcast, and the task from outside");
+    assert_eq!(total.received, 1, "the task from outside");
     assert!(total.tasks > total.steals, "the task from outside was not stolen: {total:?}");
     assert!(total.wakeups <= total.sleeps);
     assert!(total.searching > std::time::Duration::ZERO, "workers begin with a search");

@@ -2,22 +2,21 @@
 
 mod common;
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{AlwaysAsleep, RESTLESS, Sleepy, fall_silent, fib, in_time, wait_for};
+use common::{AlwaysAsleep, RESTLESS, Sleepy, fall_silent, fib, in_time};
 use locksley::idle::{Abp, Balanced, Bws};
 use locksley::{BuildError, Pool, PoolBuilder, Spawn, Worker};
 
 const SOON: Duration = Duration::from_secs(20);
-/// For waits that depend on a sentinel, which may help after ten seconds only, on a busy machine.
-const LONG: Duration = Duration::from_secs(120);
 
 /// Pools of four workers, one for each idle policy.
 fn pools() -> [Pool; 6] {
-    let builder = || Pool::builder().workers(4);
+    let builder = || Pool::builder().workers(4).own_threads_only();
     let builders: [PoolBuilder; 6] = [
         builder().idle_policy(Balanced::default()),
         builder().idle_policy(Bws::default()),
@@ -27,17 +26,6 @@ fn pools() -> [Pool; 6] {
         builder().idle_policy(AlwaysAsleep),
     ];
     builders.map(|builder| builder.build().unwrap())
-}
-
-/// Runs a long test on all pools at the same time. If the system does not report the usage of
-/// threads, a sentinel helps after ten seconds.
-fn with_each_at_once(test: impl Fn(Pool) + Sync) {
-    thread::scope(|scope| {
-        for pool in pools() {
-            let test = &test;
-            scope.spawn(move || test(pool));
-        }
-    });
 }
 
 /// The largest number of tasks that run at the same time, of many short ones.
@@ -86,8 +74,9 @@ fn sizes_are_from_one_to_the_number_of_workers() {
 fn a_smaller_size_keeps_workers_asleep() {
     for pool in pools() {
         pool.resize(1).unwrap();
-        // On a busy machine the only awake worker may be preempted for so long that it seems to be
-        // blocked. So some measurements may show more workers, if ten show one.
+        // The workers over the new size end their tasks first. And two workers may begin a task at
+        // the same time, of which one then sleeps. So some measurements may show more workers, if
+        // ten show one.
         let mut seen = Vec::new();
         while seen.iter().filter(|&&most| most == 1).count() < 10 {
             assert!(seen.len() < 200, "{pool:?}: {seen:?}");
@@ -155,42 +144,41 @@ fn workers_over_the_size_run_tasks_that_are_pinned_to_them() {
     }
 }
 
+/// Waits and blocking calls of the only active worker leave room for another thread.
 #[test]
-fn a_blocked_worker_is_helped_in_a_smaller_pool() {
-    with_each_at_once(|pool| {
+fn tasks_run_while_the_only_active_worker_waits() {
+    for pool in pools() {
         pool.resize(1).unwrap();
-        // It waits first for its own task, and then for one from outside.
-        let (sender, receiver) = channel();
-        let received = pool.install(move |w| {
-            w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1).unwrap()).0
-        });
-        assert_eq!(received, Ok(1));
-        let (sender, receiver) = channel();
-        let (begun, has_begun) = channel();
-        thread::scope(|scope| {
-            let pool = &pool;
-            let blocked = scope.spawn(move || {
-                pool.install(move |_| {
-                    begun.send(()).unwrap();
-                    receiver.recv_timeout(LONG)
-                })
+        for _ in 0..20 {
+            let (sender, receiver) = channel();
+            let received = pool.install(move |_| {
+                locksley::spawn(move || sender.send(1).unwrap());
+                locksley::blocking(|| receiver.recv_timeout(SOON))
             });
-            has_begun.recv().unwrap();
-            pool.spawn(move |_| sender.send(2).unwrap());
-            assert_eq!(blocked.join().unwrap(), Ok(2));
-        });
-    });
+            assert_eq!(received, Ok(1));
+            let sent = pool.install(|_| {
+                let task = locksley::task::spawn(async { 2 });
+                locksley::block_on(task)
+            });
+            assert_eq!(sent.unwrap(), 2);
+        }
+    }
 }
 
-/// This test takes ten seconds.
+/// As many tasks run at a time as the size says, also if they block.
 #[test]
-fn a_worker_that_spins_is_helped_in_a_smaller_pool() {
-    let pool = Pool::new(2).unwrap();
-    pool.resize(1).unwrap();
-    let flag = AtomicBool::new(false);
-    pool.install(|w| w.join(|_| wait_for(&flag), |_| flag.store(true, Ordering::Release)));
-    // A pool of one worker would hang.
-    assert!(flag.into_inner());
+fn all_workers_within_the_size_may_block() {
+    for pool in pools() {
+        in_time(move || {
+            for size in [1, 2, 4, 1, 3] {
+                pool.resize(size).unwrap();
+                let barrier = Barrier::new(size);
+                pool.in_place_scope(|scope| {
+                    (0..5 * size).for_each(|_| scope.spawn(|_| _ = barrier.wait()));
+                });
+            }
+        });
+    }
 }
 
 #[test]
@@ -290,31 +278,4 @@ fn an_idle_pool_sleeps_whatever_a_borrowed_thread_does() {
             });
         }
     }
-}
-
-/// The clock of a thread that has ended cannot be read. The sentinel goes by the others. (If
-/// threads have no clocks, the help comes later.)
-#[cfg(all(target_os = "linux", not(locksley_portable)))]
-#[test]
-fn a_blocked_worker_is_helped_after_a_borrowed_thread_has_ended() {
-    let build = || {
-        let builder = Pool::builder().workers(3).with_current_thread();
-        let pool = builder.build().unwrap();
-        pool.resize(1).unwrap();
-        pool
-    };
-    let pool = thread::spawn(build).join().unwrap();
-    let (sender, receiver) = channel();
-    let timed_parks = || pool.stats().workers.iter().map(|worker| worker.wakeups).sum::<u64>();
-    let before = timed_parks();
-    let received =
-        pool.install(move |w| w.join(|_| receiver.recv_timeout(LONG), |_| sender.send(1)).0);
-    assert_eq!(received, Ok(1));
-    // A timed park of the sentinel lasts ten milliseconds, or longer if other threads want the
-    // processors. It helps after half a second without any working worker, which is at most fifty
-    // timed parks; or after ten seconds in which one task has stayed the oldest, which is a
-    // thousand.
-    let timed_parks = timed_parks() - before;
-    let has_clocks = pool.stats().workers[1].processor_time.is_some();
-    assert!(timed_parks < 500 || !has_clocks, "{timed_parks} timed parks");
 }

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::without_external_threads;
 use locksley::Pool;
 use locksley::idle::Abp;
 use locksley::os::{Assists, Processors};
@@ -87,8 +86,8 @@ fn a_preemption_of_a_worker_with_work_is_no_switch_to_a_thief() {
     if !is_available("switch records") {
         return locksley_sys::skip_test("there are no switch records");
     }
-    let pool = Pool::builder().workers(1).assists(Assists::ALL).build().unwrap();
-    let pool = without_external_threads(pool);
+    let builder = Pool::builder().workers(1).assists(Assists::ALL);
+    let pool = builder.own_threads_only().build().unwrap();
     beside_other_threads(|| {
         let (has_begun, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {

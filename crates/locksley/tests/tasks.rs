@@ -93,7 +93,7 @@ fn waiting_tasks_occupy_no_worker() {
             })
             .collect();
         wait_until(|| door.wakers.lock().unwrap().len() == 1000);
-        assert!(pool.install(|w| w.index() < w.workers()));
+        assert!(locksley::extend::install(&pool, |w| w.index() < w.workers()));
         assert!(tasks.iter().all(|task| !task.is_finished()));
         door.open();
         for (n, task) in tasks.into_iter().enumerate() {

@@ -158,7 +158,7 @@ fn a_change_of_size_is_traced() {
 }
 
 #[test]
-fn an_external_thread_is_a_worker_until_its_call_ends() {
+fn a_guest_is_a_worker_until_its_call_ends() {
     let log = Log::default();
     let pool = Pool::builder().workers(2).tracer(log.clone()).build().unwrap();
     for _ in 0..100 {

@@ -1,5 +1,6 @@
 //! What a waiting worker runs: forks of the thief that it waits for, tasks of the scope that it
-//! waits for, and parts of broadcasts. It runs other tasks only if its pool would deadlock.
+//! waits for, and parts of broadcasts. It runs other tasks only if no other thread can be had for its
+//! index.
 
 mod common;
 
@@ -221,7 +222,7 @@ fn a_waiting_thread_leaves_parts_of_other_broadcasts_alone() {
 fn a_scope_runs_its_tasks_in_order() {
     for workers in [1, 2] {
         in_time(move || {
-            let pool = Pool::new(workers).unwrap();
+            let pool = Pool::builder().workers(workers).own_threads_only().build().unwrap();
             for _ in 0..50 {
                 let order = Mutex::new(Vec::new());
                 pool.install(|_| {
@@ -587,40 +588,6 @@ fn the_last_thread_runs_any_ready_task_also_inside_of_a_blocking_call() {
                 task.join().unwrap();
             });
         });
-    });
-}
-
-/// A wait at the limit runs a pinned task for longer than it parks before it runs any task.
-#[test]
-fn a_wait_at_the_limit_runs_no_other_task_because_a_pinned_one_was_long() {
-    in_time(|| {
-        let builder = Pool::builder().workers(2).replacements(0).own_threads_only();
-        let pool = builder.build().unwrap();
-        let (waits, too_early) = (AtomicBool::new(true), AtomicUsize::new(0));
-        pool.install(|w| {
-            let (here, other) = (Spawn::At(w.index()), Spawn::At(1 - w.index()));
-            let unrelated = || {
-                too_early.fetch_add(usize::from(waits.load(Ordering::Acquire)), Ordering::Relaxed);
-            };
-            let (unrelated, waits) = (&unrelated, &waits);
-            locksley::in_place_scope(|unrelated_scope| {
-                locksley::in_place_scope(|scope| {
-                    scope.spawn_with(other, move |_, scope| {
-                        unrelated_scope.spawn(move |_| unrelated());
-                        let (sender, receiver) = channel();
-                        thread::sleep(Duration::from_millis(50)); // the other thread parks
-                        scope.spawn_with(here, move |_, _| {
-                            thread::sleep(Duration::from_millis(1100));
-                            sender.send(()).unwrap();
-                        });
-                        receiver.recv().unwrap();
-                        thread::sleep(Duration::from_millis(50)); // it parks again
-                        waits.store(false, Ordering::Release);
-                    });
-                });
-            });
-        });
-        assert_eq!(too_early.into_inner(), 0);
     });
 }
 

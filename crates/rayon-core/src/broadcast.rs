@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use locksley::{Pool, Spawn, Worker, extend};
 
+use crate::global::with_default_pool;
+
 /// Held while a broadcast is sent.
 static ORDER: Mutex<()> = Mutex::new(());
 
@@ -46,7 +48,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_in(None, op)
+    with_default_pool(|pool| broadcast_in(pool, op))
 }
 
 /// Accepts a task that each thread of the calling worker's pool, or else of the global one, runs
@@ -67,12 +69,24 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
+    let op = move |worker: &Worker| op(BroadcastContext::new(worker));
+    with_default_pool(|pool| match pool {
+        Some(pool) => spawn_broadcast_in(pool, op),
+        None => spawn_broadcast_here(op),
+    });
+}
+
+/// [`spawn_broadcast`] in the calling worker's pool.
+fn spawn_broadcast_here<F>(task: F)
+where
+    F: Fn(&Worker) + Send + Sync + 'static,
+{
     let threads = crate::current_num_threads();
-    in_order(op, |op| {
+    in_order(task, |task| {
         for index in 0..threads {
-            let op = Arc::clone(&op);
+            let task = Arc::clone(&task);
             let here = move |current: Option<&Worker>| {
-                op(BroadcastContext::new(current.expect("tasks run on workers")));
+                task(current.expect("tasks run on workers"));
             };
             locksley::spawn_with(Spawn::At(index), || Worker::with_current(here));
         }
@@ -86,7 +100,7 @@ where
     in_order(task, |task| pool.spawn_broadcast(move |worker| task(worker)));
 }
 
-/// [`broadcast`] in a given pool.
+/// [`broadcast`] in a given pool, or else in the calling worker's.
 pub(crate) fn broadcast_in<OP, R>(pool: Option<&Pool>, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,

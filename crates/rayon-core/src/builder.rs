@@ -4,8 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 
-use locksley::{Pool, PoolBuilder, WorkerThread};
+use locksley::{BuildError, Pool, PoolBuilder, WorkerThread, extend};
 
+use crate::environment::default_threads;
 use crate::thread::{CustomSpawn, DefaultSpawn, ThreadSpawn};
 use crate::{ThreadBuilder, ThreadPool, ThreadPoolBuildError, max_num_threads};
 
@@ -117,8 +118,7 @@ where
     /// # Errors
     /// If a thread is refused, with what the system or the [`spawn_handler`](Self::spawn_handler)
     /// said; if the calling thread is to be [used](Self::use_current_thread) and belongs to a pool
-    /// already; or if `LOCKSLEY_WORKERS`, where it is to say how many threads there are, is no
-    /// number.
+    /// already; or if `LOCKSLEY_WORKERS` sets the number of threads and is not a positive number.
     ///
     /// # Examples
     /// ```
@@ -129,7 +129,7 @@ where
     /// assert_eq!(refused.unwrap_err().to_string(), "no more threads today");
     /// ```
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        let (pool, spawn) = self.into_parts();
+        let (pool, spawn) = self.into_parts()?;
         Ok(ThreadPool { pool: Some(pool.build_with(spawn)?) })
     }
 
@@ -150,22 +150,28 @@ where
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        let (pool, spawn) = self.into_parts();
+        if extend::global().is_some() {
+            return Err(BuildError::GlobalPoolExists.into());
+        }
+        let (pool, spawn) = self.into_parts()?;
         Ok(pool.build_global_with(spawn)?)
     }
 
-    /// The pool to build, and what gives its workers their threads.
-    fn into_parts(self) -> (PoolBuilder, impl FnMut(WorkerThread) -> io::Result<()>) {
-        let mut pool = Pool::builder().start_in_background();
+    /// The pool to build, and the function that gives its workers their threads.
+    pub(crate) fn into_parts(
+        self,
+    ) -> Result<(PoolBuilder, impl FnMut(WorkerThread) -> io::Result<()>), BuildError> {
+        let threads = match self.num_threads {
+            0 => default_threads()?,
+            threads => threads.min(max_num_threads()),
+        };
+        let mut pool = Pool::builder().workers(threads).start_in_background();
         if S::IS_DEFAULT {
             // Threads of a handler may have what others do not, so that nothing can replace them.
             pool = pool.replacements(REPLACEMENTS);
         }
         if let Some(bytes) = self.stack_size {
             pool = pool.stack_size(bytes); // of replacements
-        }
-        if self.num_threads > 0 {
-            pool = pool.workers(self.num_threads.min(max_num_threads()));
         }
         if self.use_current_thread {
             pool = pool.with_current_thread();
@@ -187,15 +193,17 @@ where
             let name = thread_name.as_mut().map(|name| name(worker.index()));
             spawn_handler.spawn(ThreadBuilder { name, stack_size, worker })
         };
-        (pool, spawn)
+        Ok((pool, spawn))
     }
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// How many threads. If not set, or 0: what the environment variable `LOCKSLEY_WORKERS` says,
-    /// or else `RAYON_NUM_THREADS`, or else the older `RAYON_RS_NUM_CPUS`; or as many as the
-    /// processors that affinity and control-group quota allow. More than [`max_num_threads`] is as
-    /// many as that.
+    /// Sets the number of threads: this many threads run tasks, and never more at a time.
+    ///
+    /// If it is not set, or 0, the first of these environment variables that is set gives the
+    /// number: `LOCKSLEY_WORKERS`, `RAYON_NUM_THREADS`, the older `RAYON_RS_NUM_CPUS`. Without
+    /// them, it is the number of processors that affinity and control-group quota allow when the
+    /// pool is built. A larger number than [`max_num_threads`] means that.
     ///
     /// # Examples
     /// ```
@@ -225,7 +233,8 @@ impl<S> ThreadPoolBuilder<S> {
         Self { use_current_thread: true, ..self }
     }
 
-    /// The threads' names, by number. If not set, they have none.
+    /// The threads' names, by number. If not set, they have none. Replacements have names like
+    /// `locksley-1'`.
     ///
     /// # Examples
     /// ```

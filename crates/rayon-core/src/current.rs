@@ -1,6 +1,8 @@
 //! Queries about the calling thread.
 
-use locksley::{Pool, Worker};
+use locksley::Worker;
+
+use crate::global::global;
 
 /// The number of threads of the calling worker's pool, or else of the global one, which is then
 /// built.
@@ -15,7 +17,7 @@ use locksley::{Pool, Worker};
 /// ```
 pub fn current_num_threads() -> usize {
     Worker::with_current(|current| current.map(Worker::workers))
-        .unwrap_or_else(|| Pool::global().workers())
+        .unwrap_or_else(|| global().workers())
 }
 
 /// The calling thread's number in its pool, from 0; none where the thread belongs to no pool.

@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 use std::ptr;
 
-use locksley::{Pool, Worker};
+use locksley::{Worker, extend};
+
+use crate::global::global;
 
 /// Runs two tasks, possibly at the same time, and returns both results.
 ///
@@ -24,7 +26,22 @@ where
     RA: Send,
     RB: Send,
 {
+    if Worker::with_current(|current| current.is_none()) {
+        return join_in_global(oper_a, oper_b);
+    }
     locksley::join(oper_a, oper_b)
+}
+
+/// [`join`] on a thread that belongs to no pool.
+#[cold]
+fn join_in_global<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    extend::install(global(), |worker| worker.join(|_| oper_a(), |_| oper_b()))
 }
 
 /// As [`join`], but each task learns whether it runs on another thread than the caller.
@@ -48,7 +65,7 @@ where
 {
     Worker::with_current(|current| match current {
         Some(worker) => join_on(worker, false, oper_a, oper_b),
-        None => Pool::global().install(|worker| join_on(worker, true, oper_a, oper_b)),
+        None => extend::install(global(), |worker| join_on(worker, true, oper_a, oper_b)),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use locksley::{Pool, Worker};
+use locksley::{Pool, Worker, extend};
 
 use crate::broadcast::{broadcast_in, spawn_broadcast_in};
 use crate::yielding::{run_local, run_one};
@@ -56,7 +56,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.pool().install(|_| op())
+        extend::install(self.pool(), |_| op())
     }
 
     /// [`broadcast`](crate::broadcast()) in this pool.
@@ -144,7 +144,7 @@ impl ThreadPool {
         RA: Send,
         RB: Send,
     {
-        self.pool().install(|worker| worker.join(|_| oper_a(), |_| oper_b()))
+        extend::install(self.pool(), |worker| worker.join(|_| oper_a(), |_| oper_b()))
     }
 
     /// [`scope`](crate::scope()) in this pool.
@@ -168,7 +168,7 @@ impl ThreadPool {
         OP: FnOnce(&Scope<'scope>) -> R + Send,
         R: Send,
     {
-        self.pool().install(|_| crate::scope(op))
+        extend::install(self.pool(), |_| crate::scope(op))
     }
 
     /// [`scope_fifo`](crate::scope_fifo()) in this pool.
@@ -194,7 +194,7 @@ impl ThreadPool {
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
         R: Send,
     {
-        self.pool().install(|_| crate::scope_fifo(op))
+        extend::install(self.pool(), |_| crate::scope_fifo(op))
     }
 
     /// Runs `op` on the calling thread, and what it spawns in this pool.

@@ -5,6 +5,7 @@
 use locksley::Spawn;
 
 use crate::broadcast::{self, BroadcastContext};
+use crate::global::{in_worker, with_default_pool};
 
 macro_rules! scope_type {
     (
@@ -110,7 +111,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    locksley::scope(|scope| op(Scope::of(scope)))
+    in_worker(|_| locksley::scope(|scope| op(Scope::of(scope))))
 }
 
 /// [`scope`], in which what one thread spawns begins in the order in which it was spawned.
@@ -137,7 +138,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    locksley::scope(|scope| op(ScopeFifo::of(scope)))
+    in_worker(|_| locksley::scope(|scope| op(ScopeFifo::of(scope))))
 }
 
 /// [`scope`], but `op` runs on the calling thread, whether that belongs to a pool or not.
@@ -155,7 +156,7 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    locksley::in_place_scope(|scope| op(Scope::of(scope)))
+    in_place(|scope| op(Scope::of(scope)))
 }
 
 /// [`scope_fifo`], but `op` runs on the calling thread, whether that belongs to a pool or not.
@@ -173,5 +174,12 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    locksley::in_place_scope(|scope| op(ScopeFifo::of(scope)))
+    in_place(|scope| op(ScopeFifo::of(scope)))
+}
+
+fn in_place<'scope, R>(op: impl FnOnce(&locksley::Scope<'scope>) -> R) -> R {
+    with_default_pool(|pool| match pool {
+        Some(pool) => pool.in_place_scope(op),
+        None => locksley::in_place_scope(op),
+    })
 }

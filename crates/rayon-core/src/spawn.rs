@@ -1,5 +1,9 @@
 //! Tasks that no other task waits for.
 
+use locksley::Spawn;
+
+use crate::global::with_default_pool;
+
 /// Accepts a task that will run in the calling worker's pool, or else in the global one.
 ///
 /// Its panic goes to the pool's [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); where
@@ -17,7 +21,10 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    locksley::spawn(func);
+    with_default_pool(|pool| match pool {
+        Some(pool) => pool.spawn(|_| func()),
+        None => locksley::spawn(func),
+    });
 }
 
 /// [`spawn`], but what one worker spawns like this begins in the order in which it was spawned.
@@ -40,5 +47,8 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    locksley::spawn_with(locksley::Spawn::Fifo, func);
+    with_default_pool(|pool| match pool {
+        Some(pool) => pool.spawn_with(Spawn::Fifo, |_| func()),
+        None => locksley::spawn_with(Spawn::Fifo, func),
+    });
 }

@@ -1,6 +1,6 @@
-//! Programs that use Locksley by its own name, and rayon beside it: one pool, and one answer to how
-//! many workers it has. Each case is a process of its own, since the environment and the global
-//! pool are of the whole process.
+//! Programs that use Locksley by its own name, and rayon beside it: they share the global pool, and
+//! its number of workers is that of the library that builds it. Each case is a process of its own,
+//! since the environment and the global pool are of the whole process.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,6 +39,14 @@ fn child() {
         Ok("a pool of its own") => {
             let pool = ThreadPoolBuilder::new().build();
             println!("workers={:?}", pool.map(|pool| pool.current_num_threads()));
+        }
+        Ok("locksley alone") => println!("workers={}", Pool::global().workers()),
+        Ok("many first") => {
+            let ask = || thread::spawn(current_num_threads);
+            let all: Vec<_> = (0..8).map(|_| ask()).collect();
+            let all = all.into_iter().map(|it| it.join().unwrap());
+            let global = Pool::global().workers();
+            println!("all {}", all.filter(|&workers| workers == global).count());
         }
         Ok("asked for") => {
             let pool = ThreadPoolBuilder::new().num_threads(7).build().unwrap();
@@ -85,10 +93,8 @@ fn child() {
 
 #[track_caller]
 fn assert_workers(variables: &[(&str, &str)], expected: usize) {
-    for case in ["locksley first", "rayon first"] {
-        let says = child_says(case, variables);
-        assert!(says.contains(&format!("workers={expected}={expected}\n")), "{case}: {says}");
-    }
+    let says = child_says("rayon first", variables);
+    assert!(says.contains(&format!("workers={expected}={expected}\n")), "{says}");
     let says = child_says("a pool of its own", variables);
     assert!(says.contains(&format!("workers=Ok({expected})\n")), "{says}");
     let says = child_says("asked for", variables);
@@ -96,10 +102,32 @@ fn assert_workers(variables: &[(&str, &str)], expected: usize) {
 }
 
 #[test]
-fn each_variable_counts_whoever_comes_first() {
+fn each_variable_counts() {
     for variable in VARIABLES {
         assert_workers(&[(variable, "5")], 5);
     }
+}
+
+/// Rayon's variables say nothing about a pool that Locksley builds, although rayon is linked.
+#[test]
+fn a_pool_of_locksleys_has_the_size_that_locksley_chooses() {
+    let workers = |variables: &[(&str, &str)]| {
+        let says = child_says("locksley alone", variables);
+        let (_, number) = says.split_once("workers=").unwrap();
+        number.lines().next().unwrap().parse::<usize>().unwrap()
+    };
+    let default = workers(&[]);
+    let number = (default + 3).to_string();
+    assert_eq!(workers(&[("RAYON_NUM_THREADS", &number), ("RAYON_RS_NUM_CPUS", &number)]), default);
+    assert_eq!(workers(&[("LOCKSLEY_WORKERS", &number)]), default + 3);
+    let says = child_says("locksley first", &[("RAYON_NUM_THREADS", &number)]);
+    assert!(says.contains(&format!("workers={default}={default}\n")), "{says}");
+}
+
+#[test]
+fn threads_that_use_the_global_pool_first_at_once_share_it() {
+    let says = child_says("many first", &[("RAYON_NUM_THREADS", "3")]);
+    assert!(says.contains("all 8\n"), "{says}");
 }
 
 #[test]
@@ -133,7 +161,7 @@ fn a_wrong_value_of_locksleys_is_an_error() {
 
 #[test]
 fn there_is_one_global_pool() {
-    let says = child_says("same threads", &[("RAYON_NUM_THREADS", "4")]);
+    let says = child_says("same threads", &[("LOCKSLEY_WORKERS", "4")]);
     assert!(says.contains("the same 4\n"), "{says}");
     let says = child_says("built by locksley", &[]);
     assert!(says.contains("3 The global thread pool has already been initialized.\n"), "{says}");

@@ -112,18 +112,20 @@ fn issue_1174_a_lock_may_be_held_while_another_pool_works() {
 
 /// A join ends when its halves have ended. On rayon's core the waiting thread would run `endless`.
 #[test]
-fn issue_1077_a_join_does_not_wait_for_an_unrelated_task() {
+fn issue_1077_a_join_does_not_wait_for_an_unrelated_task_that_blocks() {
     assert_ends(|| {
-        let (started, joined) = (AtomicBool::new(false), AtomicBool::new(false));
+        let started = AtomicBool::new(false);
+        let (joined, is_joined) = channel();
+        let is_joined = Mutex::new(is_joined);
         pool(2).scope(|scope| {
-            let endless = |_: &_| until(&joined);
+            let blocked = |_: &_| is_joined.lock().unwrap().recv().unwrap();
             let second = || {
                 started.store(true, Ordering::Release);
-                scope.spawn(endless);
+                scope.spawn(blocked);
                 thread::sleep(Duration::from_millis(100));
             };
             rayon_core::join(|| until(&started), second);
-            joined.store(true, Ordering::Release);
+            joined.send(()).unwrap();
         });
     });
 }

@@ -32,7 +32,7 @@ struct Allowance {
     quota_set_in: Option<String>,
     /// What could not be read of control groups.
     quota_faults: Vec<String>,
-    /// Those that may be awake.
+    /// Those that may be active.
     workers: usize,
     /// Those that there are.
     most_workers: usize,

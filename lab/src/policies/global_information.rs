@@ -43,13 +43,25 @@ impl Thief for GlobalInformation {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
         let mut comparisons = self.comparisons.lock().unwrap_or_else(PoisonError::into_inner);
         *comparisons += 1;
-        let working = context.workers.saturating_sub(context.asleep + context.searching);
-        let wanted = working.div_ceil(RATIO);
+        let (searching, asleep) = (context.searching(), context.asleep());
         let sleeper = context.victim.filter(|&it| context.activity(it) == Activity::Sleeps);
-        match sleeper {
-            _ if context.searching > wanted => Move::Sleep,
-            Some(sleeper) if context.searching < wanted => Move::Wake(sleeper),
-            _ => Move::Search,
-        }
+        next(context.workers, searching, asleep, sleeper)
+    }
+}
+
+/// What a thief does when so many of the `workers` search and sleep. `sleeper` is its last victim,
+/// if that sleeps.
+pub(super) fn next(
+    workers: usize,
+    searching: usize,
+    asleep: usize,
+    sleeper: Option<usize>,
+) -> Move {
+    let working = workers.saturating_sub(asleep + searching);
+    let wanted = working.div_ceil(RATIO);
+    match sleeper {
+        _ if searching > wanted => Move::Sleep,
+        Some(sleeper) if searching < wanted => Move::Wake(sleeper),
+        _ => Move::Search,
     }
 }

@@ -8,6 +8,7 @@ use locksley::idle::{Activity, IdleContext, IdlePolicy, Move, Thief};
 use locksley::{Pool, Spawn};
 
 use super::exact_bws::Victim;
+use super::global_information;
 use super::{DELAYED_YIELD, EXACT_ABP, ExactBws, GlobalInformation, NO_YIELD, SELECTIVE_YIELD};
 
 /// What a thief sees: numbers, and what its victim does.
@@ -15,14 +16,11 @@ use super::{DELAYED_YIELD, EXACT_ABP, ExactBws, GlobalInformation, NO_YIELD, SEL
 struct Seen {
     failures: u64,
     workers: usize,
-    searching: usize,
-    asleep: usize,
     victim: Option<Activity>,
 }
 
-/// A pool of four workers, of which one searches and three work.
-const BUSY: Seen =
-    Seen { failures: 0, workers: 4, searching: 1, asleep: 0, victim: Some(Activity::Works) };
+/// A pool of four workers. The victim works.
+const BUSY: Seen = Seen { failures: 0, workers: 4, victim: Some(Activity::Works) };
 
 /// In a pool of three workers, what each of them does.
 const WORKERS: [Activity; 3] = [Activity::Searches, Activity::Sleeps, Activity::Works];
@@ -81,7 +79,6 @@ impl<F: Fn() -> Box<dyn Thief> + Send> Thief for Asking<F> {
             let does = |wanted| WORKERS.iter().position(|&does| does == wanted);
             let mut context = *context;
             (context.failures, context.workers) = (seen.failures, seen.workers);
-            (context.searching, context.asleep) = (seen.searching, seen.asleep);
             context.victim = seen.victim.and_then(does);
             moves.push(thief.next(&context));
             self.asked += 1;
@@ -214,7 +211,7 @@ fn selective_yield_yields_after_every_64th_failure() {
 /// non-sleeping thieves", which is 2.
 #[test]
 fn global_information_keeps_half_as_many_thieves_as_workers_that_work() {
-    let (wake, sleeps) = (Move::Wake(1), Some(Activity::Sleeps));
+    let wake = Move::Wake(1);
     // Workers, searching, asleep; the move with a sleeping victim, and with any other.
     let cases = [
         (4, 1, 1, Move::Search, Move::Search),
@@ -230,13 +227,19 @@ fn global_information_keeps_half_as_many_thieves_as_workers_that_work() {
         (8, 1, 7, Move::Sleep, Move::Sleep),
         (8, 4, 6, Move::Sleep, Move::Sleep),
     ];
-    let others = [None, Some(Activity::Searches), Some(Activity::Works)];
-    let mut expected = Vec::new();
     for (workers, searching, asleep, with_sleeper, with_other) in cases {
-        let seen = |victim| Seen { failures: 1, workers, searching, asleep, victim };
-        expected.push((seen(sleeps), with_sleeper));
-        expected.extend(others.map(|victim| (seen(victim), with_other)));
+        let next = |sleeper| global_information::next(workers, searching, asleep, sleeper);
+        let seen = (workers, searching, asleep);
+        assert_eq!([next(Some(1)), next(None)], [with_sleeper, with_other], "{seen:?}");
     }
+}
+
+/// Through the pool: one of three workers searches, one sleeps and one works.
+#[test]
+fn global_information_reads_the_numbers_of_the_pool_under_its_lock() {
+    let victims = [Some(Activity::Sleeps), None, Some(Activity::Searches), Some(Activity::Works)];
+    let seen = |victim| Seen { failures: 1, workers: 3, victim };
+    let expected = victims.map(|victim| (seen(victim), Move::Search));
     let policy = Arc::new(GlobalInformation::default());
     let asked = assert_moves(&policy, &expected);
     // Each decision takes the lock.

@@ -83,7 +83,6 @@ pub static ALL: &[Runtime] = &[
     fork_join("locksley-no-lowered-priority", WITHOUT, |b| lacking(b, Assists::LOWERED_PRIORITY)),
     fork_join("locksley-no-run-state", WITHOUT, |b| lacking(b, Assists::RUN_STATE)),
     fork_join("locksley-no-switch-records", WITHOUT, |b| lacking(b, Assists::SWITCH_RECORDS)),
-    fork_join("locksley-no-moves", WITHOUT, |b| lacking(b, Assists::MOVES)),
     fork_join("locksley-no-short-time-slices", WITHOUT, |b| lacking(b, Assists::SHORT_TIME_SLICES)),
     fork_join("locksley-no-runnable-threads", WITHOUT, |b| lacking(b, Assists::RUNNABLE_THREADS)),
     fork_join("locksley-no-assists", WITHOUT, |b| lacking(b, Assists::ALL)),

@@ -20,7 +20,7 @@ pub struct Sample {
     pub seconds: f64,
     /// The number of the trace that goes on, if a key has begun one.
     pub trace: Option<u64>,
-    /// How many workers of each pool may be awake.
+    /// How many workers of each pool may be active.
     pub sizes: BTreeMap<u32, u32>,
     /// The workers, in the order of pools and slots.
     pub workers: Vec<WorkerSample>,
@@ -148,15 +148,15 @@ fn worker(
 }
 
 fn is_asleep(kind: SliceKind) -> bool {
-    matches!(kind, SliceKind::Sleeps | SliceKind::IsSpare | SliceKind::IsSentinel)
+    matches!(kind, SliceKind::Sleeps | SliceKind::IsOverLimit | SliceKind::IsMonitor)
 }
 
 fn state(slice: Option<&Slice>) -> &'static str {
     match slice.map(|it| it.kind) {
         Some(SliceKind::Searches) => "searches",
         Some(SliceKind::Sleeps) => "sleeps",
-        Some(SliceKind::IsSpare) => "spare",
-        Some(SliceKind::IsSentinel) => "sentinel",
+        Some(SliceKind::IsOverLimit) => "over limit",
+        Some(SliceKind::IsMonitor) => "monitor",
         Some(SliceKind::Waits) => "waits",
         Some(SliceKind::Blocks) => "blocks",
         Some(SliceKind::IsPreempted) => "preempted",

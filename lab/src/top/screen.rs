@@ -175,7 +175,7 @@ fn row<'w>(worker: &'w WorkerSample, history: &History) -> Row<'w> {
     let style = match worker.state {
         "works" => Style::new().green(),
         "preempted" => Style::new().red(),
-        "sleeps" | "spare" | "sentinel" => Style::new().dim(),
+        "sleeps" | "over limit" | "monitor" => Style::new().dim(),
         _ => Style::new(),
     };
     let before = history.get(&(worker.pool, worker.slot)).map_or(&[][..], |it| it);

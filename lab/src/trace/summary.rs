@@ -16,8 +16,9 @@ pub fn summary(trace: &Trace, timeline: &Timeline) -> String {
     row(&mut text, "thread", columns.split(','));
     for (number, track) in timeline.tracks.iter().enumerate() {
         let is_task = |kind| matches!(kind, SliceKind::Sent | SliceKind::Stolen(_));
-        let is_sleep =
-            |kind| matches!(kind, SliceKind::Sleeps | SliceKind::IsSpare | SliceKind::IsSentinel);
+        let is_sleep = |kind| {
+            matches!(kind, SliceKind::Sleeps | SliceKind::IsOverLimit | SliceKind::IsMonitor)
+        };
         let woken = timeline.flows.iter().filter(|it| it.kind == FlowKind::Wake);
         let cells = [
             track.slices.iter().filter(|it| is_task(it.kind)).count().to_string(),

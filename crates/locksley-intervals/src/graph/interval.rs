@@ -6,8 +6,7 @@ use std::mem;
 use std::ptr::{self, NonNull};
 use std::sync::MutexGuard;
 
-use locksley::Worker;
-use locksley::extend::{GroupHeader, Job, Kind, Tracer};
+use locksley::extend::{GroupHeader, Job, Kind, Tracer, WorkerRef};
 use locksley_sys::primitive::{AtomicUsize, Ordering, UnsafeCell};
 use locksley_sys::unwind;
 
@@ -258,7 +257,7 @@ impl Interval<(), ()> {
     }
 }
 
-unsafe fn never(_: NonNull<Job>, _: &Worker, _: usize) {
+unsafe fn never(_: NonNull<Job>, _: WorkerRef<'_>, _: usize) {
     unreachable!("the body of the root is no job");
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Wake;
 
 use locksley::Worker;
-use locksley::extend::{self, Job, Kind};
+use locksley::extend::{self, Job, Kind, WorkerRef};
 use locksley_sys::primitive::Ordering;
 use locksley_sys::unwind::{self, AbortOnUnwind};
 
@@ -168,7 +168,7 @@ unsafe fn schedule(interval: NonNull<Header>, worker: Option<&Worker>) {
     };
     match (place, header.followed_worker()) {
         // SAFETY: as above.
-        (None, Some(home)) => unsafe { extend::push_at_home(worker, home, job) },
+        (None, Some(last)) => unsafe { extend::push_to_last(worker, last, job) },
         // SAFETY: as above.
         (place, _) => unsafe { extend::push(worker, place, job) },
     }
@@ -200,11 +200,12 @@ impl<F, T> Interval<F, T> {
 
     /// # Safety
     /// As for every job: only this worker has taken it, and the start has occurred.
-    unsafe fn execute<'g, 'env: 'g>(job: NonNull<Job>, worker: &Worker, _from: usize)
+    unsafe fn execute<'g, 'env: 'g>(job: NonNull<Job>, worker: WorkerRef<'_>, _from: usize)
     where
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
+        let worker = worker.worker();
         let address: NonNull<Header> = job.cast();
         // SAFETY: the job is the first field of the head, that of the header, and that of a `Self`.
         // It lives until the root has ended, which waits for the end of this interval.

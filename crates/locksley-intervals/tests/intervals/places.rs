@@ -101,7 +101,7 @@ fn an_idle_worker_takes_what_was_left_and_counts_it() {
 #[test]
 fn an_interval_that_waited_for_an_edge_or_a_lock_goes_to_its_place() {
     for is_lock in [false, true] {
-        let pool = divided(&[1, 1]).build().unwrap();
+        let pool = divided(&[1, 1]).own_threads_only().build().unwrap();
         let go_on = hold(&pool, 1);
         let (lock, ran) = (IntervalLock::new(()), AtomicUsize::new(usize::MAX));
         let root = Root::new("root").on(&pool).run(|root| {

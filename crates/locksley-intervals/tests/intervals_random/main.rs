@@ -68,7 +68,7 @@ fn random_graphs_keep_all_orders() {
 
 #[test]
 fn one_body_at_a_time_refuses_just_what_closes_a_cycle() {
-    let pool = Pool::new(1).unwrap();
+    let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
     let refused: usize = (0..3000).map(|seed| run(&pool, seed, 0, true).refused).sum();
     assert!(refused > 300, "some edges are refused: {refused}");
 }
@@ -82,6 +82,6 @@ fn panics_end_what_depends_on_them_and_nothing_else() {
         }
     }
     assert!(panicked > 100, "some panic: {panicked}");
-    let pool = Pool::new(1).unwrap();
+    let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
     assert!((0..500).map(|seed| run(&pool, seed, 8, true).panicked).sum::<usize>() > 100);
 }

@@ -48,10 +48,10 @@ impl<T> Receiver<T> {
     /// resolved.
     ///
     /// # Panics
-    /// As [`Sender::send`](super::Sender::send).
+    /// As [`Sender::send`](crate::Sender::send).
     ///
     /// # Examples
-    /// See [`Sender::send`](super::Sender::send).
+    /// See [`Sender::send`](crate::Sender::send).
     pub fn recv(&mut self) -> impl Future<Output = Option<T>> {
         Operation { side: self, poll: Self::poll_recv }
     }
@@ -63,7 +63,7 @@ impl<T> Receiver<T> {
     /// [`Over`] if it has to wait and the network is over.
     ///
     /// # Panics
-    /// As [`Sender::send_blocking`](super::Sender::send_blocking).
+    /// As [`Sender::send_blocking`](crate::Sender::send_blocking).
     ///
     /// # Examples
     /// ```

@@ -233,14 +233,18 @@ fn closures_without_end_do_not_put_off_deadlock_checks() {
     }
     for placement in [Placement::Last, Placement::Current] {
         let pool = Pool::builder().workers(1).placement(placement).build().unwrap();
+        let pool: &'static Pool = Box::leak(Box::new(pool));
         let is_over = Arc::new(AtomicBool::new(false));
         let closures = Arc::clone(&is_over);
-        let running = pool.install(|_| {
+        let (tell, told) = std::sync::mpsc::channel();
+        // On the pool's own worker, which takes nothing from others while it has tasks.
+        pool.spawn(move |_| {
             locksley::spawn(move || on_worker(|worker| again(worker, closures)));
             let mut network = Network::new();
             ring(&mut network, 50, 0, 1);
-            network.start(&pool).unwrap()
+            tell.send(network.start(pool).unwrap()).unwrap();
         });
+        let running = told.recv().unwrap();
         let patience = std::time::Instant::now() + Duration::from_secs(20);
         let is_found = || format!("{running:?}").contains("has_failed: true");
         while !is_found() && std::time::Instant::now() < patience {

@@ -38,7 +38,7 @@ pub fn assists() -> Vec<Assist> {
 }
 
 /// Name, purpose, fallback.
-const ASSISTS: [[&str; 3]; 10] = [
+const ASSISTS: [[&str; 3]; 9] = [
     [
         "futex",
         "a worker sleeps on a word of its own, and is woken by one system call",
@@ -70,13 +70,8 @@ const ASSISTS: [[&str; 3]; 10] = [
         "only peers that wait for the searching worker's own processor are seen to wait",
     ],
     [
-        "moves",
-        "a searching worker moves a preempted peer to itself, or itself to a free processor",
-        "peers run where the kernel puts them",
-    ],
-    [
         "short time slices",
-        "a worker that is woken, or brought to another processor, runs soon",
+        "a worker that is woken runs soon",
         "workers' time slices are as long as others'",
     ],
     [

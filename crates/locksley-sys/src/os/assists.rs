@@ -12,10 +12,10 @@ use std::str::FromStr;
 /// # use locksley_sys as locksley;
 /// use locksley::os::Assists;
 ///
-/// let most = Assists::ALL.without(Assists::MOVES); // for `PoolBuilder::assists`
-/// assert!(most.has(Assists::SHORT_TIME_SLICES) && !most.has(Assists::MOVES));
-/// let two = Assists::MOVES.with(Assists::SHORT_TIME_SLICES);
-/// assert_eq!("moves,short-time-slices".parse(), Ok(two));
+/// let most = Assists::ALL.without(Assists::RUN_STATE); // for `PoolBuilder::assists`
+/// assert!(most.has(Assists::SHORT_TIME_SLICES) && !most.has(Assists::RUN_STATE));
+/// let two = Assists::RUN_STATE.with(Assists::SHORT_TIME_SLICES);
+/// assert_eq!("run-state,short-time-slices".parse(), Ok(two));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Assists(u8);
@@ -24,19 +24,18 @@ pub struct Assists(u8);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAssist(String);
 
-const NAMES: [(&str, Assists); 7] = [
+const NAMES: [(&str, Assists); 6] = [
     ("membarrier", Assists::MEMBARRIER),
     ("lowered-priority", Assists::LOWERED_PRIORITY),
     ("run-state", Assists::RUN_STATE),
     ("switch-records", Assists::SWITCH_RECORDS),
-    ("moves", Assists::MOVES),
     ("short-time-slices", Assists::SHORT_TIME_SLICES),
     ("runnable-threads", Assists::RUNNABLE_THREADS),
 ];
 
 impl Assists {
     /// All of them: what a pool uses unless it is told otherwise.
-    pub const ALL: Self = Self(0x7F);
+    pub const ALL: Self = Self(0x3F);
     /// None of them.
     pub const NONE: Self = Self(0);
     /// Barriers on all threads at once, which let a worker fork without a fence, and run a process
@@ -48,15 +47,10 @@ impl Assists {
     pub const RUN_STATE: Self = Self(1 << 2);
     /// The record of each worker's context switches.
     pub const SWITCH_RECORDS: Self = Self(1 << 3);
-    /// Workers moved to other processors, by an affinity that is narrowed for some microseconds and
-    /// then restored. If a worker is moved while its task changes the affinity of its thread, or
-    /// starts a thread or a process, the change may be lost, or the new one inherit the narrow
-    /// affinity: programs with such tasks had better do without.
-    pub const MOVES: Self = Self(1 << 4);
     /// Shorter time slices than the usual ones.
-    pub const SHORT_TIME_SLICES: Self = Self(1 << 5);
+    pub const SHORT_TIME_SLICES: Self = Self(1 << 4);
     /// The number of threads of all programs that can run.
-    pub const RUNNABLE_THREADS: Self = Self(1 << 6);
+    pub const RUNNABLE_THREADS: Self = Self(1 << 5);
 
     /// These and `others`.
     #[must_use]
@@ -86,7 +80,7 @@ impl fmt::Debug for Assists {
 }
 
 /// Names with commas between them: `membarrier`, `lowered-priority`, `run-state`, `switch-records`,
-/// `moves`, `short-time-slices`, `runnable-threads`; or `all`, or `none`.
+/// `short-time-slices`, `runnable-threads`; or `all`, or `none`.
 impl FromStr for Assists {
     type Err = UnknownAssist;
 
@@ -130,16 +124,19 @@ mod tests {
 
     #[test]
     fn a_list_is_read_and_a_wrong_word_is_named() {
-        assert_eq!("moves, run-state".parse(), Ok(Assists::MOVES.with(Assists::RUN_STATE)));
-        let error = "moves,telepathy".parse::<Assists>().unwrap_err();
+        assert_eq!(
+            "membarrier, run-state".parse(),
+            Ok(Assists::MEMBARRIER.with(Assists::RUN_STATE))
+        );
+        let error = "membarrier,telepathy".parse::<Assists>().unwrap_err();
         assert!(error.to_string().starts_with("unknown assist 'telepathy'; there are membarrier,"));
     }
 
     #[test]
     fn sets_are_joined_and_taken_apart() {
-        let both = Assists::MOVES.with(Assists::SHORT_TIME_SLICES);
-        assert!(both.has(Assists::MOVES) && !both.has(Assists::ALL));
-        assert_eq!(both.without(Assists::MOVES), Assists::SHORT_TIME_SLICES);
-        assert_eq!(format!("{both:?}"), r#"{"moves", "short-time-slices"}"#);
+        let both = Assists::RUN_STATE.with(Assists::SHORT_TIME_SLICES);
+        assert!(both.has(Assists::RUN_STATE) && !both.has(Assists::ALL));
+        assert_eq!(both.without(Assists::RUN_STATE), Assists::SHORT_TIME_SLICES);
+        assert_eq!(format!("{both:?}"), r#"{"run-state", "short-time-slices"}"#);
     }
 }

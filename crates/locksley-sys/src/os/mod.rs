@@ -34,18 +34,16 @@ pub use processors::Processors;
 pub use progress::Progress;
 pub use run_state::RunState;
 #[cfg(any(loom, shuttle))]
-pub use simulated::{
-    Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works, light_barrier,
-};
+pub use simulated::{Futex, heavy_barrier, heavy_barrier_works, light_barrier};
 pub use switch::{LoggedSwitch, Switch};
 #[cfg(not(any(loom, shuttle)))]
-pub use system::{Futex, SleepersMask, current_processor, heavy_barrier, heavy_barrier_works};
+pub use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub use system::{
     LoweredPriority, QuotaWatch, SwitchLog, ThreadAffinity, ThreadClock, ThreadDelay,
-    ThreadProgress, ThreadWatch, bind_this_thread, can_move_threads, generation,
-    involuntary_switches, lowered_priority_works, move_this_thread, move_to_process_affinity,
-    online_processors, preempt_all, process_involuntary_switches, process_time, runnable_threads,
-    shorten_time_slice, stack, unbind_this_thread, watch_for_forks,
+    ThreadProgress, ThreadWatch, bind_this_thread, current_processor, generation,
+    involuntary_switches, lowered_priority_works, move_to_process_affinity, online_processors,
+    preempt_all, process_involuntary_switches, process_time, runnable_threads, shorten_time_slice,
+    stack, unbind_this_thread, watch_for_forks,
 };
 
 /// Lets other threads run on this processor, if any are ready.

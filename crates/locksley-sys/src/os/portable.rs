@@ -47,7 +47,6 @@ impl LoweredPriority {
 pub struct Unknown;
 
 pub type QuotaWatch = Unknown;
-pub type SleepersMask = Unknown;
 pub type ThreadAffinity = Unknown;
 pub type ThreadClock = Unknown;
 pub type ThreadDelay = Unknown;
@@ -86,10 +85,6 @@ impl SwitchLog {
 }
 
 impl Unknown {
-    pub fn new() -> Self {
-        Self
-    }
-
     pub fn of_this_process() -> Self {
         Self
     }
@@ -109,20 +104,6 @@ impl Unknown {
     pub fn periods_used_up(&self, _quota: &Quota) -> Option<u64> {
         None
     }
-
-    /// # Safety
-    /// None is asked for.
-    pub unsafe fn note(&self, _at_least: usize) -> bool {
-        false
-    }
-
-    /// # Safety
-    /// None is asked for.
-    pub unsafe fn leave_out(&self, _processor: usize) {}
-
-    /// # Safety
-    /// None is asked for.
-    pub unsafe fn restore(&self) {}
 
     pub fn count_union<'a>(_threads: impl Iterator<Item = &'a Self>) -> Option<usize> {
         None
@@ -145,17 +126,12 @@ impl Unknown {
     pub fn switches(&self) -> Option<u64> {
         None
     }
-
-    pub fn pull(&self, _here: usize, _is_own_mask: impl FnOnce() -> bool) -> bool {
-        false
-    }
 }
 
 pub use self::never as heavy_barrier;
 pub use self::never as heavy_barrier_works;
 pub use self::never as lowered_priority_works;
 pub use self::never as move_to_process_affinity;
-pub use self::never as can_move_threads;
 
 pub fn never() -> bool {
     false
@@ -164,10 +140,6 @@ pub fn never() -> bool {
 pub use self::bind_this_thread as unbind_this_thread;
 
 pub fn bind_this_thread(_processors: &[usize]) -> bool {
-    false
-}
-
-pub fn move_this_thread(_processor: usize) -> bool {
     false
 }
 

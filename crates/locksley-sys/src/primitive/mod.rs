@@ -43,8 +43,8 @@ pub use std::sync::atomic::Ordering;
 
 #[cfg(shuttle)]
 pub use self::shuttle::{
-    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Instant, fence, mpsc,
-    spin_loop, thread, thread_local,
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Instant, Mutex, fence,
+    mpsc, spin_loop, thread, thread_local,
 };
 #[cfg(not(loom))]
 pub use cell::UnsafeCell;
@@ -52,14 +52,15 @@ pub use cell::UnsafeCell;
 pub use loom::{
     cell::UnsafeCell,
     hint::spin_loop,
+    sync::Mutex,
     sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
 };
-#[cfg(not(any(loom, shuttle)))]
-pub use std::hint::spin_loop;
 #[cfg(not(any(all(feature = "stepped", debug_assertions), loom, shuttle)))]
 pub use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
 };
+#[cfg(not(any(loom, shuttle)))]
+pub use std::{hint::spin_loop, sync::Mutex};
 #[cfg(not(shuttle))]
 pub use std::{sync::mpsc, thread, thread_local, time::Instant};
 #[cfg(all(feature = "stepped", debug_assertions, not(any(loom, shuttle))))]

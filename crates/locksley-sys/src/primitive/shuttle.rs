@@ -10,7 +10,7 @@ pub use ::shuttle::hint::spin_loop;
 pub use ::shuttle::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
 };
-pub use ::shuttle::sync::mpsc;
+pub use ::shuttle::sync::{Mutex, mpsc};
 pub use ::shuttle::thread_local;
 
 pub mod thread {

@@ -59,7 +59,7 @@ impl Pool {
         let first = records.first().filter(|_| begins_awake);
         self.awake.extend(first.map(|record| (record.at, 1)));
         self.awake.extend(changes());
-        // An external thread ends its call awake.
+        // A guest is active until its call ends.
         let last = records.last().filter(|_| stint.ends);
         self.awake.extend(last.map(|record| (record.at, -1)));
         let steals = records.iter().filter(|record| record.kind == Kind::Steals);
@@ -97,7 +97,7 @@ mod tests {
         let outside =
             [(4, Kind::Allows, 0, 6), (8, Kind::Length, 5, 3), (9, Kind::Throttled, 0, 7)];
         let outside = outside.map(record);
-        let external = [(6, Kind::Attached, 0, 9), (8, Kind::Detached, 0, 0)].map(record);
+        let guest = [(6, Kind::Attached, 0, 9), (8, Kind::Detached, 0, 0)].map(record);
         let stint = |track, records, ends| Stint {
             track,
             worker: (0, track as u32),
@@ -106,10 +106,10 @@ mod tests {
             ends,
         };
         let stints = [stint(0, &one[..], false), stint(1, &other[..], false)];
-        let stints = stints.into_iter().chain([stint(2, &external[..1], true)]);
+        let stints = stints.into_iter().chain([stint(2, &guest[..1], true)]);
         let stints: Vec<_> = stints.collect();
         let name = |label| format!("queue {label}");
-        let counters = all(&[&one, &other, &external, &outside], &stints, name);
+        let counters = all(&[&one, &other, &guest, &outside], &stints, name);
         let values: Vec<_> = counters.iter().map(|it| (it.name.as_str(), &it.values[..])).collect();
         let expected: [(_, &[_]); 5] = [
             ("pool 0: workers awake", &[(1, 1), (1, 0), (2, 1), (5, 2), (6, 3), (6, 2)]),

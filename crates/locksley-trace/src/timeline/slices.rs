@@ -42,7 +42,7 @@ fn change(record: &Record, slot: Option<u32>) -> Change {
     let is_sleep = |kind| {
         matches!(
             kind,
-            SliceKind::Sleeps | SliceKind::IsSpare | SliceKind::IsSentinel | SliceKind::Blocks
+            SliceKind::Sleeps | SliceKind::IsOverLimit | SliceKind::IsMonitor | SliceKind::Blocks
         )
     };
     match record.kind {

@@ -1,4 +1,4 @@
-//! When which thread was which worker: a slot for external threads has one after the other.
+//! When which thread was which worker: the slot of a guest has one thread after the other.
 
 use std::collections::HashMap;
 

@@ -28,7 +28,7 @@ struct Node<T> {
     life: Life,
 }
 
-// SAFETY: the item is an opaque word here, and jobs may change threads (`job.rs`).
+// SAFETY: the item is an opaque word here, and jobs may change threads (`header.rs`).
 unsafe impl<T> Send for Node<T> {}
 
 impl<T> hazard::Node for Node<T> {
@@ -104,8 +104,11 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Takes the oldest item. `None` only if the inbox was empty at some moment during the call.
+    /// Takes the oldest item. `None` only if the inbox [was empty](Self::is_empty).
     pub(crate) fn take(&self) -> Option<NonNull<T>> {
+        if self.is_empty() {
+            return None;
+        }
         let hazards = self.hazards.hold();
         loop {
             let head = hazards.protect(0, &self.head);
@@ -138,19 +141,14 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// True if the inbox was empty at some moment during the call.
+    /// True if every item whose sending ended before the call has been taken. Writes nothing, so
+    /// threads that look into an empty inbox again and again share its cache lines.
     pub(crate) fn is_empty(&self) -> bool {
-        let hazards = self.hazards.hold();
-        let head = hazards.protect(0, &self.head);
-        // SAFETY: protected while it was `head`.
-        unsafe { &*head }.next().is_null()
-    }
-
-    /// True if the inbox seems to be empty. Cheaper than [`is_empty`](Self::is_empty). Overlooks an
-    /// item if its sender has not advanced `tail` yet.
-    pub(crate) fn is_probably_empty(&self) -> bool {
-        // Relaxed: `take` acquires, and no protocol relies on this.
-        self.head.load(Ordering::Relaxed) == self.tail.load(Ordering::Relaxed)
+        // In this order: once `head` has come to that `tail`, all items up to it have been taken,
+        // even if the node was used again in between. Acquire pairs with the release in
+        // `advance_tail`.
+        let tail = self.tail.load(Ordering::Acquire);
+        self.head.load(Ordering::Acquire) == tail
     }
 
     /// A number that changes with each item that is taken. It may recur much later.

@@ -151,11 +151,6 @@ impl<T> SharedDeque<T> {
         self.has_bounds().then(|| self.built_in.bounds())
     }
 
-    /// True if the deque held several items a moment ago, or if that is not known.
-    pub(crate) fn has_several_items(&self) -> bool {
-        self.bounds().is_none_or(|(oldest, end)| end - oldest > 1)
-    }
-
     /// True if the deque was empty at some moment during the call.
     pub(crate) fn is_empty(&self) -> bool {
         self.other().map_or_else(|| self.built_in.is_empty(), |other| other.is_empty())

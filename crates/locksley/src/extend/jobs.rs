@@ -3,12 +3,13 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::scheduler::latch::Latch;
-use crate::scheduler::{Shared, Worker};
-
 #[cfg(doc)]
-use crate::scheduler::job::GroupHeader;
-use crate::scheduler::job::Job;
+use crate::header::GroupHeader;
+use crate::header::Job;
+use crate::job::latch::Latch;
+use crate::numbers::{Index, Place};
+use crate::shared::Shared;
+use crate::worker::Worker;
 
 /// The pool that runs a library's jobs. A clone is the same pool.
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ impl Home {
     pub unsafe fn send(&self, place: Option<usize>, job: NonNull<Job>) {
         match place {
             None => self.0.send(None, job),
-            Some(place) => self.0.send_near(None, place, job),
+            Some(place) => self.0.send_near(None, Place::new(place), job),
         }
     }
 }
@@ -55,18 +56,18 @@ impl Home {
 pub unsafe fn push(worker: &Worker, place: Option<usize>, job: NonNull<Job>) {
     match place {
         None => worker.push(job),
-        Some(place) => worker.shared().send_near(Some(worker), place, job),
+        Some(place) => worker.shared().send_near(Some(worker), Place::new(place), job),
     }
 }
 
-/// Makes a job available that uses the data of a task which ran on the worker with index `home`:
+/// Makes a job available that uses the data of a task which ran on the worker with index `last`:
 /// to that worker first. An idle worker takes the job if that worker has other work.
 ///
 /// # Safety
 /// As for [`Home::send`].
 #[inline]
-pub unsafe fn push_at_home(worker: &Worker, home: usize, job: NonNull<Job>) {
-    worker.push_at_home(home, job);
+pub unsafe fn push_to_last(worker: &Worker, last: usize, job: NonNull<Job>) {
+    worker.push_or_send_to(Index::new(last), job);
 }
 
 /// The end of a group of jobs, for which one worker waits.

@@ -24,23 +24,23 @@
 //! | [`tracer`](tracer()) | libraries that name what their tasks do |
 //! | [`LatestStamp`], [`stamp`], [`follow`] | objects that carry causes: channels, graphs |
 //! | [`Hooks`] | libraries that defer work until a worker pauses or is idle |
-//! | [`Job`], [`push`], [`push_at_home`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
+//! | [`Job`], [`push`], [`push_to_last`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
 //! | [`broadcast`] | libraries that order their broadcasts |
 //! | [`install`], [`global`] | libraries that take the place of another pool |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
 mod jobs;
 
-pub use jobs::{GroupEnd, Home, push, push_at_home};
+pub use jobs::{GroupEnd, Home, push, push_to_last};
 
 pub use crate::block_on::Signal;
 pub use crate::fork::broadcast;
+pub use crate::header::{GroupHeader, Job, Kind, WorkerRef};
 pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
 pub use crate::pool::{global::built as global, install};
-pub use crate::scheduler::job::{GroupHeader, Job, Kind};
-pub use crate::scheduler::observed::{follow, stamp};
 pub use crate::trace::{Event, PoolHandle, Queues, SleepRole, Tracer, trace_pools};
+pub use crate::worker::{follow, stamp};
 
 /// The most slots of a pool, for workers and their replacements. Slot numbers are less.
 pub const MAX_SLOTS: usize = crate::sleep::MAX_WORKERS;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::spawn::{Spawn, shared_of};
+use crate::job::StackJob;
+use crate::job::latch::CountLatch;
+use crate::numbers::Index;
 use crate::pool::Pool;
-use crate::scheduler::Worker;
-use crate::scheduler::job::StackJob;
-use crate::scheduler::latch::CountLatch;
 use crate::unwind::{self, Payload};
+use crate::worker::Worker;
 
 impl Pool {
     /// Runs `task` on each worker, and returns the results in the order of the workers.
@@ -99,7 +100,7 @@ where
         let begun = begin();
         for (worker, job) in jobs.iter().enumerate() {
             running.increment();
-            shared.send_to(current, worker, job.as_job());
+            shared.send_to(current, Index::new(worker), job.as_job());
         }
         // A panic here would free what the workers use.
         unwind::drop_quietly(begun);

@@ -1,11 +1,11 @@
 //! `join`: runs two tasks, possibly at the same time, and returns both results.
 
 use crate::deque::TakeBack;
+use crate::job::ForkJob;
 use crate::observe::Observer;
 use crate::pool::Pool;
-use crate::scheduler::Worker;
-use crate::scheduler::job::ForkJob;
 use crate::unwind::{self, Payload};
+use crate::worker::Worker;
 
 /// Runs two tasks, possibly at the same time, and returns both results.
 ///
@@ -15,6 +15,7 @@ use crate::unwind::{self, Payload};
 ///
 /// While the second task runs on another worker, the calling worker runs only tasks that it has
 /// forked. If there are none, the thread blocks, and a replacement works under the worker's index.
+/// The join returns when the second task has ended and the replacement's present task has.
 ///
 /// # Panics
 /// If a task panics: with its payload, after both have ended. If both do: with that of the first.
@@ -101,11 +102,11 @@ impl Worker {
         a: &mut dyn FnMut(&Worker),
         b: &mut (dyn FnMut(&Worker) + Send),
     ) -> Result<(), Payload> {
-        let slot = self.slot_index();
+        let slot = self.slot().get();
         let fork = observer.stamp(slot);
         let second = ForkJob::new(|worker: &Worker| {
             let observer = worker.observer().expect("all workers of a pool are observed");
-            let here = worker.slot_index();
+            let here = worker.slot().get();
             let suspended = observer.begin(here, fork, here != slot);
             let result = unwind::catch(|| b(worker));
             (result, observer.end(here, suspended))
@@ -211,7 +212,7 @@ where
 
     /// Runs this task, or waits until the worker that took it has run it.
     fn complete(&self, worker: &Worker, index: i64) -> Result<RB, Payload> {
-        if worker.wait_for_fork(self.as_job(), self.latch(), index) {
+        if worker.wait_for_fork(self.as_job(), self.header(), index) {
             // SAFETY: its word has come back.
             let task = unsafe { self.take_back() };
             unwind::catch(|| task(worker))

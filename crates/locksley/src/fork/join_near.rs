@@ -3,8 +3,9 @@
 use super::scope::scope_in;
 #[cfg(doc)]
 use crate::Spawn;
-use crate::scheduler::Worker;
+use crate::numbers::Place;
 use crate::unwind;
+use crate::worker::Worker;
 
 impl Worker {
     /// [`join`](Self::join) with a second task for a place, as with [`Spawn::Near`]. The first runs
@@ -38,7 +39,8 @@ impl Worker {
         let first = unwind::catch(|| {
             scope_in(self.shared(), Some(self), |scope| {
                 let job = scope.job(|worker, _| *result = Some(b(worker)));
-                self.shared().send_near(Some(self), place, job.expect("the scope has no token"));
+                let job = job.expect("the scope has no token");
+                self.shared().send_near(Some(self), Place::new(place), job);
                 a(self)
             })
         });

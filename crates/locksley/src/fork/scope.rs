@@ -8,12 +8,15 @@ use std::sync::Arc;
 use super::once_box::OnceBox;
 use super::spawn::Spawn;
 use crate::cancellation::{Cancellation, Cancelled};
+use crate::header::{Job, JobFifo};
+use crate::job::HeapJob;
+use crate::job::latch::CountLatch;
+use crate::numbers::{Index, Slot};
 use crate::pool::Pool;
 use crate::primitive::{AtomicBool, AtomicI64, Ordering};
-use crate::scheduler::job::{HeapJob, Job, JobFifo};
-use crate::scheduler::latch::CountLatch;
-use crate::scheduler::{Shared, Worker};
+use crate::shared::Shared;
 use crate::unwind::{self, Payload};
+use crate::worker::Worker;
 
 /// A handle for spawning tasks, all of which end before [`scope`] returns.
 pub struct Scope<'scope> {
@@ -27,7 +30,7 @@ pub struct Scope<'scope> {
 /// which the waiter knows the jobs that it may run.
 pub(crate) struct ScopeState<'w> {
     /// The pool in which the tasks run.
-    pub(crate) home: &'w Arc<Shared>,
+    pub(crate) pool: &'w Arc<Shared>,
     /// Counts the tasks that have not ended, and the body.
     unfinished: CountLatch<'w>,
     /// The payload of the first task to panic.
@@ -35,7 +38,7 @@ pub(crate) struct ScopeState<'w> {
     /// A FIFO for each worker, made by the first `Spawn::Fifo`.
     fifos: OnceBox<Box<[JobFifo]>>,
     /// The slot of the waiter, if it is a worker of the pool.
-    waiter: Option<usize>,
+    waiter: Option<Slot>,
     /// The lowest index in its deque at which the waiter pushed a task of the scope. The jobs below
     /// are older than the scope, so the waiter leaves them there. Only the waiter's thread uses the
     /// field, which is an atomic because threads share the state.
@@ -211,27 +214,27 @@ impl Pool {
 
 /// [`run_scope`] without a token.
 pub(super) fn scope_in<'scope, R>(
-    home: &Arc<Shared>,
+    pool: &Arc<Shared>,
     current: Option<&Worker>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    run_scope(home, current, None, body).expect("there is no token")
+    run_scope(pool, current, None, body).expect("there is no token")
 }
 
 /// Runs `body` on the calling thread, which may be a worker of any pool. Waits for the tasks that
-/// are spawned into `home`. [`Cancelled`] if one of these tasks was dropped without running.
+/// are spawned into `pool`. [`Cancelled`] if one of these tasks was dropped without running.
 fn run_scope<'scope, R>(
-    home: &Arc<Shared>,
+    pool: &Arc<Shared>,
     current: Option<&Worker>,
     token: Option<&Cancellation>,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> Result<R, Cancelled> {
     let mut state = ScopeState {
-        home,
+        pool,
         unfinished: CountLatch::new(current),
         panic: OnceBox::new(),
         fifos: OnceBox::new(),
-        waiter: home.own_worker(current).map(Worker::slot_index),
+        waiter: pool.own_worker(current).map(Worker::slot),
         deque_floor: AtomicI64::new(i64::MAX),
         token,
         is_incomplete: AtomicBool::new(false),
@@ -242,7 +245,7 @@ fn run_scope<'scope, R>(
     let group = scope.state.cast();
     // The body counts as the first task.
     state.unfinished.end_and_wait(current, |worker, event| {
-        if worker.belongs_to(home) {
+        if worker.belongs_to(pool) {
             // Relaxed: written by this thread.
             let floor = || state.deque_floor.load(Ordering::Relaxed);
             // Relaxed: if it is seen late, the wait runs pinned tasks after a while.
@@ -318,10 +321,11 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        let (state, home) = (self.state(), self.home());
-        option.assert_valid_in(home);
+        let (state, pool) = (self.state(), self.pool());
+        option.assert_valid_in(pool);
         // A waiter that is a replacement has a slot that is no index of a worker.
-        if state.waiter.is_some_and(|waiter| option == Spawn::At(waiter)) {
+        let is_own = |at| state.waiter == Some(Index::new(at).slot());
+        if matches!(option, Spawn::At(at) if is_own(at)) {
             state.has_pinned_tasks.store(true, Ordering::Relaxed);
         }
         let Some(job) = self.job(task) else { return };
@@ -330,12 +334,12 @@ impl<'scope> Scope<'scope> {
             if !matches!(option, Spawn::At(_)) {
                 self.lower_deque_floor(current);
             }
-            match (home.own_worker(current), option) {
+            match (pool.own_worker(current), option) {
                 // SAFETY: the FIFO is freed with the state, after all tasks of the scope.
                 (Some(worker), Spawn::Fifo) => unsafe {
                     worker.push_fifo(self.fifo(worker), job);
                 },
-                _ => home.send_with(current, Some(option), job),
+                _ => pool.send_with(current, Some(option), job),
             }
         });
     }
@@ -367,7 +371,7 @@ impl<'scope> Scope<'scope> {
         F: Fn(&Worker, &Scope<'scope>) + Send + Sync + 'scope,
     {
         let task = Arc::new(task);
-        for worker in 0..self.home().workers {
+        for worker in 0..self.pool().workers {
             let task = Arc::clone(&task);
             self.spawn_with(Spawn::At(worker), move |worker, scope| task(worker, scope));
         }
@@ -413,14 +417,14 @@ impl<'scope> Scope<'scope> {
     /// Otherwise sends it to the pool.
     pub(crate) fn push_or_send(&self, current: Option<&Worker>, job: NonNull<Job>) {
         self.lower_deque_floor(current);
-        self.home().push_or_send(current, job);
+        self.pool().push_or_send(current, job);
     }
 
     /// Lowers the floor for a push by the calling worker, if it is the waiter.
     fn lower_deque_floor(&self, current: Option<&Worker>) {
         let state = self.state();
-        if let Some(worker) = state.home.own_worker(current)
-            && state.waiter == Some(worker.slot_index())
+        if let Some(worker) = state.pool.own_worker(current)
+            && state.waiter == Some(worker.slot())
         {
             // Relaxed: only the waiter's thread uses it.
             let floor = state.deque_floor.load(Ordering::Relaxed).min(worker.deque.bottom());
@@ -431,13 +435,13 @@ impl<'scope> Scope<'scope> {
     /// The FIFO of the tasks that `worker` has spawned with [`Spawn::Fifo`].
     fn fifo(&self, worker: &Worker) -> &JobFifo {
         let fifo = |_| JobFifo::new(Some(self.state.cast()));
-        let init = || (0..self.home().workers).map(fifo).collect();
+        let init = || (0..worker.indices()).map(fifo).collect();
         &self.state().fifos.get_or_init(init)[worker.index()]
     }
 
     /// The pool in which the tasks run.
-    pub(crate) fn home(&self) -> &Arc<Shared> {
-        self.state().home
+    pub(crate) fn pool(&self) -> &Arc<Shared> {
+        self.state().pool
     }
 
     fn state(&self) -> &ScopeState<'_> {
@@ -496,6 +500,6 @@ impl ScopeState<'_> {
 
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("pool", self.home()).finish_non_exhaustive()
+        f.debug_struct("Scope").field("pool", self.pool()).finish_non_exhaustive()
     }
 }

@@ -3,9 +3,11 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::header::Job;
+use crate::numbers::{Index, Place};
 use crate::pool::Pool;
-use crate::scheduler::job::Job;
-use crate::scheduler::{Shared, Worker};
+use crate::shared::Shared;
+use crate::worker::Worker;
 
 /// Selects where and in which order a task begins: the option of [`spawn_with`] and of the methods
 /// with that name.
@@ -38,9 +40,9 @@ pub enum Spawn {
     /// It is a hint. A task that a worker of the place itself spawns goes to that worker's own
     /// deque. Any other task goes to the queue of the place, from which tasks are taken in order. A
     /// sleeping worker of the place is woken, within the limits of the pool's
-    /// [size](Pool::resize) and of its idle policy. If no worker of the place takes the task for
-    /// about 0.1 ms, an idle worker of another place does, and
-    /// [counts it](crate::stats::WorkerStats::out_of_place).
+    /// [size](Pool::resize) and of its idle policy. An idle worker of another
+    /// place takes the task if it finds it when it looks everywhere, which it does before it
+    /// sleeps. It [counts](crate::stats::WorkerStats::out_of_place) the task.
     Near(usize),
     /// On the worker with this index only: usually when its own deque is empty, or while it waits
     /// in a join or scope.
@@ -194,7 +196,7 @@ where
     match (shared.own_worker(current), option) {
         // SAFETY: the FIFO lives as long as the pool, which is not closed before the task ends.
         (Some(worker), Some(Spawn::Fifo)) => unsafe {
-            worker.push_fifo(&worker.slot().fifo, job);
+            worker.push_fifo(&worker.state().fifo, job);
         },
         _ => shared.send_with(current, option, job),
     }
@@ -213,8 +215,8 @@ impl Shared {
             None => self.push_or_send(current, job),
             // The injector is a FIFO.
             Some(Spawn::Fifo) => self.send(current, job),
-            Some(Spawn::Near(place)) => self.send_near(current, place, job),
-            Some(Spawn::At(index)) => self.send_to(current, index, job),
+            Some(Spawn::Near(place)) => self.send_near(current, Place::new(place), job),
+            Some(Spawn::At(index)) => self.send_to(current, Index::new(index), job),
         }
     }
 }

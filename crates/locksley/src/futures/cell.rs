@@ -11,13 +11,13 @@ use super::header::{Header, Table};
 use super::outcome::{Outcome, UnseenPanic};
 use super::state::State;
 use super::waker;
+use crate::header::GroupHeader;
 use crate::primitive::UnsafeCell;
-use crate::scheduler::Shared;
-use crate::scheduler::job::GroupHeader;
+use crate::shared::Shared;
 use crate::unwind::{self, Payload};
 
 /// The owner of a task: a pool, a scope, or a loom model.
-pub(crate) trait Home: 'static {
+pub(crate) trait Owner: 'static {
     /// Sends the task's word to a queue.
     ///
     /// # Safety
@@ -50,10 +50,10 @@ pub(crate) enum Ran {
 }
 
 #[repr(C)]
-pub(crate) struct TaskCell<F: Future, H> {
+pub(crate) struct TaskCell<F: Future, O> {
     header: Header,
     stage: UnsafeCell<Stage<F>>,
-    home: PhantomData<fn(H)>,
+    owner: PhantomData<fn(O)>,
 }
 
 /// First the future, then the outcome.
@@ -63,18 +63,18 @@ pub(crate) union Stage<F: Future> {
     outcome: ManuallyDrop<Outcome<F::Output>>,
 }
 
-impl<F, H> TaskCell<F, H>
+impl<F, O> TaskCell<F, O>
 where
     F: Future + Send,
     F::Output: Send,
-    H: Home,
+    O: Owner,
 {
     const TABLE: &'static Table =
-        &Table { schedule: H::schedule, outcome: Self::outcome, free: Self::free };
+        &Table { schedule: O::schedule, outcome: Self::outcome, free: Self::free };
 
     /// A task that is about to be scheduled. The caller has its word, and the handle's reference.
     ///
-    /// The group of `head` is the address that `H` expects. The task is finished before what `F`
+    /// The group of `head` is the address that `O` expects. The task is finished before what `F`
     /// borrows ends.
     pub(crate) fn spawned(head: GroupHeader, is_observed: bool, future: F) -> NonNull<Header> {
         let stage = Stage { future: ManuallyDrop::new(future) };
@@ -89,7 +89,7 @@ where
     }
 
     fn allocated(header: Header, stage: Stage<F>) -> NonNull<Header> {
-        let cell = Self { header, stage: UnsafeCell::new(stage), home: PhantomData };
+        let cell = Self { header, stage: UnsafeCell::new(stage), owner: PhantomData };
         NonNull::from(Box::leak(Box::new(cell))).cast()
     }
 

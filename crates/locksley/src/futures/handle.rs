@@ -11,8 +11,8 @@ use super::error::JoinError;
 use super::header::{self, Header};
 use super::outcome::Outcome;
 use super::state::Finished;
-use crate::scheduler::Worker;
-use crate::scheduler::latch::Latch;
+use crate::job::latch::Latch;
+use crate::worker::Worker;
 
 /// The handle of a task, made by [`task::spawn`](crate::task::spawn).
 ///

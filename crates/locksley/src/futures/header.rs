@@ -6,18 +6,19 @@ use std::task::Waker;
 
 use super::owned::Links;
 use super::state::{State, Woken};
+use crate::header::GroupHeader;
+use crate::numbers::Index;
 use crate::observe::LatestStamp;
 use crate::os;
 use crate::primitive::{AtomicU32, Life, Ordering, UnsafeCell};
-use crate::scheduler::job::GroupHeader;
-use crate::scheduler::observed::{follow, stamp};
+use crate::worker::{follow, stamp};
 
 /// The first part of a task's allocation. It begins with a job, so the task's address is the word
 /// that goes into queues.
 #[repr(C)]
 pub(crate) struct Header {
-    /// Its group is the address of the task's [`Home`](super::cell::Home), which is valid until the
-    /// task has finished.
+    /// Its group is the address of the task's [`Owner`](super::cell::Owner), which is valid until
+    /// the task has finished.
     head: GroupHeader,
     pub(super) state: State,
     pub(super) table: &'static Table,
@@ -34,7 +35,7 @@ pub(crate) struct Header {
     pub(super) life: Life,
 }
 
-/// The functions that depend on the types of the future and the home.
+/// The functions that depend on the types of the future and the owner.
 pub(crate) struct Table {
     /// Sends the task's word to a queue.
     pub(crate) schedule: unsafe fn(NonNull<Header>),
@@ -69,19 +70,19 @@ impl Header {
         assert_eq!(self.generation, os::generation(), "the task belongs to the parent process");
     }
 
-    /// The address of the task's [`Home`](super::cell::Home).
-    pub(crate) fn home(&self) -> NonNull<()> {
+    /// The address of the task's [`Owner`](super::cell::Owner).
+    pub(crate) fn owner(&self) -> NonNull<()> {
         self.head.group
     }
 
-    pub(crate) fn last_worker(&self) -> usize {
+    pub(crate) fn last_worker(&self) -> Index {
         // Relaxed: a hint, and no part of any protocol.
-        self.last.load(Ordering::Relaxed) as usize
+        Index::new(self.last.load(Ordering::Relaxed) as usize)
     }
 
-    pub(crate) fn set_last_worker(&self, worker: usize) {
+    pub(crate) fn set_last_worker(&self, worker: Index) {
         // Relaxed: as in `last`.
-        self.last.store(worker as u32, Ordering::Relaxed);
+        self.last.store(worker.get() as u32, Ordering::Relaxed);
     }
 
     /// In an observed pool: the next poll, or what awaits the end, comes after the task that the

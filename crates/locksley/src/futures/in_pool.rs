@@ -3,21 +3,23 @@
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::cell::{Home, Ran, Runner, TaskCell};
+use super::cell::{Owner, Ran, Runner, TaskCell};
 use super::handle::JoinHandle;
 use super::header::Header;
 use super::owned::OwnedTasks;
-use crate::scheduler::job::{GroupHeader, Job, Kind};
-use crate::scheduler::placement::Placement;
-use crate::scheduler::{Shared, Worker};
+use crate::header::{GroupHeader, Job, Kind, WorkerRef};
+use crate::numbers::Index;
+use crate::shared::Shared;
+use crate::shared::placement::Placement;
+use crate::worker::Worker;
 
-/// A pool as the home of tasks: the address is that of its [`Shared`].
+/// A pool as the owner of tasks: the address is that of its [`Shared`].
 pub(crate) struct InPool;
 
-impl Home for InPool {
+impl Owner for InPool {
     unsafe fn schedule(task: NonNull<Header>) {
         // SAFETY: it has not finished, so the pool's reference is there.
-        let pool = unsafe { task.as_ref() }.home();
+        let pool = unsafe { task.as_ref() }.owner();
         // SAFETY: as the caller promises. The address is from an `Arc` (`spawn_by`), and a pool is
         // not closed while one of its tasks has not finished.
         unsafe { make_ready(task, pool.cast().as_ptr()) };
@@ -27,7 +29,7 @@ impl Home for InPool {
 /// Sends a task's word to a queue of its pool.
 ///
 /// # Safety
-/// As for [`Home::schedule`]. `pool` is the pool of the task. The pointer is from an `Arc`, which
+/// As for [`Owner::schedule`]. `pool` is the pool of the task. The pointer is from an `Arc`, which
 /// is there until the task has finished.
 pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
     // SAFETY: it has not finished, so the pool's reference is there.
@@ -37,7 +39,7 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
     Worker::with_current(|current| match current {
         Some(worker) if ptr::eq(Arc::as_ptr(worker.shared()), pool) => {
             match worker.shared().config.placement {
-                Placement::Last => worker.push_at_home(last, job),
+                Placement::Last => worker.push_or_send_to(last, job),
                 Placement::Current => worker.push_next(job),
             }
         }
@@ -47,11 +49,16 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
             // SAFETY: the share just made.
             let pool = unsafe { Arc::from_raw(pool) };
             match pool.config.placement {
-                Placement::Last => pool.send_ready(None, last, job),
-                Placement::Current => pool.send(None, job),
+                Placement::Last if is_worker(&pool, last) => pool.send_ready(None, last, job),
+                Placement::Last | Placement::Current => pool.send(None, job),
             }
         }
     });
+}
+
+/// False for a guest, which has left the pool.
+fn is_worker(pool: &Shared, index: Index) -> bool {
+    index.get() < pool.workers
 }
 
 /// Makes a task of a future. `push` makes it ready. If the pool has been closed, the task is
@@ -79,14 +86,14 @@ where
     unsafe { JoinHandle::new(task) }
 }
 
-unsafe fn execute<F>(job: NonNull<Job>, worker: &Worker, _from: usize)
+unsafe fn execute<F>(job: NonNull<Job>, worker: WorkerRef<'_>, _from: usize)
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let task: NonNull<Header> = job.cast();
+    let (task, worker): (NonNull<Header>, _) = (job.cast(), worker.worker());
     // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
-    unsafe { task.as_ref() }.set_last_worker(worker.index());
+    unsafe { task.as_ref() }.set_last_worker(worker.own_index());
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
     match unsafe { TaskCell::<F, InPool>::run(task, &OnWorker(worker)) } {
         Ran::Waits => {}
@@ -111,7 +118,7 @@ impl Runner for OnWorker<'_> {
 
     fn track(&self, task: NonNull<Header>) {
         // SAFETY: it is being run here, and `execute` removes it when it has finished.
-        unsafe { self.0.shared().owned_tasks::<OwnedTasks>().insert(task, self.0.slot_index()) };
+        unsafe { self.0.shared().owned_tasks::<OwnedTasks>().insert(task, self.0.slot().get()) };
     }
 
     fn pool(&self) -> Option<Arc<Shared>> {

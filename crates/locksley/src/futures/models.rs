@@ -12,16 +12,15 @@ use std::task::{Context, Poll, Wake, Waker};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-use super::cell::{Home, Ran, Runner, TaskCell};
+use super::cell::{Owner, Ran, Runner, TaskCell};
 use super::error::JoinError;
 use super::handle::JoinHandle;
 use super::header::{self, Header};
 use super::owned::OwnedTasks;
 use super::waker;
+use crate::header::{GroupHeader, Job, Kind, WorkerRef};
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
-use crate::scheduler::job::{GroupHeader, Job, Kind};
-use crate::scheduler::shared::CancelAll as _;
-use crate::scheduler::{Shared, Worker};
+use crate::shared::{CancelAll as _, Shared};
 
 struct Word(NonNull<Header>);
 
@@ -34,10 +33,10 @@ struct Model {
     is_closing: AtomicBool,
 }
 
-impl Home for Model {
+impl Owner for Model {
     unsafe fn schedule(task: NonNull<Header>) {
         // SAFETY: it has not finished.
-        let model = unsafe { task.as_ref() }.home().cast::<Self>();
+        let model = unsafe { task.as_ref() }.owner().cast::<Self>();
         // SAFETY: it is there until all have ended.
         unsafe { model.as_ref() }.queue.lock().unwrap().push_back(Word(task));
     }
@@ -56,7 +55,7 @@ impl Runner for &Model {
     }
 }
 
-unsafe fn never(_: NonNull<Job>, _: &Worker, _: usize) {
+unsafe fn never(_: NonNull<Job>, _: WorkerRef<'_>, _: usize) {
     unreachable!("the model runs it");
 }
 
@@ -76,7 +75,7 @@ impl Model {
         let head = GroupHeader::new(const { &Kind::of_group(never) }, NonNull::from(self).cast());
         let task = TaskCell::<F, Self>::spawned(head, false, future);
         // SAFETY: about to be scheduled.
-        unsafe { <Self as Home>::schedule(task) };
+        unsafe { <Self as Owner>::schedule(task) };
         // SAFETY: just made.
         unsafe { JoinHandle::new(task) }
     }
@@ -94,7 +93,7 @@ impl Model {
             match unsafe { TaskCell::<F, Self>::run(task, &self) } {
                 Ran::Waits => {}
                 // SAFETY: the word is ours.
-                Ran::Woken => unsafe { <Self as Home>::schedule(task) },
+                Ran::Woken => unsafe { <Self as Owner>::schedule(task) },
                 // SAFETY: the pool's reference is ours.
                 Ran::Finished => unsafe { self.owned.remove(task) },
             }

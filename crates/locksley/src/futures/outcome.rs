@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::JoinError;
-use crate::scheduler::Shared;
+use crate::shared::Shared;
 use crate::unwind::{self, Payload};
 
 /// The outcome of a task. It replaces the future in the allocation.

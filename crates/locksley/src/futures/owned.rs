@@ -13,7 +13,7 @@ use super::header::{self, Header};
 use crate::primitive::{
     AtomicBool, AtomicPtr, CachePadded, Ordering, UnsafeCell, fence, spin_loop,
 };
-use crate::scheduler::shared::CancelAll;
+use crate::shared::CancelAll;
 
 type Link = Option<NonNull<Header>>;
 

@@ -6,7 +6,7 @@ use super::policy::{IdlePolicy, Move, Thief};
 /// Hood's policy: a thief yields between failed attempts, and later lowers its priority to yield.
 ///
 /// Both calls come only after enough failures to pay for them. Unlike in Hood, a worker sleeps
-/// after many failures. The policy sets no limit on the number of awake workers. Use it to compare
+/// after many failures. The policy sets no limit on the number of active workers. Use it to compare
 /// with [`Balanced`](super::Balanced), or where the kernel tells nothing about other threads.
 ///
 /// Sources: Blumofe and Papadopoulos, "The Performance of Work Stealing in Multiprogrammed

@@ -1,16 +1,16 @@
 //! The default policy: BWS for an unmodified kernel.
 
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::contention::CpuContention;
 use super::context::{Activity, IdleContext};
 use super::pending_wakeups::PendingWakeups;
 use super::policy::{End, IdlePolicy, Move, Thief};
 use crate::os::RunState;
 use crate::primitive::{Instant, spin_loop};
-use crate::sleep::Limit;
+use crate::tuning::{
+    CHECK_MACHINE_EVERY, PACE, QUIET_PATIENCE, SLEEP_THRESHOLD, UNPACED_ATTEMPTS, YIELD_EVERY,
+};
 
 /// The default policy: balanced work stealing, for machines that other programs use too.
 ///
@@ -18,9 +18,8 @@ use crate::sleep::Limit;
 /// have work and do not run. A successful thief requests two more thieves, which other thieves
 /// wake. `Balanced` adds:
 /// - While other programs want the machine, a thief yields only to a peer that has work.
-/// - Pushes keep no more workers awake than there are processors.
+/// - The pool [limits](IdlePolicy::is_limited) how many workers are active.
 /// - Attempts are paced. On a quiet machine a thief makes more of them before it sleeps.
-/// - On a quiet machine, a thief that shares a processor with a peer moves to another one.
 ///
 /// Source: Ding, Wang, Gibbons and Zhang, "BWS: Balanced Work Stealing for Time-Sharing
 /// Multicores", EuroSys 2012, section 3.2.
@@ -44,38 +43,14 @@ pub struct Balanced {
 #[derive(Debug)]
 struct Common {
     sleep_threshold: u32,
-    contention: CpuContention,
     pending_wakeups: PendingWakeups,
 }
-
-/// The number of attempts of a search that are made without a pause.
-const UNPACED_ATTEMPTS: u32 = 16;
-/// The time between later attempts. An attempt takes a cache line that the owner writes, so faster
-/// attempts would slow the owner down.
-const PACE: Duration = Duration::from_nanos(800);
-/// On a quiet machine, the sleep threshold is this many times as high.
-const PATIENCE: u32 = 4;
-/// The number of attempts after which a thief checks whether its last victim runs.
-const CHECK_VICTIM_AFTER: u32 = 4;
-/// On a quiet machine, the number of attempts (25 µs) after which a thief yields: a program that
-/// wakes up now and then would otherwise wait until the thief's time slice ends. A multiple of
-/// [`CHECK_VICTIM_AFTER`].
-const YIELD_AFTER: u32 = 32;
-/// The least time between two moves of peers to this processor. A move takes 30 µs, and the thread
-/// loses what it has in the caches.
-const BETWEEN_PULLS: Duration = Duration::from_micros(100);
-/// The least time between two moves of the thief itself.
-const BETWEEN_MOVES: Duration = Duration::from_millis(1);
-/// The sentinel's timeout. It is longer than a time slice (at most 4 ms with 250 clock ticks a
-/// second), so that a worker which waits for another thread's slice does not look blocked.
-const TIMED_PARK: Duration = Duration::from_millis(10);
 
 impl Balanced {
     /// Sets the number of failed steals in a row after which a thief sleeps.
     #[must_use]
     pub fn with_threshold(sleep_threshold: u32) -> Self {
-        let (contention, pending_wakeups) = (CpuContention::new(), PendingWakeups::default());
-        let common = Common { sleep_threshold, contention, pending_wakeups };
+        let common = Common { sleep_threshold, pending_wakeups: PendingWakeups::default() };
         Self { time_slice: None, common: Arc::new(common) }
     }
 
@@ -92,7 +67,7 @@ impl Balanced {
 impl Default for Balanced {
     /// With the paper's threshold of 64 failed steals. At their pace these take at least 40 µs.
     fn default() -> Self {
-        Self::with_threshold(64)
+        Self::with_threshold(SLEEP_THRESHOLD)
     }
 }
 
@@ -103,23 +78,11 @@ impl IdlePolicy for Balanced {
 
     fn thief(&self, worker: usize, workers: usize) -> Box<dyn Thief> {
         self.common.pending_wakeups.prepare(workers);
-        let now = Instant::now();
-        Box::new(BalancedThief {
-            worker,
-            attempts: 0,
-            attempted: now,
-            pulled: now,
-            moved: now,
-            external_wakeups: 0,
-            common: Arc::clone(&self.common),
-        })
+        let common = Arc::clone(&self.common);
+        Box::new(BalancedThief { worker, attempts: 0, attempted: Instant::now(), common })
     }
 
-    fn limit(&self, processors: usize) -> Limit {
-        Limit { awake: processors, timed_park: TIMED_PARK }
-    }
-
-    fn spreads(&self) -> bool {
+    fn is_limited(&self) -> bool {
         true
     }
 
@@ -134,10 +97,6 @@ struct BalancedThief {
     /// The steal counter of BWS: the attempts in a row, including the next one.
     attempts: u32,
     attempted: Instant,
-    pulled: Instant,
-    moved: Instant,
-    /// [`IdleContext::external_wakeups`] at the last attempt.
-    external_wakeups: u32,
     common: Arc<Common>,
 }
 
@@ -146,35 +105,26 @@ impl Thief for BalancedThief {
         if context.failures == 0 {
             self.attempts = 0;
         }
-        if context.workers == 1 || context.is_over_limit() {
+        if context.workers == 1 {
             return Move::Sleep;
         }
         self.attempts += 1;
-        if mem::replace(&mut self.external_wakeups, context.external_wakeups)
-            != context.external_wakeups
-        {
-            self.common.contention.poll(Instant::now(), context);
-            if self.common.contention.is_machine_quiet() {
-                return Move::Yield;
-            }
-        }
         if self.attempts <= UNPACED_ATTEMPTS.min(self.common.sleep_threshold) {
             return Move::Search;
         }
-        let now = self.pause();
-        if self.attempts.is_multiple_of(CHECK_VICTIM_AFTER) {
-            self.common.contention.poll(now, context);
-            let help = context.victim.and_then(|victim| self.help(victim, now, context));
+        self.pause();
+        let is_quiet = context.is_machine_quiet();
+        if self.attempts.is_multiple_of(CHECK_MACHINE_EVERY) {
+            let help = context.victim.and_then(|victim| self.help(victim, is_quiet, context));
             if let Some(help) = help {
                 return help;
             }
-            if self.attempts.is_multiple_of(YIELD_AFTER)
-                && self.common.contention.is_machine_quiet()
-            {
+            if is_quiet && self.attempts.is_multiple_of(YIELD_EVERY) {
                 return Move::Yield;
             }
         }
-        if self.attempts > self.current_threshold() {
+        let patience = if is_quiet { QUIET_PATIENCE } else { 1 };
+        if self.attempts > self.common.sleep_threshold.saturating_mul(patience) {
             // To stay awake costs less than to sleep and wake another worker.
             if !self.common.pending_wakeups.take(self.worker) {
                 return Move::Sleep;
@@ -185,63 +135,38 @@ impl Thief for BalancedThief {
     }
 
     fn search_ends(&mut self, context: &IdleContext<'_>, end: End) {
-        let awake = context.workers.saturating_sub(context.asleep);
-        let has_room = context.asleep > 0 && awake < context.processors;
-        if end == End::Stole && has_room {
-            self.common.pending_wakeups.add(self.worker, 2);
+        if end == End::Stole {
+            let asleep = context.asleep();
+            if asleep > 0 && context.workers - asleep < context.processors {
+                self.common.pending_wakeups.add(self.worker, 2);
+            }
         }
     }
 }
 
 impl BalancedThief {
-    /// Spins until the next attempt is due. Returns the time.
-    fn pause(&mut self) -> Instant {
+    /// Spins until the next attempt is due.
+    fn pause(&mut self) {
         let due = self.attempted + PACE;
-        let mut now = Instant::now();
-        while now < due {
+        self.attempted = Instant::now();
+        while self.attempted < due {
             spin_loop();
-            now = Instant::now();
-        }
-        self.attempted = now;
-        now
-    }
-
-    fn current_threshold(&self) -> u32 {
-        if self.common.contention.is_machine_quiet() {
-            self.common.sleep_threshold.saturating_mul(PATIENCE)
-        } else {
-            self.common.sleep_threshold
+            self.attempted = Instant::now();
         }
     }
 
     /// What to do about a victim that had nothing to steal.
-    fn help(&mut self, victim: usize, now: Instant, context: &IdleContext<'_>) -> Option<Move> {
+    fn help(&self, victim: usize, is_quiet: bool, context: &IdleContext<'_>) -> Option<Move> {
         let pending_wakeups = &self.common.pending_wakeups;
         match context.activity(victim) {
             Activity::Works => {
                 pending_wakeups.take_over(self.worker, victim);
-                self.give_way(victim, now, context)
+                // On a quiet machine another processor is idle, or will be soon.
+                let gives_way = !is_quiet && context.run_state(victim) == RunState::WaitsHere;
+                gives_way.then_some(Move::HandOver(victim))
             }
             Activity::Sleeps => pending_wakeups.take(self.worker).then_some(Move::Wake(victim)),
             Activity::Searches => None,
-        }
-    }
-
-    fn give_way(&mut self, victim: usize, now: Instant, context: &IdleContext<'_>) -> Option<Move> {
-        let is_quiet = self.common.contention.is_machine_quiet();
-        match context.run_state(victim) {
-            RunState::WaitsHere if !is_quiet => Some(Move::HandOver(victim)),
-            // On a quiet machine another processor is idle, or will be soon.
-            RunState::WaitsHere if now - self.moved >= BETWEEN_MOVES => {
-                self.moved = now;
-                Some(Move::MoveAway)
-            }
-            // On a quiet machine the victim runs again in an instant without help.
-            RunState::WaitsElsewhere if !is_quiet && now - self.pulled >= BETWEEN_PULLS => {
-                self.pulled = now;
-                Some(Move::HandOver(victim))
-            }
-            _ => None,
         }
     }
 }

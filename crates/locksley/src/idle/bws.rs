@@ -6,13 +6,14 @@ use super::context::{Activity, IdleContext};
 use super::pending_wakeups::PendingWakeups;
 use super::policy::{End, IdlePolicy, Move, Thief};
 use crate::os::RunState;
+use crate::tuning::SLEEP_THRESHOLD;
 
 /// Algorithm 2 of BWS: thieves hand their processor to preempted peers that have work.
 ///
 /// A thief sleeps after a number of failed steals, and has two sleepers woken after a successful
 /// one. The paper's kernel extension is replaced by what an unmodified kernel offers
 /// ([`Assists`](crate::os::Assists)). The steal counter is compared with the threshold before the
-/// victim is looked at, and not after it; wake-up counters have a maximum of 64. The paper also has
+/// victim is looked at, and not after it. The paper also has
 /// a watchdog, a thief that never sleeps and so notices new work. The pool's sleep protocol loses
 /// no wake-up, so there is none here. Use this policy to compare with
 /// [`Balanced`](super::Balanced), which adds to it.
@@ -46,7 +47,7 @@ impl Bws {
 impl Default for Bws {
     /// With the paper's threshold of 64 failed steals.
     fn default() -> Self {
-        Self::with_threshold(64)
+        Self::with_threshold(SLEEP_THRESHOLD)
     }
 }
 
@@ -93,7 +94,7 @@ impl Thief for BwsThief {
         let Some(victim) = context.victim else { return Move::Search };
         match context.activity(victim) {
             Activity::Works => match context.run_state(victim) {
-                RunState::WaitsHere | RunState::WaitsElsewhere => return Move::HandOver(victim),
+                RunState::WaitsHere => return Move::HandOver(victim),
                 _ => self.pending_wakeups.take_over(self.worker, victim),
             },
             Activity::Sleeps if self.pending_wakeups.take(self.worker) => {

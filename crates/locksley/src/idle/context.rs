@@ -34,22 +34,15 @@ pub struct IdleContext<'a> {
     pub failures: u64,
     /// Workers of the pool.
     pub workers: usize,
-    /// Workers that search, this one included.
-    pub searching: usize,
-    /// Workers that sleep.
-    pub asleep: usize,
-    /// Processors that the process may use: now, or, if the number of workers was
-    /// [chosen](crate::PoolBuilder::workers), when the pool was built.
+    /// Processors that the process may use.
     pub processors: usize,
     /// The index of this worker.
     pub worker: usize,
-    /// The victim of the last attempt, even if the attempt left it alone because it belongs to
-    /// another place. `None` before the first attempt, and if the victim was a replacement. A
-    /// number from [`workers`](Self::workers) on stands for a thread outside of the pool that runs
-    /// a task of it ([`Pool::install`](crate::Pool::install)).
+    /// The victim of the last attempt. `None` before the first attempt, if the attempt had no
+    /// victim, and if the victim was a replacement. A number from [`workers`](Self::workers) on
+    /// stands for a guest: a thread outside of the pool that runs a task of it
+    /// ([`Pool::install`](crate::Pool::install)).
     pub victim: Option<usize>,
-    /// How often external threads were woken, or have ended a call that they ran themselves.
-    pub(crate) external_wakeups: u32,
     pub(crate) slot: usize,
     pub(crate) peers: &'a dyn Peers,
 }
@@ -68,8 +61,12 @@ pub enum Activity {
 
 /// What an [`IdleContext`] asks the pool.
 pub(crate) trait Peers: Debug {
-    /// See [`IdleContext::is_over_limit`].
-    fn is_over_limit(&self) -> bool;
+    /// Workers that search.
+    fn searching(&self) -> usize;
+    /// Workers that do not sleep.
+    fn active(&self) -> usize;
+    /// See [`IdleContext::is_machine_quiet`].
+    fn is_machine_quiet(&self) -> bool;
     fn activity(&self, worker: usize) -> Activity;
     /// Where the thread of `worker` is, as seen from the processor of the slot `seen_from`.
     fn run_state(&self, worker: usize, seen_from: usize) -> RunState;
@@ -78,11 +75,23 @@ pub(crate) trait Peers: Debug {
 }
 
 impl IdleContext<'_> {
-    /// True if as many other workers are awake as the policy's [`limit`](super::IdlePolicy::limit)
-    /// allows, and no sent task justifies [one more](crate::Pool::size).
+    /// The number of workers that search, this one included.
     #[must_use]
-    pub fn is_over_limit(&self) -> bool {
-        self.peers.is_over_limit()
+    pub fn searching(&self) -> usize {
+        self.peers.searching()
+    }
+
+    /// The number of workers that sleep.
+    #[must_use]
+    pub fn asleep(&self) -> usize {
+        self.workers.saturating_sub(self.peers.active())
+    }
+
+    /// True if other programs have hardly wanted a processor lately. The pool takes a sample of the
+    /// runnable threads every 2 ms while its workers search.
+    #[must_use]
+    pub fn is_machine_quiet(&self) -> bool {
+        self.peers.is_machine_quiet()
     }
 
     /// What the worker with index `worker` does.
@@ -111,6 +120,6 @@ impl IdleContext<'_> {
     #[must_use]
     pub fn others_on_the_machine(&self) -> Option<usize> {
         let all = self.peers.runnable_threads()?;
-        Some(all.saturating_sub(self.workers.saturating_sub(self.asleep)))
+        Some(all.saturating_sub(self.peers.active()))
     }
 }

@@ -17,14 +17,12 @@
 mod abp;
 mod balanced;
 mod bws;
-mod contention;
 mod context;
 mod pending_wakeups;
 mod policy;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use crate::sleep::limit::Limit;
 pub use abp::Abp;
 pub use balanced::Balanced;
 pub use bws::Bws;

@@ -13,9 +13,6 @@ use crate::primitive::CachePadded;
 #[derive(Debug, Default)]
 pub(super) struct PendingWakeups(OnceLock<Box<[CachePadded<AtomicU32>]>>);
 
-/// Further requests of a worker are dropped: they would wake workers that find nothing.
-const MOST: u32 = 64;
-
 impl PendingWakeups {
     /// Allocates the counters, once. Every worker calls this before any other method.
     pub(super) fn prepare(&self, workers: usize) {
@@ -27,9 +24,7 @@ impl PendingWakeups {
     }
 
     pub(super) fn add(&self, worker: usize, number: u32) {
-        if let Some(pending_wakeups) = self.of(worker)
-            && pending_wakeups.load(Ordering::Relaxed) < MOST
-        {
+        if let Some(pending_wakeups) = self.of(worker) {
             pending_wakeups.fetch_add(number, Ordering::Relaxed);
         }
     }
@@ -64,13 +59,5 @@ mod tests {
         assert!(pending_wakeups.take(1) && !pending_wakeups.take(1));
         pending_wakeups.take_over(0, 1);
         assert!(pending_wakeups.take(0) && !pending_wakeups.take(0), "there was none to take over");
-    }
-
-    #[test]
-    fn requests_are_dropped_above_a_maximum() {
-        let pending_wakeups = PendingWakeups::default();
-        pending_wakeups.prepare(1);
-        (0..1000).for_each(|_| pending_wakeups.add(0, 2));
-        assert_eq!((0..1000).filter(|_| pending_wakeups.take(0)).count(), MOST as usize);
     }
 }

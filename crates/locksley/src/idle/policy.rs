@@ -4,7 +4,6 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use super::context::IdleContext;
-use crate::sleep::Limit;
 
 /// Decides what the workers of one pool do without work. It makes a [`Thief`] for each of them.
 ///
@@ -45,14 +44,10 @@ pub trait IdlePolicy: Debug + Send + Sync + 'static {
     /// replaces first.
     fn thief(&self, worker: usize, workers: usize) -> Box<dyn Thief>;
 
-    /// The limit on workers that pushes keep awake if the process may use so many processors. No
-    /// limit by default.
-    ///
-    /// If the number of workers was not [chosen](crate::PoolBuilder::workers), the pool asks again
-    /// when the number of processors changes, and keeps no more workers awake than that.
-    fn limit(&self, processors: usize) -> Limit {
-        let _ = processors;
-        Limit::NONE
+    /// True if the pool limits how many workers are active at a time, as
+    /// [`Pool::size`](crate::Pool::size) describes. By default all may be.
+    fn is_limited(&self) -> bool {
+        false
     }
 
     /// The time slice that workers ask the kernel for, where it grants one
@@ -64,16 +59,6 @@ pub trait IdlePolicy: Debug + Send + Sync + 'static {
     /// thread cannot clear.
     fn time_slice(&self) -> Option<Duration> {
         None
-    }
-
-    /// True if a woken worker avoids processors that other workers of the pool use, while no other
-    /// program wants the machine. False by default: it runs where the kernel puts it.
-    ///
-    /// Has no effect where workers may not be moved
-    /// ([`Assists::MOVES`](crate::os::Assists::MOVES)), where the system does not tell the number
-    /// of runnable threads, and on more than 64 processors.
-    fn spreads(&self) -> bool {
-        false
     }
 }
 
@@ -117,17 +102,13 @@ pub enum Move {
     /// processor; then restores the priority and makes an attempt. Where priority cannot be
     /// restored, this is [`Yield`](Self::Yield).
     YieldLowered,
-    /// Gives the processor to this worker if it is ready and does not run: moves it here if it
-    /// waits elsewhere, yields, and then makes an attempt. Approximates the system call `yield_to`
-    /// of BWS (EuroSys 2012, section 4).
+    /// Gives the processor to this worker if it is ready and waits for just this processor: yields,
+    /// and then makes an attempt. Approximates the system call `yield_to` of BWS (EuroSys 2012,
+    /// section 4), without moving a thread.
     HandOver(usize),
-    /// Moves to a processor that no other awake worker of the pool ran on last, if there is one;
-    /// then makes an attempt.
-    MoveAway,
     /// Wakes this worker if it sleeps, then makes an attempt.
     Wake(usize),
     /// Sleeps until there may be work, then looks everywhere once. Does not sleep if there is work
-    /// already. A worker over the [`limit`](IdlePolicy::limit) takes only tasks that other workers
-    /// do not seem to touch.
+    /// already that the worker may run.
     Sleep,
 }

@@ -1,6 +1,6 @@
 //! What each policy decides: tables of what a thief sees, and its moves.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Abp, Activity, Balanced, Bws, End, IdleContext, IdlePolicy, Move, Peers, Thief};
 use crate::os::RunState;
@@ -13,10 +13,9 @@ struct World {
     processors: usize,
     victim: Activity,
     run_state: RunState,
-    is_over_limit: bool,
-    /// Runnable threads of other programs, and external threads of the pool.
+    is_quiet: bool,
+    /// Runnable threads of other programs.
     others: usize,
-    external_wakeups: u32,
 }
 
 /// A pool of four workers, of which one searches and three work, beside busy programs.
@@ -26,14 +25,19 @@ const BUSY: World = World {
     processors: 4,
     victim: Activity::Searches,
     run_state: RunState::Runs,
-    is_over_limit: false,
+    is_quiet: false,
     others: 8,
-    external_wakeups: 0,
 };
 
 impl Peers for World {
-    fn is_over_limit(&self) -> bool {
-        self.is_over_limit
+    fn searching(&self) -> usize {
+        1
+    }
+    fn active(&self) -> usize {
+        self.workers - self.asleep
+    }
+    fn is_machine_quiet(&self) -> bool {
+        self.is_quiet
     }
     fn activity(&self, worker: usize) -> Activity {
         assert_eq!(worker, 1, "a thief asks about its victim");
@@ -53,12 +57,9 @@ impl World {
         IdleContext {
             failures,
             workers: self.workers,
-            searching: 1,
-            asleep: self.asleep,
             processors: self.processors,
             worker,
             victim: (failures > 0).then_some(1),
-            external_wakeups: self.external_wakeups,
             slot: 0,
             peers: self,
         }
@@ -144,7 +145,7 @@ fn bws_counts_a_failed_steal_from_a_replacement() {
 fn bws_gives_its_processor_to_a_preempted_victim_with_work() {
     let cases = [
         (Activity::Works, RunState::WaitsHere, Move::HandOver(1)),
-        (Activity::Works, RunState::WaitsElsewhere, Move::HandOver(1)),
+        (Activity::Works, RunState::WaitsElsewhere, Move::Search),
         (Activity::Works, RunState::Runs, Move::Search),
         (Activity::Works, RunState::Unknown, Move::Search),
         (Activity::Searches, RunState::WaitsHere, Move::Search),
@@ -196,85 +197,49 @@ fn balanced_sleeps_after_64_failed_steals_beside_busy_programs() {
     assert_eq!(BUSY.until_other(&mut *thief), (64, Move::Sleep));
     let mut short = Balanced::with_threshold(3).thief(0, 4);
     assert_eq!(BUSY.until_other(&mut *short), (3, Move::Sleep));
-    for world in [World { workers: 1, ..BUSY }, World { is_over_limit: true, ..BUSY }] {
-        assert_eq!(world.next(&mut *Balanced::default().thief(0, 4), 0), Move::Sleep);
-    }
+    let alone = World { workers: 1, ..BUSY };
+    assert_eq!(alone.next(&mut *Balanced::default().thief(0, 1), 0), Move::Sleep);
 }
 
-/// More samples of the machine, one every two milliseconds, than change what a thief decides.
-fn sample(thief: &mut dyn Thief, world: impl Fn(u32) -> World) {
-    for number in 0..30 {
-        std::thread::sleep(Duration::from_millis(2));
-        (0..60).for_each(|failures| _ = world(number).next(thief, failures));
-    }
-}
-
-/// A thief of a policy that has seen a quiet machine for long enough.
-fn quiet_thief() -> (World, Box<dyn Thief>) {
-    let quiet = World { others: 0, ..BUSY };
-    let mut thief = Balanced::default().thief(0, 4);
-    sample(&mut *thief, |_| quiet);
-    (quiet, thief)
-}
+const QUIET: World = World { is_quiet: true, others: 0, ..BUSY };
 
 #[test]
 fn balanced_is_four_times_as_patient_on_a_quiet_machine_and_yields() {
-    let (quiet, mut thief) = quiet_thief();
-    let moves: Vec<_> = (0..257).map(|failures| quiet.next(&mut *thief, failures)).collect();
+    let mut thief = Balanced::default().thief(0, 4);
+    let moves: Vec<_> = (0..257).map(|failures| QUIET.next(&mut *thief, failures)).collect();
     let number_of = |wanted| moves.iter().filter(|&&next| next == wanted).count();
     assert_eq!((number_of(Move::Yield), number_of(Move::Sleep)), (8, 1));
     assert_eq!((moves[31], moves[63], moves[256]), (Move::Yield, Move::Yield, Move::Sleep));
 }
 
+/// The first 16 attempts follow each other at once.
 #[test]
-fn balanced_yields_once_to_a_woken_external_thread_on_a_quiet_machine() {
-    let (quiet, mut thief) = quiet_thief();
-    for external_wakeups in [0, 1, 3] {
-        let world = World { external_wakeups, ..quiet };
-        let expected = if external_wakeups == 0 { Move::Search } else { Move::Yield };
-        assert_eq!(world.next(&mut *thief, 0), expected);
-        assert_eq!(world.next(&mut *thief, 1), Move::Search);
-    }
-    let busy = World { external_wakeups: 1, ..BUSY };
-    assert_eq!(busy.until_other(&mut *Balanced::default().thief(0, 4)), (64, Move::Sleep));
+fn balanced_paces_its_attempts() {
+    let mut thief = Balanced::default().thief(0, 4);
+    let begun = Instant::now();
+    (0..16 + 50).for_each(|failures| _ = BUSY.next(&mut *thief, failures));
+    assert!(begun.elapsed() >= 49 * Duration::from_nanos(800));
 }
 
 #[test]
-fn balanced_counts_no_external_thread_as_another_program() {
-    // One of the other threads is an external one, which was woken before each sample.
-    for (others, last_move) in [(1, Move::Yield), (2, Move::Sleep)] {
+fn balanced_gives_its_processor_to_a_victim_that_waits_for_it_beside_busy_programs() {
+    let help = |world: World| {
         let mut thief = Balanced::default().thief(0, 4);
-        sample(&mut *thief, |external_wakeups| World { others, external_wakeups, ..BUSY });
-        let (attempts, last) = World { others: 0, ..BUSY }.until_other(&mut *thief);
-        assert_eq!((attempts, last), (if others == 1 { 0 } else { 64 }, last_move));
-    }
-}
-
-#[test]
-fn balanced_helps_a_preempted_victim_as_the_machine_allows() {
-    let help = |world: World, thief: &mut dyn Thief| {
-        // It looks at its victim after every fourth attempt, and not at the first 16.
-        let moves: Vec<_> = (0..24).map(|failures| world.next(thief, failures)).collect();
+        // It looks at its victim before every fourth attempt, and not before the first 16.
+        let moves: Vec<_> = (0..24).map(|failures| world.next(&mut *thief, failures)).collect();
         assert!(moves[..19].iter().all(|&next| next == Move::Search), "{moves:?}");
         assert!(moves[20..23].iter().all(|&next| next == Move::Search), "{moves:?}");
         [moves[19], moves[23]]
     };
-    let later = || std::thread::sleep(Duration::from_millis(5));
     let here = World { victim: Activity::Works, run_state: RunState::WaitsHere, ..BUSY };
-    let elsewhere = World { run_state: RunState::WaitsElsewhere, ..here };
-    let runs = World { run_state: RunState::Runs, ..here };
-    let mut thief = Balanced::default().thief(0, 4);
-    assert_eq!(help(here, &mut *thief), [Move::HandOver(1); 2]);
-    later();
-    // A pull takes long, so that there is a pause between two of them.
-    assert_eq!(help(elsewhere, &mut *thief)[0], Move::HandOver(1));
-    assert_eq!(help(runs, &mut *thief), [Move::Search; 2]);
-    let (quiet, mut thief) = quiet_thief();
-    let on_quiet = |world: World| World { others: quiet.others, ..world };
-    later();
-    assert_eq!(help(on_quiet(here), &mut *thief)[0], Move::MoveAway);
-    later();
-    assert_eq!(help(on_quiet(elsewhere), &mut *thief), [Move::Search; 2]);
+    assert_eq!(help(here), [Move::HandOver(1); 2]);
+    for run_state in [RunState::WaitsElsewhere, RunState::Runs, RunState::Unknown] {
+        assert_eq!(help(World { run_state, ..here }), [Move::Search; 2], "{run_state:?}");
+    }
+    for victim in [Activity::Searches, Activity::Sleeps] {
+        assert_eq!(help(World { victim, ..here }), [Move::Search; 2], "{victim:?}");
+    }
+    assert_eq!(help(World { is_quiet: true, ..here }), [Move::Search; 2]);
 }
 
 /// Wake-ups are requested only if a sleeper has a processor to run on.
@@ -289,8 +254,6 @@ fn balanced_wakes_two_sleepers_for_a_steal_if_there_is_room() {
         let woken = moves.filter(|&next| next == Move::Wake(1)).count();
         assert_eq!(woken, wanted, "{asleep} asleep, {processors} processors");
     }
-    let limit = Balanced::default().limit(3);
-    assert_eq!((limit.awake, limit.timed_park), (3, Duration::from_millis(10)));
 }
 
 /// As `bws_wakes_two_sleepers_for_a_steal`: requests pass from a worker with work to a thief.
@@ -320,10 +283,20 @@ fn balanced_cancels_a_sleep_against_a_wake_up() {
 }
 
 #[test]
-fn policies_tell_their_names_and_time_slices() {
+fn policies_tell_their_names_time_slices_and_limits() {
     let time_slice = Duration::from_micros(700);
     let balanced = Balanced::default().with_time_slice(time_slice);
     let policies: [&dyn IdlePolicy; 3] = [&Abp::default(), &Bws::default(), &balanced];
     assert_eq!(policies.map(|policy| policy.name()), ["abp", "bws", "balanced"]);
     assert_eq!(policies.map(|policy| policy.time_slice()), [None, None, Some(time_slice)]);
+    assert_eq!(policies.map(|policy| policy.is_limited()), [false, false, true]);
+}
+
+#[test]
+fn a_thief_knows_how_many_workers_do_what() {
+    let world = World { asleep: 1, ..BUSY };
+    let context = world.context(1, 0);
+    assert_eq!((context.searching(), context.asleep(), context.is_machine_quiet()), (1, 1, false));
+    assert_eq!(context.others_on_the_machine(), Some(8));
+    assert!(QUIET.context(1, 0).is_machine_quiet());
 }

@@ -8,7 +8,7 @@ use super::grain::Grain;
 use super::parts::Parts;
 use super::token::Token;
 use crate::pool::Pool;
-use crate::scheduler::Worker;
+use crate::worker::Worker;
 
 /// The options of a loop.
 #[derive(Clone, Copy, Debug)]

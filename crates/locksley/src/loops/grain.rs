@@ -3,19 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::numbers::Slot;
 use crate::primitive::Instant;
-use crate::scheduler::Worker;
-
-/// The time that a leaf should take: long enough that the division and the clock cost a few percent
-/// of it. No other worker can take the rest of a leaf, so it is not longer than necessary.
-const LEAF: Duration = Duration::from_micros(5);
-
-/// One leaf in this many is timed once the size is found.
-const SAMPLE: u32 = 16;
-
-/// A worker that has stolen a part begins with leaves this many times smaller: its items may be
-/// more expensive.
-const CAUTION: usize = 16;
+use crate::tuning::{LEAF, LEAF_SAMPLE};
+use crate::worker::Worker;
 
 /// The size of leaves: found by one worker in its part of a loop, or fixed by the caller for all
 /// workers.
@@ -26,7 +17,7 @@ const CAUTION: usize = 16;
 #[repr(align(128))]
 pub(super) struct Grain {
     /// The slot of the worker.
-    worker: usize,
+    worker: Slot,
     is_fixed: bool,
     items: AtomicUsize,
     /// True if leaves take about as long as they should.
@@ -39,10 +30,10 @@ pub(super) struct Grain {
 impl Grain {
     /// The fixed size, or else one item: it may take long.
     pub(super) fn new(worker: &Worker, fixed: Option<usize>) -> Self {
-        Self { is_fixed: fixed.is_some(), ..Self::of(worker.slot_index(), fixed.unwrap_or(1)) }
+        Self { is_fixed: fixed.is_some(), ..Self::of(worker.slot(), fixed.unwrap_or(1)) }
     }
 
-    fn of(worker: usize, items: usize) -> Self {
+    fn of(worker: Slot, items: usize) -> Self {
         let (is_fixed, is_found, leaves) = Default::default();
         Self { worker, is_fixed, items: AtomicUsize::new(items), is_found, leaves }
     }
@@ -73,14 +64,14 @@ impl Grain {
         }
         let leaves = self.leaves.load(Ordering::Relaxed).wrapping_add(1);
         self.leaves.store(leaves, Ordering::Relaxed);
-        !self.is_found.load(Ordering::Relaxed) || leaves.is_multiple_of(SAMPLE)
+        !self.is_found.load(Ordering::Relaxed) || leaves.is_multiple_of(LEAF_SAMPLE)
     }
 
     /// A separate size for a worker that has stolen a part. `None` if this one is to be used.
     #[inline]
     pub(super) fn for_worker(&self, worker: &Worker) -> Option<Self> {
-        let is_other = !self.is_fixed && worker.slot_index() != self.worker;
-        is_other.then(|| Self::of(worker.slot_index(), (self.items() / CAUTION).max(1)))
+        let is_other = !self.is_fixed && worker.slot() != self.worker;
+        is_other.then(|| Self::of(worker.slot(), (self.items() / LEAF_SAMPLE as usize).max(1)))
     }
 
     fn correct(&self, items: usize, took: Duration) {
@@ -107,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_size_doubles_after_a_short_leaf_and_shrinks_after_a_long_one() {
-        let grain = Grain::of(0, 1);
+        let grain = Grain::of(Slot::new(0), 1);
         for _ in 0..5 {
             grain.correct(grain.items(), LEAF / 10);
         }
@@ -136,7 +127,7 @@ mod tests {
     #[test]
     fn leaves_become_long_for_any_number_of_items() {
         for items in [1 << 20, 1_000_000, 786_432, 655_360, 100_003, 999_983] {
-            let grain = Grain::of(0, 1);
+            let grain = Grain::of(Slot::new(0), 1);
             let leaves = leaves_of(&grain, items);
             assert!(grain.items() >= 1024, "{items}: {grain:?}");
             assert!(leaves < items as u32 / 512 + 100, "{items}: {leaves} leaves");

@@ -18,12 +18,11 @@ use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 use crate::primitive::thread::JoinHandle;
-use crate::scheduler::allowance::{self, GROWTH, SENTINELS};
-use crate::scheduler::config::{Affinity, Configuration};
-use crate::scheduler::place_map::is_divided;
-use crate::scheduler::placement::Placement;
+use crate::shared::config::{Affinity, Configuration};
+use crate::shared::placement::Placement;
 use crate::sleep::MAX_WORKERS;
 use crate::trace::{Tracer, default_tracer};
+use crate::tuning::GROWTH;
 
 /// Configures a [`Pool`]. Created by [`Pool::builder`].
 ///
@@ -69,7 +68,7 @@ impl Default for PoolBuilder {
                 placement: Placement::default(),
                 panic_handler: None,
                 places: None,
-                allowance: None,
+                size: None,
                 observer: None,
                 tracer: None,
                 deque: DequeChoice::default(),
@@ -91,25 +90,19 @@ impl PoolBuilder {
     ///
     /// # A number that is set
     ///
-    /// It stays the same, whatever the system allows later. Under the default idle policy, at most
-    /// as many workers are awake at a time as the process could use when the pool was built
-    /// ([`Processors::count`]).
+    /// All of these workers may be active at a time: also if all their tasks block. While they wait
+    /// for processors, fewer are active ([`Pool::size`]).
     ///
     /// # A pool that follows the system
     ///
-    /// The pool lets [`Processors::count`] workers be awake ([`Pool::size`]). It has more
-    /// workers, which sleep until more are allowed: at most four times as many, and at most one for
-    /// each processor of the machine. [`max_workers`](Self::max_workers) replaces this number. A
-    /// pool of one place without a borrowed thread has one more worker, the sentinel. It runs tasks
-    /// that the awake workers leave undone.
-    ///
-    /// While the pool works, idle workers read the affinity of its threads and the quotas of the
-    /// control group ten times a second. If a quota is not a whole number of processors, one worker
-    /// rests from time to time, between tasks, so that the quota lasts for its whole period. The
-    /// kernel then does not have to stop all workers at the end of a period.
+    /// The pool lets [`Processors::count`] workers be active at first. It has more workers, which
+    /// sleep until more are granted: at most four times as many, and at most one for each processor
+    /// of the machine. [`max_workers`](Self::max_workers) replaces this number. While the pool
+    /// works, its workers read the affinity of its threads and the quotas of the control group ten
+    /// times a second.
     ///
     /// If the threads of sleeping workers cannot be started, the other workers end, and the pool is
-    /// started again with only the workers that may be awake. Hooks then run a second time.
+    /// started again with only the workers that may be active. Hooks then run a second time.
     ///
     /// # Examples
     /// ```
@@ -166,10 +159,8 @@ impl PoolBuilder {
     /// [indices](crate::Worker::index) are in the same place. If there are fewer workers than
     /// places, some places have none.
     ///
-    /// A worker searches its own place first, then near places, then far ones. It leaves the tasks
-    /// of another place to the workers there for about 0.1 ms, and longer if it has other work. If
-    /// the idle policy's [limit](crate::idle::Limit) or the pool's size keeps all of these workers
-    /// asleep, the tasks wait as long as others over the limit.
+    /// A worker searches its own place first, then near places, then far ones. It takes tasks that
+    /// were sent to another place before it sleeps.
     ///
     /// [`Spawn::Near`](crate::Spawn::Near) and [`Par::by_place`](crate::loops::Par::by_place) send
     /// tasks to a place. [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place)
@@ -313,14 +304,9 @@ impl PoolBuilder {
 
     /// Has all tasks run on threads of the pool.
     ///
-    /// By default [`Pool::install`] may run its task on the calling thread, in place of a sleeping
-    /// worker. It does so only if the thread's previous call took less than 2 ms, and the thread
-    /// has about as much stack left as a worker has by default.
-    ///
-    /// A pool never does so if its builder set a start hook, worker data, a stack size, an
-    /// affinity, an observer or a borrowed thread, or used [`build_with`](Self::build_with). It
-    /// stops when a task is sent to one worker alone ([`Spawn::At`](crate::Spawn::At),
-    /// [`Pool::broadcast`]).
+    /// By default [`Pool::install`] may run its task on the calling thread, as a guest. A pool has
+    /// no guests either if its builder set a start hook, worker data, a stack size, an affinity, an
+    /// observer or a borrowed thread, or used [`build_with`](Self::build_with).
     ///
     /// # Examples
     /// ```
@@ -341,9 +327,8 @@ impl PoolBuilder {
     /// Default: 256, or the number of workers if that is larger. A replacement's thread starts at
     /// its first use and lives as long as the pool.
     ///
-    /// At the limit, a worker that waits parks without a replacement. If all threads of the pool
-    /// wait, the last one runs any ready task on top of the frame that waits, unless that frame is
-    /// in [`block_on`](crate::block_on). So does a worker that has waited for a second.
+    /// At the limit, a worker that waits runs any ready task on top of the frame that waits, unless
+    /// that frame is in [`block_on`](crate::block_on).
     ///
     /// # Examples
     /// ```
@@ -451,7 +436,7 @@ impl PoolBuilder {
 struct Numbers {
     /// All workers.
     workers: usize,
-    /// How many of them may be awake, if the program or the environment sets a number.
+    /// How many of them may be active, if the program or the environment sets a number.
     size: Option<usize>,
     /// How many of them the pool cannot do without.
     needed: usize,
@@ -461,8 +446,6 @@ impl PoolBuilder {
     fn numbers(&self) -> Result<Numbers, BuildError> {
         let at_most = |size: usize| self.max_workers.map_or(size, |most| size.min(most));
         let size = match self.workers {
-            // A source of its own sets the limit, whatever the environment says.
-            None if self.config.allowance.is_some() => None,
             None => default_workers()?.map(at_most),
             size => size,
         };
@@ -481,13 +464,7 @@ impl PoolBuilder {
         let (allowed, online) = (processors.count(), os::online_processors());
         let needed = allowed.min(MAX_WORKERS);
         let useful = allowed.saturating_mul(GROWTH).min(online.unwrap_or(allowed)).max(needed);
-        let with_sentinel = useful.saturating_add(SENTINELS).min(MAX_WORKERS);
-        // The limit counts awake workers of the whole pool, not of each place: with a sentinel, one
-        // of several places would have more workers than processors. A borrowed thread is an extra
-        // worker whenever it does nothing for the pool.
-        let has_sentinel = !self.config.with_current_thread
-            && !is_divided(self.config.places.as_deref(), with_sentinel, processors.ids());
-        (if has_sentinel { with_sentinel } else { useful.min(MAX_WORKERS) }, needed)
+        (useful.min(MAX_WORKERS), needed)
     }
 
     /// The names of the threads that the pool creates.
@@ -509,10 +486,7 @@ impl PoolBuilder {
     ) -> Result<Pool, BuildError> {
         self.config.tracer = self.config.tracer.or_else(default_tracer);
         self.config.assists = self.assists.map_or_else(default_assists, Ok)?;
-        if size.is_none() {
-            self.config.allowance.get_or_insert_with(|| Arc::new(allowance::system));
-        }
-        let config = Configuration { workers, ..self.config };
+        let config = Configuration { workers, size, ..self.config };
         let pool = match start::start(config.clone(), &mut spawn) {
             // The pool can do without the threads of workers that only sleep at first.
             Err(BuildError::Thread { worker, .. }) if worker >= needed => {
@@ -520,9 +494,6 @@ impl PoolBuilder {
             }
             pool => pool?,
         };
-        if let Some(size) = size {
-            pool.shared.resize(size);
-        }
         if let Some(tracer) = &pool.shared.sleep.tracer {
             tracer.attach(Arc::new(Arc::downgrade(&pool.shared)));
         }
@@ -539,15 +510,6 @@ impl fmt::Debug for PoolBuilder {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::scheduler::allowance::OpenSource;
-
-    impl PoolBuilder {
-        /// Replaces the system as the source of what is allowed.
-        pub(crate) fn allowance_source(mut self, source: OpenSource) -> Self {
-            self.config.allowance = Some(source);
-            self
-        }
-    }
 
     /// Builds a pool on a system that grants three threads.
     fn build_on_three_threads(workers: usize, needed: usize) -> Result<Pool, BuildError> {

@@ -20,14 +20,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) use builder::PoolBuilder;
 pub(crate) use error::BuildError;
 
+use crate::job::StackJob;
+use crate::job::latch::{CountLatch, Latch};
 use crate::places::Places;
 use crate::primitive::{self, thread::JoinHandle};
-use crate::scheduler::config::Configuration;
-use crate::scheduler::job::StackJob;
-use crate::scheduler::latch::{CountLatch, Latch};
-use crate::scheduler::{Shared, Worker};
+use crate::shared::Shared;
+use crate::shared::config::Configuration;
 use crate::stats::PoolStats;
 use crate::unwind;
+use crate::worker::Worker;
 
 /// A thread pool: workers that run tasks and steal tasks from each other.
 ///
@@ -41,8 +42,8 @@ use crate::unwind;
 /// variants) have ended. The workers then cancel and drop [futures](crate::task) that have not
 /// ended, and the threads end. There are four special cases:
 ///
-/// - A worker of another pool drops it: a replacement worker takes that worker's slot (its index
-///   and its deque) during the wait.
+/// - A worker of another pool drops it: another thread works under that worker's index during the
+///   wait.
 /// - One of its own workers drops it: the drop returns at once, and the threads end after the
 ///   tasks.
 /// - A thread that the pool [borrows](PoolBuilder::with_current_thread) drops it: the drop runs the
@@ -149,13 +150,11 @@ impl Pool {
             with_current_thread: false,
             // The child keeps these places, even if it may use other processors.
             places: Some(Arc::clone(&self.shared.place_map.places)),
+            size: self.shared.config.size.map(|_| self.shared.bounds.most()),
             ..self.shared.config.clone()
         };
-        let pool = start::start(config, start::spawn_worker).unwrap_or_else(|error| {
-            panic!("a pool could not be built again after a fork: {error}")
-        });
-        self.shared.chosen_size().inspect(|&size| pool.shared.resize(size));
-        pool
+        start::start(config, start::spawn_worker)
+            .unwrap_or_else(|error| panic!("a pool could not be built again after a fork: {error}"))
     }
 
     /// Drops the pool without waiting for its threads.
@@ -181,43 +180,37 @@ impl Pool {
         self.is_detached = true;
     }
 
-    /// The number of workers: those that may be awake (the [size](Self::size)), and those that
-    /// sleep until more are allowed.
+    /// The number of workers: the threads of the pool, of which at most
+    /// [`size`](Self::size) are active.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.shared_now().workers
     }
 
-    /// The number of workers that may be awake.
+    /// The number of workers that may be active at the moment.
     ///
-    /// It is the number that [`resize`](Self::resize) or the [builder](PoolBuilder::workers) has
-    /// set. Without such a number, it is the number that affinity and quotas allowed when a worker
-    /// last read them (ten times a second). The number of awake workers can then differ by one:
-    ///
-    /// - If a quota is not a whole number of processors, one worker rests from time to time.
-    /// - Without such a quota, one more worker may be awake while other programs have the
-    ///   processors for which workers wait.
+    /// A worker is active while it runs tasks or searches for some. The number begins with what the
+    /// [builder](PoolBuilder::workers) has set; without that, with the number of processors that
+    /// affinity and quotas grant. It is never less than these processors, as long as there are so
+    /// many workers. Above that, it comes down by one when a worker has waited for a processor for
+    /// long: more active workers would only take processors from other programs. It doubles, within
+    /// milliseconds, while tasks wait and active workers block.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.shared_now().size()
+        self.shared_now().sleep.limit()
     }
 
-    /// Limits the workers that are awake to the first `size`, from 1 to [`workers`](Self::workers).
+    /// Sets the largest number of workers that are active at a time, from 1 to
+    /// [`workers`](Self::workers).
     ///
     /// Use it to give processors to other work for a while. To grow later, build the pool with
     /// [`max_workers`](PoolBuilder::max_workers): the number of workers is fixed then.
     ///
     /// All workers keep their indices and their [data](Worker::data). They still run tasks that
-    /// are sent to them alone ([`Spawn::At`](crate::Spawn::At)), and broadcasts.
-    ///
-    /// Workers over the limit finish their tasks and the tasks in their deques, unless other
-    /// workers steal those. Then they sleep until a task is sent to one of them alone. So that a
-    /// pool whose awake workers are all blocked does not stop, a sleeping worker helps if ready
-    /// tasks wait and no worker has run for half a second. After ten seconds it takes any waiting
-    /// task ([`Limit`](crate::idle::Limit)).
-    ///
-    /// If the size grows, workers are woken. A pool that followed affinity and quotas stops doing
-    /// so. A [borrowed thread](PoolBuilder::with_current_thread) does not count.
+    /// are sent to them alone ([`Spawn::At`](crate::Spawn::At)), and broadcasts. Workers over the
+    /// limit finish their tasks and the tasks in their deques, unless other workers steal those.
+    /// Then they sleep. If the size grows, workers are woken. A
+    /// [borrowed thread](PoolBuilder::with_current_thread) does not count.
     ///
     /// # Errors
     /// [`BuildError::NoWorkers`] if the size is 0, and [`BuildError::TooManyWorkers`] if it is
@@ -262,18 +255,22 @@ impl Pool {
         self.shared_now().stats()
     }
 
-    /// Runs `task` as a worker of this pool and returns its result.
+    /// Runs `task` in this pool and returns its result.
     ///
     /// On a worker of this pool, the task runs at once, on that worker. On a thread that is no
-    /// worker, it runs at once if a worker sleeps and the thread's last call took less than two
-    /// milliseconds: the thread acts as that worker meanwhile, with its index, and runs only the
-    /// task and what the task forks. Thread-locals are then those of the thread.
-    /// [`PoolBuilder::own_threads_only`] prevents this, and says when else it does not happen.
+    /// worker, it may run on that thread, as a *guest* of the pool: if the thread's last call took
+    /// less than two milliseconds, the thread has about as much stack left as a worker has by
+    /// default, and fewer than eight guests are there. A guest has an [index](Worker::index) of its
+    /// own, behind those of the workers, and runs only the task and what the task forks.
+    /// Thread-locals are then those of the calling thread.
     ///
     /// Otherwise the thread blocks until a worker has run the task. If the thread is a worker of
     /// another pool, a replacement works under its index there during the wait. Such tasks go to
     /// one queue, and workers take them in that order. Two workers may begin the tasks that they
     /// have taken in either order.
+    ///
+    /// A pool has no guests if its builder called
+    /// [`own_threads_only`](PoolBuilder::own_threads_only), which says when else.
     ///
     /// # Panics
     /// If the task panics, with its payload.
@@ -377,7 +374,7 @@ impl Drop for Pool {
         }
         Worker::with_current(|current| match current {
             Some(borrowed_thread)
-                if borrowed_thread.belongs_to(&self.shared) && borrowed_thread.is_borrowed =>
+                if borrowed_thread.belongs_to(&self.shared) && borrowed_thread.is_borrowed() =>
             {
                 // Accepted tasks may wait in this worker's deque, and this thread may never run
                 // them otherwise.
@@ -391,7 +388,7 @@ impl Drop for Pool {
             // While the thread unwinds, no task runs on top of the frame, not even at the limit of
             // replacements.
             foreign => {
-                let _replaced = foreign.map(Worker::replace);
+                let _away = foreign.map(Worker::leave_index);
                 join_all(threads, &self.shared);
             }
         });

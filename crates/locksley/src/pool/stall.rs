@@ -1,22 +1,15 @@
 //! The stall harness for a whole pool: one worker is held at each of its atomic steps in turn. All
 //! tasks that it does not hold itself must finish.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
+use super::Pool;
 use super::tests::on_worker;
-use super::{Pool, Shared};
-use crate::Spawn;
-use crate::idle::{Abp, IdleContext, IdlePolicy, Limit, Move, Thief};
-use crate::os::Quota;
+use crate::idle::{Abp, IdleContext, IdlePolicy, Move, Thief};
 use crate::primitive::stepped::{self, Gate, wait_for};
-use crate::scheduler::Worker;
-use crate::scheduler::allowance::{OpenSource, Source};
-use crate::task::JoinHandle;
+use crate::{Spawn, Worker};
 
 const PARENTS: usize = 12;
 const CHILDREN: usize = 4;
@@ -24,7 +17,7 @@ const CHILDREN: usize = 4;
 /// has taken.
 const IN_HAND: usize = CHILDREN + 1;
 
-/// The limit is one awake worker, and that one is held.
+/// Thieves sleep soon, and the number of active workers has a limit.
 #[derive(Debug)]
 pub(super) struct Confined;
 
@@ -35,16 +28,21 @@ impl IdlePolicy for Confined {
     fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Confined)
     }
-    fn limit(&self, _processors: usize) -> Limit {
-        Limit { awake: 1, timed_park: Duration::from_micros(100) }
+    fn is_limited(&self) -> bool {
+        true
     }
 }
 
 impl Thief for Confined {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
-        let is_tired = context.is_over_limit() || context.failures > 2;
-        if is_tired { Move::Sleep } else { Move::Search }
+        if context.failures > 2 { Move::Sleep } else { Move::Search }
     }
+}
+
+/// Sets the limit to one active worker, which is the one that is held.
+pub(super) fn confine(pool: Pool) -> Pool {
+    pool.shared_now().sleep.set_limit(1);
+    pool
 }
 
 fn pool(workers: usize, idle_policy: impl IdlePolicy) -> Pool {
@@ -172,92 +170,69 @@ fn others_finish_while_a_worker_is_held_at_any_step() {
     assert!(times_held > 100, "the harness holds threads: {times_held}");
 }
 
+/// The monitor raises the limit.
 #[test]
-fn a_sentinel_takes_over_from_a_worker_that_is_held_at_any_step() {
+fn other_workers_become_active_while_the_only_active_one_is_held_at_any_step() {
     let mut times_held = 0;
     for workers in [2, 3] {
         for steps in steps() {
-            times_held += usize::from(hold_after(steps, pool(workers, Confined)));
-        }
-    }
-    assert!(times_held > 50, "the harness holds threads: {times_held}");
-}
-
-/// As many workers are awake as are allowed, and a sentinel polls often.
-#[derive(Debug)]
-struct Following;
-
-impl IdlePolicy for Following {
-    fn name(&self) -> &'static str {
-        "following"
-    }
-    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
-        Box::new(Confined)
-    }
-    fn limit(&self, processors: usize) -> Limit {
-        Limit { awake: processors, timed_park: Duration::from_micros(100) }
-    }
-}
-
-/// An allowance that is read at each poll and changes all the time: three workers, or two of which
-/// one rests.
-struct Changing {
-    used: u64,
-    readings: usize,
-    /// The number of changes, over all pools.
-    changes: Arc<AtomicUsize>,
-}
-
-impl Source for Changing {
-    fn processors(&mut self, _shared: &Shared) -> Option<usize> {
-        Some(3)
-    }
-    fn quota(&mut self) -> Option<Quota> {
-        let period = Duration::from_millis(100);
-        self.readings += 1;
-        // Three in a row, since the first reading of the usage has nothing to compare with.
-        let is_new = self.readings.is_multiple_of(3);
-        self.changes.fetch_add(usize::from(is_new), Ordering::Relaxed);
-        let has_quota = (self.readings / 3).is_multiple_of(2);
-        has_quota.then(|| Quota { processors: 1.5, period, file: Path::new("fake").into() })
-    }
-    fn interval(&self) -> Duration {
-        Duration::ZERO
-    }
-    fn throttled_periods(&mut self, _quota: &Quota) -> Option<u64> {
-        None
-    }
-    fn process_time(&mut self) -> Option<Duration> {
-        Some(Duration::ZERO)
-    }
-    fn processor_wait(&mut self, _shared: &Shared) -> Option<Duration> {
-        // One more worker is allowed whenever there is no quota.
-        Some(Duration::from_secs(self.readings as u64))
-    }
-    fn processor_time(&mut self, _shared: &Shared) -> Option<Duration> {
-        self.used += 1;
-        Some(Duration::from_secs(self.used))
-    }
-}
-
-#[test]
-fn others_finish_while_a_worker_that_polls_the_allowance_is_held_at_any_step() {
-    let mut times_held = 0;
-    let changes = Arc::new(AtomicUsize::new(0));
-    for most in [3, 4] {
-        for steps in steps() {
-            let builder = Pool::builder().max_workers(most).idle_policy(Following);
-            let changes = Arc::clone(&changes);
-            let at_limit: OpenSource = Arc::new(move || {
-                Box::new(Changing { used: 0, readings: 0, changes: Arc::clone(&changes) })
-            });
-            let pool = builder.allowance_source(at_limit).build().unwrap();
+            let pool = confine(pool(workers, Confined));
             times_held += usize::from(hold_after(steps, pool));
         }
     }
     assert!(times_held > 50, "the harness holds threads: {times_held}");
-    let changes = changes.load(Ordering::Relaxed);
-    assert!(changes > 100, "the allowance changes: {changes}");
+}
+
+/// The limit goes up and down, and one worker is held.
+#[test]
+fn others_finish_while_the_limit_changes_and_a_worker_is_held_at_any_step() {
+    let mut times_held = 0;
+    for steps in steps() {
+        let pool = pool(3, Confined);
+        let (shared, is_over) = (Arc::clone(pool.shared_now()), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for size in [1, 3, 2].iter().cycle() {
+                    shared.resize(*size);
+                    thread::yield_now();
+                    if is_over.load(Ordering::Acquire) {
+                        break;
+                    }
+                }
+                shared.resize(3);
+            });
+            times_held += usize::from(hold_after(steps, pool));
+            is_over.store(true, Ordering::Release);
+        });
+    }
+    assert!(times_held > 50, "the harness holds threads: {times_held}");
+}
+
+/// The thread that changes the limit is held.
+#[test]
+fn tasks_finish_while_a_thread_that_raises_the_limit_is_held_at_any_step() {
+    for steps in 0.. {
+        let pool = confine(pool(3, Confined));
+        let gate = Arc::new(Gate::default());
+        let done = Arc::new(AtomicUsize::new(0));
+        let held = thread::scope(|scope| {
+            scope.spawn(|| {
+                stepped::arm(steps, &gate);
+                pool.shared_now().resize(3);
+                stepped::disarm();
+            });
+            let held = gate.wait_until_held();
+            (0..PARENTS).for_each(|_| pool.spawn(counted(&done)));
+            let finished = wait_for(&done, PARENTS);
+            gate.open();
+            assert_eq!(finished, PARENTS, "held after {steps} steps");
+            held
+        });
+        if !held {
+            assert!(steps > 4, "the harness holds threads");
+            break;
+        }
+    }
 }
 
 /// The sender of another task to the same worker is held, and another worker is held.
@@ -338,7 +313,7 @@ fn a_blocked_worker_is_helped_while_another_is_held() {
     }
 }
 
-/// A worker is held at any step of assigning its replacement, or of releasing it.
+/// A worker is held while it gives its index to a replacement, or takes it back.
 #[test]
 fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_of_it() {
     const TASKS: usize = 8;
@@ -376,25 +351,26 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
     assert!(times_held > 10, "the harness holds threads: {times_held}");
 }
 
-/// A replacement is held in its task, after its release, while it parks, or when it is assigned
-/// again.
+/// A replacement is held in its task, while it passes its index on, while it parks, or when it is
+/// taken again. The other index is left.
 #[test]
 fn others_finish_while_a_replacement_is_held_at_any_step() {
     let mut times_held = 0;
-    for steps in (0..120).chain((120..600).step_by(37)) {
-        let pool = Pool::builder().workers(1).replacements(PARENTS);
+    for steps in (0..80).chain((80..600).step_by(61)) {
+        let pool = Pool::builder().workers(2).replacements(PARENTS);
         let pool = pool.idle_policy(abp(Some(0))).build().unwrap();
         let gate = Arc::new(Gate::default());
         let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        // Only replacements are held: when the worker itself works, they do not.
-        let worker = pool.broadcast(|_| thread::current().id())[0];
+        // Only replacements are held: when a worker itself works, they do not.
+        let workers = pool.broadcast(|_| thread::current().id());
         for _ in 0..PARENTS {
             let (gate, done, armed) = (Arc::clone(&gate), Arc::clone(&done), Arc::clone(&armed));
+            let workers = workers.clone();
             pool.spawn(move |_| {
                 let is_armed = Arc::clone(&armed);
                 crate::spawn(move || {
                     on_worker(|_| {
-                        let is_replacement = thread::current().id() != worker;
+                        let is_replacement = !workers.contains(&thread::current().id());
                         if is_replacement && armed.fetch_add(1, Ordering::AcqRel) == 0 {
                             stepped::arm(steps, &gate);
                         }
@@ -406,7 +382,7 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
                         }
                     })
                 });
-                // Until its replacement has taken one of its tasks.
+                // Until a replacement has taken one of the tasks.
                 crate::blocking(|| wait_for(&is_armed, 1));
             });
         }
@@ -414,7 +390,28 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
         let is_held = release(pool, steps, &gate, &done, (all - IN_HAND, all));
         times_held += usize::from(is_held);
     }
-    assert!(times_held > 50, "the harness holds threads: {times_held}");
+    assert!(times_held > 30, "the harness holds threads: {times_held}");
+}
+
+/// The only worker leaves its index and takes it back again and again. A waker of it is held, which
+/// need not come: the replacement has passed the index on.
+#[test]
+fn a_worker_gets_its_index_back_however_often_it_leaves_it() {
+    let pool = Pool::builder().workers(1);
+    let pool = pool.idle_policy(abp(Some(0))).build().unwrap();
+    let done = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&done);
+    pool.spawn(move |_| {
+        for round in 1..=300 {
+            let task = Arc::clone(&count);
+            crate::spawn(move || {
+                task.fetch_add(1, Ordering::Release);
+            });
+            // Only a replacement can run the task.
+            crate::blocking(|| assert_eq!(wait_for(&count, round), round));
+        }
+    });
+    assert_eq!(wait_for(&done, 300), 300);
 }
 
 /// Calls until a call has run on this thread: so does the next one, unless this one was long.
@@ -427,17 +424,13 @@ fn prepare_call(pool: &Pool) -> bool {
     })
 }
 
-/// An external thread is held while it takes over a worker, in its task, or while it gives the
-/// worker back.
+/// A guest is held in its task, or on its way in or out.
 #[test]
-fn others_finish_while_an_external_thread_is_held_at_any_step() {
+fn others_finish_while_a_guest_is_held_at_any_step() {
     let (mut times_held, mut is_any_prepared) = (0, false);
     for steps in (0..160).chain((160..600).step_by(37)) {
         let pool = pool(2, abp(Some(0)));
         let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
-        while pool.shared().sleep.parked_for_external_threads() < 2 {
-            thread::yield_now();
-        }
         let is_held = thread::scope(|scope| {
             let call = scope.spawn(|| {
                 let is_prepared = prepare_call(&pool);
@@ -468,48 +461,6 @@ fn others_finish_while_an_external_thread_is_held_at_any_step() {
         times_held += usize::from(is_held);
     }
     // To send a call has fewer steps.
-    let least = if is_any_prepared { 50 } else { 10 };
-    assert!(times_held > least, "the harness holds threads: {times_held}");
-}
-
-/// A call that finds a pinned task gives its worker back, and may then be the last active thread:
-/// the worker waits for a task that only another thread runs.
-#[test]
-fn a_recalled_worker_gets_what_it_waits_for_after_a_call_was_held_at_any_step() {
-    let (mut times_held, mut is_any_prepared) = (0, false);
-    for steps in 0..120 {
-        let pool = Pool::builder().workers(1).replacements(0).idle_policy(abp(Some(0)));
-        let pool = pool.build().unwrap();
-        let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
-        thread::scope(|scope| {
-            let call = scope.spawn(|| {
-                let is_prepared = prepare_call(&pool);
-                while pool.shared().sleep.parked_for_external_threads() < 1 {
-                    thread::yield_now();
-                }
-                stepped::arm(steps, &gate);
-                pool.install(|_| ());
-                stepped::disarm();
-                is_prepared
-            });
-            while !gate.is_held() && !call.is_finished() {
-                thread::yield_now();
-            }
-            times_held += usize::from(gate.is_held());
-            let (sender, receiver) = channel::<JoinHandle<()>>();
-            let finish = counted(&done);
-            pool.spawn_with(Spawn::At(0), move |w| {
-                receiver.recv().unwrap().join().unwrap();
-                finish(w);
-            });
-            sender.send(pool.spawn_future(async {})).unwrap();
-            // Usually the worker parks meanwhile.
-            thread::sleep(Duration::from_millis(2));
-            gate.open();
-            assert_eq!(wait_for(&done, 1), 1, "held after {steps} steps");
-            is_any_prepared |= call.join().unwrap();
-        });
-    }
-    let least = if is_any_prepared { 20 } else { 10 };
+    let least = if is_any_prepared { 40 } else { 10 };
     assert!(times_held > least, "the harness holds threads: {times_held}");
 }

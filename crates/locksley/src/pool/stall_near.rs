@@ -2,7 +2,9 @@
 //! atomic step in turn. All tasks that it does not hold itself must finish.
 
 use super::Pool;
-use super::stall::{Confined, Task, abp, hold_a_sender_and, hold_in, steps, steps_of_both};
+use super::stall::{
+    Confined, Task, abp, confine, hold_a_sender_and, hold_in, steps, steps_of_both,
+};
 use super::tests::{divided, on_worker};
 use crate::Spawn;
 use crate::idle::IdlePolicy;
@@ -30,7 +32,7 @@ fn tasks_sent_to_places_finish_while_a_worker_is_held_at_any_step() {
             for sleep_after in [Some(0), None] {
                 times_held += usize::from(hold_after(steps, pool(workers, abp(sleep_after))));
             }
-            times_held += usize::from(hold_after(steps, pool(workers, Confined)));
+            times_held += usize::from(hold_after(steps, confine(pool(workers, Confined))));
         }
     }
     assert!(times_held > 100, "the harness holds threads: {times_held}");

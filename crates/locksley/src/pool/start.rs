@@ -9,23 +9,18 @@ use super::global;
 use super::thread::{Starting, WorkerThread};
 use crate::deque::OwnDeque;
 use crate::futures::OwnedTasks;
+use crate::header::Job;
+use crate::numbers::{Index, Slot};
 use crate::os;
 use crate::primitive::mpsc::channel;
 use crate::primitive::thread::JoinHandle;
-use crate::scheduler::Shared;
-use crate::scheduler::config::Configuration;
-use crate::scheduler::external::ExternalSlots;
-use crate::scheduler::job::Job;
-use crate::scheduler::replacement::Replacements;
-use crate::scheduler::worker::Worker;
+use crate::shared::Shared;
+use crate::shared::config::Configuration;
+use crate::shared::guests::Guests;
 use crate::sleep::MAX_WORKERS;
+use crate::tuning::{GUESTS, REPLACEMENTS};
 use crate::unwind::{self, Payload};
-
-/// The default limit of replacement workers. In a pool with more workers, their number.
-const REPLACEMENTS: usize = 256;
-
-/// The largest number of external threads that run tasks of a pool at the same time.
-const EXTERNAL_THREADS: usize = 8;
+use crate::worker::{Role, Worker};
 
 /// Starts a pool. `spawn` gives each worker a thread. The handle that it returns is joined when the
 /// pool is dropped.
@@ -62,21 +57,18 @@ pub(super) fn start(
 /// Makes what the workers share. Also returns the owner's handle of each worker's deque.
 fn new_shared(config: Configuration) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
     let workers = config.workers;
-    let most_external = if config.allows_external_threads() { EXTERNAL_THREADS } else { 0 };
-    let external = most_external.min(workers).min(MAX_WORKERS - workers);
-    let rest = MAX_WORKERS - workers - external;
+    let guests = if config.allows_guests() { GUESTS.min(MAX_WORKERS - workers) } else { 0 };
+    let rest = MAX_WORKERS - workers - guests;
     let replacements = match config.names {
         Some(_) => config.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(rest),
         None => 0,
     };
     let (mut deques, slots): (Vec<_>, Vec<_>) =
-        (0..workers + external).map(|_| config.new_slot()).unzip();
-    let threads = workers - config.borrowed_threads();
+        (0..workers + guests).map(|_| config.new_slot()).unzip();
     let tasks = Box::new(OwnedTasks::new(slots.len() + replacements));
-    let replacements = Replacements::new(replacements, threads);
-    let external_slots = ExternalSlots::new(deques.drain(workers..));
-    let shared = Shared::new(slots.into_iter(), external_slots, replacements, tasks, config);
-    (deques, shared)
+    let guests = Guests::new(deques.drain(workers..));
+    let shared = Shared::new(slots.into_iter(), guests, replacements, tasks, config);
+    (deques, Arc::new(shared))
 }
 
 /// Gives each worker a thread. Unless they start in the background, waits until they are ready.
@@ -114,13 +106,15 @@ fn adopt_current_thread(
 ) -> Result<(), BuildError> {
     ensure_not_on_worker()?; // again: `spawn` has run on this thread since the first check
     let data = || shared.config.make_data(index);
-    let make = || Worker::new(index, index, deque, Arc::clone(shared), data());
+    let slot = Slot::new(index);
+    let numbers = (Index::new(index), slot);
+    let make = || Worker::new(Role::Borrowed, numbers, deque, Arc::clone(shared), data());
     match unwind::catch(make) {
         Ok(worker) => {
             // Not `attach_thread`: other workers would watch the thread, and it may end without
             // `detach_thread`.
-            shared.slot(index).start_clock();
-            shared.slot(index).charge_elsewhere();
+            shared.slot(slot).start_clock();
+            shared.slot(slot).charge_elsewhere();
             worker.set_current_forever();
             Ok(())
         }

@@ -8,13 +8,14 @@ use super::error::BuildError;
 use super::global;
 use super::start::hook_error;
 use crate::deque::OwnDeque;
+use crate::header::Job;
+use crate::numbers::Index;
 use crate::os;
 use crate::primitive::mpsc::Sender;
-use crate::scheduler::Shared;
-use crate::scheduler::config::Affinity;
-use crate::scheduler::job::Job;
-use crate::scheduler::worker::Worker;
+use crate::shared::Shared;
+use crate::shared::config::Affinity;
 use crate::unwind;
+use crate::worker::{Role, Worker};
 
 /// A worker that has no thread yet: [`run`](Self::run) makes the calling thread its own. See
 /// [`PoolBuilder::build_with`](crate::PoolBuilder::build_with).
@@ -83,27 +84,28 @@ impl Starting {
     fn run(mut self) {
         match self.shared.config.affinity {
             Affinity::Process => os::move_to_process_affinity(),
-            Affinity::Place => self.shared.bind(self.index),
+            Affinity::Place => self.shared.bind(Index::new(self.index)),
             Affinity::Builder => false,
         };
-        let (shared, index) = (Arc::clone(&self.shared), self.index);
-        shared.sleep.settle_wake_affinity(index);
+        let (shared, index) = (Arc::clone(&self.shared), Index::new(self.index));
         match self.ready.take() {
             Some(ready) => self.run_awaited(ready),
             // No thread waits for the worker: its hooks run as code of the pool, and it works even
             // if they panic.
-            None => shared.run_worker((index, index), self.deque, Worker::work_until_closed),
+            None => {
+                let numbers = (index, index.slot());
+                shared.run_worker(Role::Own, numbers, self.deque, Worker::work_until_closed);
+            }
         }
-        shared.sleep.settle_wake_affinity(index);
     }
 
     /// The builder waits until the worker is ready, and reports a panic of a start hook.
     fn run_awaited(self, ready: Ready) {
         let Self { index, deque, shared, is_for_global, .. } = self;
-        let config = &shared.config;
+        let (config, numbers) = (&shared.config, (Index::new(index), Index::new(index).slot()));
         let start = || {
             let data = config.make_data(index);
-            let worker = Worker::new(index, index, deque, Arc::clone(&shared), data);
+            let worker = Worker::new(Role::Own, numbers, deque, Arc::clone(&shared), data);
             config.on_start.iter().for_each(|hook| hook(index));
             worker
         };
@@ -115,11 +117,11 @@ impl Starting {
                 return;
             }
         };
-        shared.slot(index).attach_thread(config.assists);
+        shared.slot(numbers.1).attach_thread(config.assists);
         let _ = ready.send(Ok(()));
         drop(ready);
         worker.as_current(|| worker.work_until_closed());
-        shared.slot(index).detach_thread();
+        shared.slot(numbers.1).detach_thread();
         let report = |payload| shared.report_panic(payload);
         let exit = || config.on_exit.iter().for_each(|hook| hook(index));
         unwind::catch(exit).unwrap_or_else(report);

@@ -1,22 +1,23 @@
-//! The counters of the sleep protocol, packed into one atomic word.
+//! The counters of the sleep protocol, packed into one atomic word, and the set of sleepers.
 //!
 //! | bits  | field       | a worker changes it when it                                          |
 //! |-------|-------------|----------------------------------------------------------------------|
 //! | 0–15  | `asleep`    | falls asleep (+1), wakes up (−1)                                     |
 //! | 16–31 | `searching` | begins to search or wakes up (+1), stops or falls asleep (−1)        |
-//! | 32    | `sentinel`  | falls asleep as the sentinel (+1), wakes up from that (−1)           |
+//! | 32    | `monitor`   | falls asleep as the monitor (+1), wakes up from that or retires (−1) |
 //! | 33–63 | `wakeups`   | wakes up (+1, wraps)                                                 |
 //!
-//! A worker, or the external thread that acts as it, changes the word only for itself. So a
-//! suspended one leaves at most its own state behind.
+//! A worker changes the word only for itself. So a suspended one leaves at most its own state
+//! behind.
 
+use crate::numbers::Slot;
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 
 const FIELD: u64 = 0xFFFF;
 
 const ONE_ASLEEP: u64 = 1;
 const ONE_SEARCHING: u64 = 1 << 16;
-const SENTINEL: u64 = 1 << 32;
+const MONITOR: u64 = 1 << 32;
 const ONE_WAKEUP: u64 = 1 << 33;
 
 /// The largest number of workers that a field can count. The value above it is unused, so that a
@@ -45,39 +46,33 @@ impl Snapshot {
         (self.0 >> 33) as u32
     }
 
-    pub(crate) fn has_sentinel(self) -> bool {
-        self.0 & SENTINEL != 0
+    pub(crate) fn has_monitor(self) -> bool {
+        self.0 & MONITOR != 0
     }
 
-    /// True if no worker searches and a sleeping worker must be woken for a push: any sleeper if
-    /// there is no sentinel, otherwise only if more than `spare` workers sleep.
-    ///
-    /// One comparison decides: `searching` is 0 and `asleep` is greater than `spare`.
-    #[inline]
+    /// True if a sleeper may be woken for a task: more than `spare` workers sleep; or, if there is
+    /// no monitor, any.
+    pub(super) fn may_wake(self, spare: usize) -> bool {
+        self.asleep() > if self.has_monitor() { spare } else { 0 }
+    }
+
+    /// True if a push must wake a sleeper: it may, and no worker searches.
     pub(super) fn needs_thief(self, spare: usize) -> bool {
-        let spare = if self.has_sentinel() { spare as u32 } else { 0 };
-        (self.0 as u32).wrapping_sub(spare + 1) < FIELD as u32 - spare
-    }
-
-    /// True if the limit with this `spare` is reached, and new tasks can be left to
-    /// the sentinel: there is one, and at most `spare` workers sleep.
-    pub(super) fn is_limit_reached(self, spare: usize) -> bool {
-        self.has_sentinel() && self.asleep() <= spare
+        self.searching() == 0 && self.may_wake(spare)
     }
 }
 
 /// Methods that change the counters return them as they are after the change.
 impl Counters {
     /// The counters now. Protocol decisions need a fence before this load (see the README).
-    #[inline]
     pub(super) fn snapshot(&self) -> Snapshot {
         // Acquire pairs with the release in `change`: a worker that is counted as asleep is found
         // in the set of sleepers.
         Snapshot(self.0.load(Ordering::Acquire))
     }
 
-    pub(super) fn begin_search(&self) {
-        let _ = self.change(ONE_SEARCHING, 0);
+    pub(super) fn begin_search(&self) -> Snapshot {
+        self.change(ONE_SEARCHING, 0)
     }
 
     pub(super) fn end_search(&self) -> Snapshot {
@@ -88,33 +83,33 @@ impl Counters {
         self.change(ONE_ASLEEP, ONE_SEARCHING)
     }
 
-    pub(super) fn end_sleep(&self, is_sentinel: bool) {
-        let sentinel = if is_sentinel { SENTINEL } else { 0 };
-        let _ = self.change(ONE_WAKEUP + ONE_SEARCHING, sentinel + ONE_ASLEEP);
+    pub(super) fn end_sleep(&self, is_monitor: bool) -> Snapshot {
+        let monitor = if is_monitor { MONITOR } else { 0 };
+        self.change(ONE_WAKEUP + ONE_SEARCHING, monitor + ONE_ASLEEP)
     }
 
-    /// As [`end_sleep`](Self::end_sleep), if more than `spare` workers sleep. Returns true if so.
-    pub(super) fn end_sleep_above(&self, spare: usize) -> bool {
-        self.change_if(ONE_WAKEUP + ONE_SEARCHING - ONE_ASLEEP, |now| now.asleep() > spare)
-    }
-
-    /// Counts the calling worker as asleep and as the sentinel, if there is no sentinel and at most
-    /// `spare` workers sleep afterwards. Returns true if it did so.
-    pub(super) fn begin_sleep_as_sentinel(&self, spare: usize) -> bool {
-        let change = SENTINEL + ONE_ASLEEP - ONE_SEARCHING;
-        self.change_if(change, |now| !now.has_sentinel() && now.asleep() < spare)
-    }
-
-    fn change_if(&self, change: u64, may_change: impl Fn(Snapshot) -> bool) -> bool {
-        let after = |before| may_change(Snapshot(before)).then(|| before.wrapping_add(change));
+    /// Counts the calling worker as asleep and as the monitor, if there is no monitor and at most
+    /// `spare` workers sleep afterwards.
+    pub(super) fn begin_sleep_as_monitor(&self, spare: usize) -> Option<Snapshot> {
+        let change = MONITOR + ONE_ASLEEP - ONE_SEARCHING;
+        let after = |before| {
+            let may_change = !Snapshot(before).has_monitor() && Snapshot(before).asleep() < spare;
+            may_change.then(|| before.wrapping_add(change))
+        };
         // As in `change` and `snapshot`.
-        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, after).is_ok()
+        let before = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, after).ok()?;
+        Some(Snapshot(before.wrapping_add(change)))
+    }
+
+    /// The calling worker, which sleeps, is not the monitor any more.
+    pub(super) fn retire_monitor(&self) -> Snapshot {
+        self.change(0, MONITOR)
     }
 
     /// Writes the word without changing it: a point in its modification order that releases what
     /// came before to all later changes, and acquires all earlier ones.
-    pub(super) fn synchronize(&self) {
-        let _ = self.change(0, 0);
+    pub(super) fn synchronize(&self) -> Snapshot {
+        self.change(0, 0)
     }
 
     fn change(&self, add: u64, subtract: u64) -> Snapshot {
@@ -126,25 +121,38 @@ impl Counters {
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
+/// The set of workers that sleep or are about to, one bit for each slot. Only the worker sets and
+/// clears it, so a suspended waker removes no worker from the set.
+#[derive(Debug)]
+pub(super) struct Sleepers(Box<[CachePadded<AtomicU64>]>);
 
-    #[test]
-    fn a_snapshot_decides_as_its_counts_say() {
-        let counts = || [0, 1, 2, 3, MAX_WORKERS as u64];
-        for (searching, asleep) in counts().into_iter().flat_map(|n| counts().map(|m| (n, m))) {
-            for (sentinel, spare) in [0, 1].into_iter().flat_map(|n| counts().map(|m| (n, m))) {
-                let word = asleep + ONE_SEARCHING * searching + SENTINEL * sentinel + ONE_WAKEUP;
-                let (now, spare) = (Snapshot(word), spare as usize);
-                assert_eq!((now.asleep(), now.searching()), (asleep as usize, searching as usize));
-                assert_eq!((now.has_sentinel(), now.wakeups()), (sentinel == 1, 1));
-                let can_stay_asleep = if now.has_sentinel() { spare } else { 0 };
-                let needs_thief = searching == 0 && now.asleep() > can_stay_asleep;
-                assert_eq!(now.needs_thief(spare), needs_thief, "{now:?} {spare}");
-                let is_limit_reached = now.has_sentinel() && now.asleep() <= spare;
-                assert_eq!(now.is_limit_reached(spare), is_limit_reached, "{now:?} {spare}");
-            }
-        }
+impl Sleepers {
+    pub(super) fn new(slots: usize) -> Self {
+        Self((0..slots.div_ceil(64)).map(|_| CachePadded::new(AtomicU64::new(0))).collect())
+    }
+
+    pub(super) fn insert(&self, slot: Slot) {
+        self.0[slot.get() / 64].fetch_or(1 << (slot.get() % 64), Ordering::AcqRel);
+    }
+
+    pub(super) fn remove(&self, slot: Slot) {
+        self.0[slot.get() / 64].fetch_and(!(1 << (slot.get() % 64)), Ordering::AcqRel);
+    }
+
+    pub(super) fn contains(&self, slot: Slot) -> bool {
+        self.0[slot.get() / 64].load(Ordering::Acquire) >> (slot.get() % 64) & 1 == 1
+    }
+
+    /// The members in ascending order, so that a pool which needs few workers keeps using the same
+    /// ones.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> {
+        self.0.iter().enumerate().flat_map(|(index, word)| {
+            let mut bits = word.load(Ordering::Acquire);
+            std::iter::from_fn(move || {
+                let lowest = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(Slot::new(index * 64 + lowest))
+            })
+        })
     }
 }

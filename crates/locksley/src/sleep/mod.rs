@@ -1,60 +1,44 @@
 //! How workers sleep and are woken: announce, look again, park. No wake-up is lost.
 //!
-//! This module blocks and wakes threads; `idle` decides when. Terms:
-//! - A **limit** is a number of workers that may be awake (`limits.rs`). Its **spare** is the
-//!   number of workers minus the limit: that many may sleep while tasks wait.
-//! - The **sentinel** is one sleeping worker that parks with a timeout. It then takes tasks that no
-//!   worker has touched, since the awake workers may be blocked.
-//!
-//! The README beside this file has the states, the protocol and the argument. Nothing here takes a
-//! lock. A thread that is suspended at any step leaves the others able to wake each other.
+//! This module blocks and wakes threads; `idle` decides when. The README beside this file has the
+//! states, the protocol and the argument. Nothing here takes a lock. A thread that is suspended at
+//! any step leaves the others able to wake each other.
 
 mod counters;
-pub(crate) mod limit;
-mod limits;
 #[cfg(all(test, loom))]
 mod models;
 mod notify;
 mod parker;
-mod sleepers;
-mod takeover;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod tests;
-mod wake_affinity;
-mod wake_token;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use counters::Counters;
 pub(crate) use counters::{MAX_WORKERS, Snapshot};
-pub(crate) use limit::Limit;
-use limits::Limits;
-use parker::Parker;
-use sleepers::Sleepers;
-use takeover::Takeover;
-use wake_affinity::WakeAffinity;
-pub(crate) use wake_token::WakeToken;
+pub(crate) use notify::WakeToken;
+pub(crate) use parker::Parker;
 
-use crate::primitive::{CachePadded, Ordering, fence};
-pub(crate) use crate::trace::SleepRole;
-use crate::trace::{Event, Tracer};
+use crate::numbers::Slot;
+use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering, fence};
+use crate::trace::{Event, SleepRole, Tracer};
+use crate::tuning;
 use crate::unwind::AbortOnUnwind;
+use counters::{Counters, Sleepers};
 
 /// The sleep protocol of one pool.
 #[derive(Debug)]
 pub(crate) struct Sleep {
     counters: Counters,
+    /// True if a push must wake a sleeper. Written by the last worker that changed the counters. A
+    /// push reads this flag only, which changes with the first and the last searching worker.
+    needs_thief: CachePadded<AtomicBool>,
     sleepers: Sleepers,
     /// One for each slot.
     parkers: Box<[CachePadded<Parker>]>,
-    /// One for each worker.
-    takeovers: Box<[CachePadded<Takeover>]>,
-    /// One for each slot, or none.
-    wake_affinities: Box<[CachePadded<WakeAffinity>]>,
-    /// The number of processors that workers with a wake-up affinity may run on.
-    processors: usize,
-    limits: Limits,
+    /// The workers that may be active at most, and sleep: all but borrowed threads.
+    workers: usize,
+    /// How many of them may be active.
+    limit: CachePadded<AtomicUsize>,
     pub(crate) tracer: Option<Arc<dyn Tracer>>,
 }
 
@@ -63,52 +47,31 @@ pub(crate) struct Sleep {
 pub(crate) enum SleepOutcome {
     /// The worker did not park: there was a reason to stay awake.
     StayedAwake,
-    /// The park without a timeout returned: the worker was notified, or spuriously.
+    /// The worker was notified, or its park returned spuriously.
     Woken,
-    /// An external thread had taken over the sleeping worker, which was then recalled. That thread
-    /// still runs its task, but no longer acts as the worker.
-    Recalled,
-    /// The sentinel's park returned, and the worker was notified.
-    SentinelWoken,
-    /// The sentinel's park returned without a notification: after its timeout, or spuriously.
-    SentinelTimedOut,
 }
 
-impl SleepOutcome {
-    pub(crate) fn is_sentinel(self) -> bool {
-        matches!(self, Self::SentinelWoken | Self::SentinelTimedOut)
-    }
+/// What the monitor does after it has looked at the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// It goes on sleeping, and looks again later.
+    Continue,
+    /// No worker is active: it sleeps on as any other worker.
+    Retire,
 }
 
 impl Sleep {
-    /// For a pool of `workers` workers, without replacements and external threads.
-    #[cfg(test)]
-    pub(crate) fn new(workers: usize, limit: Limit) -> Self {
-        Self::with_slots(workers, workers, 0, limit, usize::MAX)
-    }
-
-    /// The protocol of a pool that has just started:
-    /// - `workers`: the number of workers.
-    /// - `slots`: the number of workers, replacements and external threads.
-    /// - `borrowed_threads`: how many of the first workers run on threads of the program.
-    /// - `limit`: what policy and allowance permit to be awake, borrowed threads included.
-    /// - `allowed`: the number of workers that the process is allowed, without borrowed threads.
-    pub(crate) fn with_slots(
-        workers: usize,
-        slots: usize,
-        borrowed_threads: usize,
-        limit: Limit,
-        allowed: usize,
-    ) -> Self {
+    /// The protocol of a pool of `workers` workers, without borrowed threads, of which `limit` may
+    /// be active, and with `slots` slots.
+    pub(crate) fn new(workers: usize, slots: usize, limit: usize) -> Self {
         debug_assert!(workers <= slots && slots <= MAX_WORKERS);
         Self {
             counters: Counters::default(),
+            needs_thief: CachePadded::new(AtomicBool::new(false)),
             sleepers: Sleepers::new(slots),
             parkers: (0..slots).map(|_| CachePadded::default()).collect(),
-            takeovers: (0..workers).map(|_| CachePadded::default()).collect(),
-            wake_affinities: Box::default(),
-            processors: 0,
-            limits: Limits::new(workers, borrowed_threads, limit, allowed),
+            workers,
+            limit: CachePadded::new(AtomicUsize::new(limit)),
             tracer: None,
         }
     }
@@ -124,12 +87,9 @@ impl Sleep {
         }
     }
 
-    /// Enables wake-up affinity, for workers that may run on all of so many `processors`: a pusher
-    /// that wakes a worker keeps it off its own processor if another one is idle.
-    pub(crate) fn enable_wake_affinities(&mut self, processors: usize) {
-        let new = |_| CachePadded::new(WakeAffinity::new());
-        self.wake_affinities = self.parkers.iter().map(new).collect();
-        self.processors = processors;
+    /// The parker of the thread in `slot`.
+    pub(crate) fn parker(&self, slot: Slot) -> &Parker {
+        &self.parkers[slot.get()]
     }
 
     /// The counters a moment ago.
@@ -137,96 +97,168 @@ impl Sleep {
         self.counters.snapshot()
     }
 
+    /// How many workers may be active.
+    pub(crate) fn limit(&self) -> usize {
+        // Relaxed: see `set_limit`.
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// How many workers may sleep while tasks wait.
+    fn spare(&self) -> usize {
+        self.workers.saturating_sub(self.limit())
+    }
+
+    /// How many workers are active: they work, search, or are about to.
+    pub(crate) fn active(&self) -> usize {
+        self.workers.saturating_sub(self.snapshot().asleep())
+    }
+
+    /// True if as many *other* workers are active as the limit allows. For a worker that searches.
+    pub(crate) fn is_over_limit(&self) -> bool {
+        // The limit first: where all workers may be active, no word is read that they write.
+        let spare = self.spare();
+        spare > 0 && self.snapshot().asleep() < spare
+    }
+
     /// Counts the calling worker as searching.
     pub(crate) fn begin_search(&self) {
-        self.counters.begin_search();
+        self.clear_needs_thief(self.counters.begin_search());
+    }
+
+    /// Called after a worker has begun to search, with the counters after that. While it searches,
+    /// pushes wake no sleeper.
+    fn clear_needs_thief(&self, now: Snapshot) {
+        // Only the first one that searches clears it, while it still searches. So each clearing
+        // comes before the setting by the last one. Read first, because all that push share the
+        // line.
+        if now.searching() == 1 && self.needs_thief.load(Ordering::Relaxed) {
+            self.needs_thief.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Called after a worker has stopped searching, with the counters after that. If it was the
+    /// last, pushes may have to wake a sleeper from now on. Returns true if so. The caller makes a
+    /// fence before it looks for work.
+    fn set_needs_thief(&self, now: Snapshot) -> bool {
+        // It is never cleared here: this thread may be suspended before that, and clear it too late.
+        let needs_thief = now.needs_thief(self.spare());
+        if needs_thief && !self.needs_thief.load(Ordering::Relaxed) {
+            self.needs_thief.store(true, Ordering::Relaxed);
+        }
+        needs_thief
     }
 
     /// Ends the search of the calling worker, whether or not it found a task. While it searched,
     /// pushes woke no sleeper. So if it was the last that searched, it calls `is_work_left`, and
-    /// wakes a sleeper if that returns true and the push limit permits.
+    /// wakes a sleeper if that returns true and the limit permits.
     pub(crate) fn end_search(&self, wake_token: &WakeToken, is_work_left: impl FnOnce() -> bool) {
-        let snapshot = self.counters.end_search();
-        if self.needs_thief(snapshot) {
-            // Pairs with the fence in `notify_pushed`. If the push read counters in which this
-            // worker still searched, `is_work_left` sees its task.
+        let now = self.counters.end_search();
+        if self.set_needs_thief(now) {
+            // Pairs with the fence in `notify_pushed`. If the push read that a worker searches,
+            // `is_work_left` sees its task.
             fence(Ordering::SeqCst);
             if is_work_left() {
-                // With this snapshot, which counts a sleeper. With a later one that counts none,
-                // the token would record a wake-up that does not happen.
-                self.wake_unless_under_way(snapshot, wake_token, &wake_token.neighbours());
+                self.wake_unless_under_way(now, wake_token);
             }
         }
     }
 
-    /// Has the calling worker, which searches, sleep until it is woken. If it is over the push
-    /// limit and there is no sentinel, it becomes the sentinel. With `in_reserve`, it also does so
-    /// within the limit: then there is one already when the push limit is reached again. The worker
-    /// searches when this returns. That may be early, as a park may return spuriously.
+    /// Has the calling worker, which searches, sleep until it is woken. It searches when this
+    /// returns. That may be early, as a park may return spuriously.
     ///
     /// Before it parks, it calls `look_again` with its role, and stays awake if that returns true.
     /// `look_again` looks at everything that the role does not leave to others. It does so even
     /// while other workers search, since those may be suspended.
+    ///
+    /// If the limit is reached and there is no monitor, the worker becomes the monitor: it calls
+    /// `watch` from time to time.
     pub(crate) fn sleep(
         &self,
-        slot: usize,
-        in_reserve: bool,
-        look_again: impl FnOnce(SleepRole) -> bool,
+        slot: Slot,
+        look_again: impl Fn(SleepRole) -> bool,
+        mut watch: impl FnMut() -> Watch,
     ) -> SleepOutcome {
-        let parker = &self.parkers[slot];
-        parker.reset();
+        let parker = self.parker(slot);
+        parker.prepare();
         // Before the counters: a worker that is counted as asleep is in the set.
         self.sleepers.insert(slot);
-        let role = self.begin_sleep(in_reserve);
+        let mut role = self.begin_sleep();
         // Pairs with the fences that follow the publication of a task or an event (`notify_pushed`,
-        // `notify_injected`, `notify_addressed`, `wake`).
+        // `notify_sent`, `Parker::unpark`).
         fence(Ordering::SeqCst);
         if look_again(role) {
-            self.counters.end_sleep(role.is_sentinel());
-            self.sleepers.remove(slot);
+            self.end_sleep(slot, role);
             return SleepOutcome::StayedAwake;
         }
-        let timeout = role.is_sentinel().then(|| self.limits.timed_park());
-        if timeout.is_none() {
-            self.takeovers.get(slot).inspect(|takeover| takeover.begin_sleep());
-        }
-        let is_notified = self.park(slot, role, timeout);
-        let outcome = match timeout {
-            None => SleepOutcome::Woken,
-            Some(_) if is_notified => SleepOutcome::SentinelWoken,
-            Some(_) => SleepOutcome::SentinelTimedOut,
-        };
-        let is_recalled = self.end_park(slot, role.is_sentinel());
-        // Not before: the thread sleeps on while another one acts as the worker.
-        self.trace(|| Event::Unparks);
-        if is_recalled { SleepOutcome::Recalled } else { outcome }
-    }
-
-    fn begin_sleep(&self, in_reserve: bool) -> SleepRole {
-        let spare = self.limits.spare();
-        if self.counters.begin_sleep_as_sentinel(spare) {
-            return SleepRole::Sentinel;
-        }
-        if in_reserve && spare > 0 && self.counters.begin_sleep_as_sentinel(usize::MAX) {
-            return SleepRole::ReserveSentinel;
-        }
-        let snapshot = self.counters.begin_sleep();
-        // Read again, after the change of the counters: see `update_limits`.
-        if snapshot.is_limit_reached(self.limits.spare()) {
-            SleepRole::Spare
-        } else {
-            SleepRole::Ordinary
-        }
-    }
-
-    fn park(&self, slot: usize, role: SleepRole, timeout: Option<Duration>) -> bool {
         self.trace(|| Event::Parks(role));
-        // A borrowed thread has none: it may do something else before it comes here again.
-        let wake_affinity = self.wake_affinities.get(slot);
-        let wake_affinity = wake_affinity.filter(|_| slot >= self.limits.borrowed_threads);
-        wake_affinity.inspect(|wake_affinity| wake_affinity.begin_sleep(self.processors));
-        let is_notified = self.parkers[slot].park(timeout);
-        wake_affinity.inspect(|wake_affinity| wake_affinity.end_sleep());
-        is_notified
+        let mut is_called = false;
+        while role == SleepRole::Monitor && !parker.block(Some(tuning::LOOK_INTERVAL)) {
+            if watch() == Watch::Retire {
+                role = self.retire();
+                is_called = look_again(role);
+            }
+        }
+        if role != SleepRole::Monitor && !is_called {
+            parker.block(None);
+        }
+        self.end_sleep(slot, role);
+        self.trace(|| Event::Unparks);
+        SleepOutcome::Woken
+    }
+
+    fn begin_sleep(&self) -> SleepRole {
+        if let Some(now) = self.counters.begin_sleep_as_monitor(self.spare()) {
+            self.set_needs_thief(now);
+            // The limit may have been raised before the counters changed. Then no monitor is needed.
+            if now.may_wake(self.spare()) {
+                return self.role_of_sleeper(self.counters.retire_monitor());
+            }
+            return SleepRole::Monitor;
+        }
+        self.role_of_sleeper(self.counters.begin_sleep())
+    }
+
+    /// The calling worker sleeps on, and is not the monitor any more.
+    fn retire(&self) -> SleepRole {
+        let role = self.role_of_sleeper(self.counters.retire_monitor());
+        // As in `sleep`.
+        fence(Ordering::SeqCst);
+        role
+    }
+
+    fn role_of_sleeper(&self, now: Snapshot) -> SleepRole {
+        self.set_needs_thief(now);
+        // The limit is read after the change of the counters: see `set_limit`.
+        if now.may_wake(self.spare()) { SleepRole::Ordinary } else { SleepRole::OverLimit }
+    }
+
+    fn end_sleep(&self, slot: Slot, role: SleepRole) {
+        self.clear_needs_thief(self.counters.end_sleep(role == SleepRole::Monitor));
+        self.sleepers.remove(slot);
+        self.parker(slot).finish();
+    }
+
+    /// Sets how many workers may be active. If it is raised, as many sleepers are woken as may be
+    /// active in addition; each of them looks at everything.
+    pub(crate) fn set_limit(&self, limit: usize) {
+        // AcqRel: whoever replaces a limit sees what led to it (`Shared::set_limit`).
+        let before = self.limit.swap(limit, Ordering::AcqRel);
+        if before == limit {
+            return;
+        }
+        // Release pairs with the acquire in each change of the counters. A decision by newer
+        // counters sees the new limit. A sleeper that decided by older ones is seen below, and
+        // woken.
+        let now = self.counters.synchronize();
+        self.trace(|| Event::Allows(limit));
+        if limit > before {
+            self.set_needs_thief(now);
+            // Pairs with the fence in `notify_pushed`: either the push decides by the new limit, or
+            // the sleepers that are woken here see the task.
+            fence(Ordering::SeqCst);
+            for _ in self.spare()..self.snapshot().asleep() {
+                self.wake_one(&notify::ANY);
+            }
+        }
     }
 }

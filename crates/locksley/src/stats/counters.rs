@@ -53,6 +53,5 @@ macro_rules! counters {
 }
 
 counters! {
-    tasks steals failed_steals received yields sleeps wakeups hand_overs pulls moves out_of_place
-    to_thief
+    tasks steals failed_steals received yields sleeps wakeups hand_overs out_of_place to_thief
 }

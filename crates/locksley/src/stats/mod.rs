@@ -47,10 +47,6 @@ pub struct WorkerStats {
     /// Times the worker, while searching, gave its processor to a worker that had work and was
     /// preempted.
     pub hand_overs: u64,
-    /// Times the worker, while searching, moved a preempted worker to its own processor.
-    pub pulls: u64,
-    /// Times the worker moved to a processor without another worker.
-    pub moves: u64,
     /// Tasks that were taken from a worker or the inbox of another
     /// [place](crate::PoolBuilder::places). Tasks from a replacement worker are not counted.
     pub out_of_place: u64,

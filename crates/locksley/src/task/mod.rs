@@ -26,8 +26,8 @@ use crate::fork::{Spawn, shared_of};
 use crate::futures::spawn_by;
 pub use crate::futures::{error::JoinError, handle::JoinHandle, yielding::yield_now};
 use crate::pool::Pool;
-use crate::scheduler::Worker;
-pub use crate::scheduler::placement::Placement;
+pub use crate::shared::placement::Placement;
+use crate::worker::Worker;
 
 /// Runs a future as a task of the calling worker's pool. If the calling thread is no worker, the
 /// task runs in the [global pool](Pool::global).

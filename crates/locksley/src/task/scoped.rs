@@ -4,23 +4,24 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::fork::{Scope, ScopeState};
-use crate::futures::cell::{Home, Ran, Runner, TaskCell};
+use crate::futures::cell::{Owner, Ran, Runner, TaskCell};
 use crate::futures::header::{self, Header};
 use crate::futures::{JoinHandle, in_pool};
-use crate::scheduler::job::{GroupHeader, Job, Kind};
-use crate::scheduler::{Shared, Worker};
+use crate::header::{GroupHeader, Job, Kind, WorkerRef};
+use crate::shared::Shared;
+use crate::worker::Worker;
 
-/// A scope as the home of tasks: the address is that of its [`ScopeState`], which lives until all
+/// A scope as the owner of tasks: the address is that of its [`ScopeState`], which lives until all
 /// tasks have finished.
 struct InScope;
 
-impl Home for InScope {
+impl Owner for InScope {
     unsafe fn schedule(task: NonNull<Header>) {
         // SAFETY: it has not finished, so the pool's reference is there.
-        let state = unsafe { task.as_ref() }.home();
+        let state = unsafe { task.as_ref() }.owner();
         // SAFETY: the scope waits for the task.
-        let pool = Arc::as_ptr(unsafe { ScopeState::from_group(state) }.home);
-        // SAFETY: as the caller promises. A pool is not closed before a scope in it has ended.
+        let pool = Arc::as_ptr(unsafe { ScopeState::from_group(state) }.pool);
+        // SAFETY: as the caller promises. The state borrows the `Arc` until the scope has ended.
         unsafe { in_pool::make_ready(task, pool) };
     }
 }
@@ -77,25 +78,26 @@ impl<'scope> Scope<'scope> {
         F: Future<Output = ()> + Send + 'scope,
     {
         let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, self.count_task());
-        let is_observed = self.home().observer().is_some();
+        let is_observed = self.pool().observer().is_some();
         // The handle's reference is left to the run that finishes the task.
         let task = TaskCell::<F, InScope>::spawned(head, is_observed, future);
         Worker::with_current(|current| self.push_or_send(current, task.cast()));
     }
 }
 
-unsafe fn execute<F>(job: NonNull<Job>, worker: &Worker, _from: usize)
+unsafe fn execute<F>(job: NonNull<Job>, worker: WorkerRef<'_>, _from: usize)
 where
     F: Future<Output = ()> + Send,
 {
-    let task: NonNull<Header> = job.cast();
+    let (task, worker): (NonNull<Header>, _) = (job.cast(), worker.worker());
     // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
     let header = unsafe { task.as_ref() };
-    header.set_last_worker(worker.index());
-    let state = header.home();
+    header.set_last_worker(worker.own_index());
+    let state = header.owner();
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
     match unsafe { TaskCell::<F, InScope>::run(task, &InScope) } {
         Ran::Waits => {}
+        // Behind all others: a task that wakes itself yields to them.
         Ran::Woken => worker.send_to_back(job),
         Ran::Finished => {
             // SAFETY: the handle's reference, which `spawn_future` has left to this.

@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Limit, Move, Thief};
+use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
 use locksley::stats::WorkerStats;
 use locksley::{Pool, PoolBuilder, Worker};
 
@@ -37,12 +37,6 @@ impl Thief for Sleepy {
     }
 }
 
-/// The same pool. From now on only its own threads run its tasks.
-pub(crate) fn without_external_threads(pool: Pool) -> Pool {
-    pool.broadcast(|_| ());
-    pool
-}
-
 /// Searches only: it neither yields nor parks.
 pub(crate) const RESTLESS: Abp = Abp { attempts: u32::MAX, lower_after: None, sleep_after: None };
 
@@ -60,15 +54,14 @@ impl IdlePolicy for Confined {
     fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
         Box::new(Confined)
     }
-    fn limit(&self, _processors: usize) -> Limit {
-        Limit { awake: 1, timed_park: Duration::from_micros(200) }
+    fn is_limited(&self) -> bool {
+        true
     }
 }
 
 impl Thief for Confined {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
-        let is_tired = context.is_over_limit() || context.failures > 20;
-        if is_tired { Move::Sleep } else { Move::Search }
+        if context.failures > 20 { Move::Sleep } else { Move::Search }
     }
 }
 

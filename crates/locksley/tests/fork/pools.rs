@@ -8,7 +8,6 @@ use std::time::Duration;
 use locksley::{Pool, Worker};
 
 use crate::children::{End, alone, in_a_child};
-use crate::common::without_external_threads;
 
 pub(crate) fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -139,8 +138,7 @@ fn dropping_and_detaching_in_the_child_waits_for_no_thread() {
 fn statistics_of_a_pool_from_before_the_fork_can_be_read() {
     let _alone = alone();
     // A replacement would be counted, too, if a join waits for long.
-    let pool =
-        without_external_threads(Pool::builder().workers(2).replacements(0).build().unwrap());
+    let pool = Pool::builder().workers(2).replacements(0).own_threads_only().build().unwrap();
     pool.install(|w| fib_on(w, 15));
     let end = in_a_child(|| {
         assert_eq!(pool.stats().workers.len(), 2);

@@ -61,7 +61,7 @@ fn with_pool_of(builder: PoolBuilder, life: impl FnOnce(Pool)) {
     };
     let threads = [Count::default(), Count::default()];
     let [begin, end] = threads.clone();
-    // A pool with a start hook allows no external threads.
+    // A pool with a start hook has no guests.
     let has_hook = below(2) == 0;
     let builder = if has_hook { builder.on_start(move |_| begin.add()) } else { builder };
     let pool = builder.on_exit(move |_| end.add()).build().unwrap();

@@ -4,7 +4,6 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use locksley::alternatives::DequeKind;
-use locksley::os::Assists;
 use locksley::task::Placement;
 use locksley::{Pool, PoolBuilder};
 use locksley_kahn::{Receiver, Sender};
@@ -108,15 +107,14 @@ pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
     Ok(named(metrics))
 }
 
-/// Binds each worker to a processor of its own, as Nornir does, if there are as many. Workers then
-/// do not move each other.
+/// Binds each worker to a processor of its own, as Nornir does, if there are as many.
 fn bound(builder: PoolBuilder, workers: usize) -> PoolBuilder {
     let processors: Vec<usize> = topology::allowed().iter().collect();
     if workers > processors.len() {
         return builder;
     }
     let bind = move |worker: usize| _ = processors.get(worker).map(|&it| topology::bind(it));
-    builder.assists(Assists::ALL.without(Assists::MOVES)).on_start(bind)
+    builder.on_start(bind)
 }
 
 fn on_pool(

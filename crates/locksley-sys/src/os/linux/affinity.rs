@@ -45,86 +45,9 @@ fn has(mask: &Mask, processor: usize) -> bool {
     mask.get(processor / BITS).is_some_and(|word| word >> (processor % BITS) & 1 == 1)
 }
 
-/// Moves `thread` to `processor` if its mask includes that processor, and then restores the mask.
-/// Returns true if the thread was moved. No two callers may move one thread at the same time.
-///
-/// `is_own_mask` is called once the mask has been read. It returns false if the mask may be one
-/// that a waker has narrowed; then the thread is not moved.
-///
-/// The thread may change its own mask at the same time. A change between calls 2 and 3 is kept. A
-/// change between calls 1 and 2, or 3 and 4, is lost. A thread that `thread` starts between calls
-/// 2 and 4 inherits the narrow mask.
-pub(super) fn move_briefly(
-    thread: libc::pid_t,
-    processor: usize,
-    is_own_mask: impl FnOnce() -> bool,
-) -> bool {
-    // Call 1.
-    let Some(mask) = get(thread) else { return false };
-    let narrow = mask_of([processor].into_iter());
-    if !is_own_mask() || !has(&mask, processor) || mask == narrow {
-        return false;
-    }
-    // Call 2.
-    if !set(thread, &narrow) {
-        return false;
-    }
-    // Call 3.
-    if get(thread) == Some(narrow) {
-        // Call 4.
-        restore(thread, &mask);
-    }
-    true
-}
-
-#[cfg(not(loom))]
-pub(super) fn this_thread_mask() -> Option<Mask> {
-    get(THIS_THREAD)
-}
-
 /// The number of processors in `mask`.
 pub(super) fn count(mask: &Mask) -> usize {
     mask.iter().map(|word| word.count_ones() as usize).sum()
-}
-
-/// Sets the mask of `thread` to `mask` without `processor`. On failure the thread keeps its mask.
-#[cfg(not(loom))]
-pub(super) fn set_without(thread: libc::pid_t, mut mask: Mask, processor: usize) {
-    mask[processor / BITS] &= !(1 << (processor % BITS));
-    let _ = set(thread, &mask);
-}
-
-/// Sets the mask of `thread` back to `mask`. This fails if the cpuset of the process no longer has
-/// any processor of `mask`; the kernel has then chosen a mask for the thread.
-///
-/// Since Linux 6.2, the kernel remembers which mask a thread has requested. When processors are
-/// added to the cpuset, the thread gets only those that it has requested. So if `mask` is all that
-/// the process may use, this function requests all processors.
-pub(super) fn restore(thread: libc::pid_t, mask: &Mask) {
-    if is_process_unrestricted() && process_mask() == Some(*mask) {
-        let is_set = set(thread, &ALL_PROCESSORS);
-        // The cpuset may have changed since `is_process_unrestricted` was probed.
-        if is_set && get(thread) == Some(*mask) {
-            return;
-        }
-    }
-    let _ = set(thread, mask);
-}
-
-/// True if a thread that requests all processors gets exactly the mask of the main thread: no call
-/// of `sched_setaffinity` restricts the process, only its cpuset. Probed once.
-fn is_process_unrestricted() -> bool {
-    static IS_UNRESTRICTED: OnceLock<bool> = OnceLock::new();
-    let request_all =
-        || Ok(set(THIS_THREAD, &ALL_PROCESSORS) && get(THIS_THREAD) == process_mask());
-    *IS_UNRESTRICTED.get_or_init(|| on_a_throwaway_thread(request_all).unwrap_or(false))
-}
-
-/// Moves the calling thread to `processor`, and then restores its mask. Returns true on success.
-/// Does nothing on the main thread, because other threads read its mask (`process_mask`).
-pub fn move_this_thread(processor: usize) -> bool {
-    let thread = this_thread();
-    thread != main_thread() && move_briefly(thread, processor, || true)
 }
 
 /// The current mask of the main thread, which stands for the mask of the process.
@@ -200,13 +123,6 @@ pub fn unbind_this_thread(processors: &[usize]) -> bool {
     set(THIS_THREAD, &mask_of(processors.iter().copied()))
 }
 
-/// True if a thread can be given another mask, and its old mask again. Probed once.
-pub fn can_move_threads() -> bool {
-    // Runs this probe now, too: its first call starts a thread.
-    is_process_unrestricted();
-    probe().is_ok()
-}
-
 /// Checks, on a new thread, that the kernel accepts the mask of the process and then the thread's
 /// own mask. Probed once.
 pub(crate) fn probe() -> Result<(), String> {
@@ -232,6 +148,13 @@ pub(super) fn on_a_throwaway_thread<T: Send>(
         let thread = thread.map_err(|error| error.to_string())?;
         thread.join().unwrap_or_else(|_| Err("the probe panicked".to_owned()))
     })
+}
+
+/// The processor that the calling thread runs on.
+#[inline]
+pub fn current_processor() -> Option<usize> {
+    // SAFETY: no memory is involved.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 #[cfg(all(test, not(loom)))]

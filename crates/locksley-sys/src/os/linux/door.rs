@@ -1,15 +1,13 @@
 //! A door to something that will go away: visitors hold it open, and its owner waits for them.
 //!
-//! States of the word: the number of visitors, whether one of them wants to be alone, whether the
-//! door is closed. A visitor counts itself in *before* it looks whether the door is closed, and
-//! the owner looks at the count *after* closing; both change the same word, so one of the
-//! two sees the other.
+//! The word holds the number of visitors, and whether the door is closed. A visitor counts itself
+//! in *before* it looks whether the door is closed. The owner looks at the count *after* closing.
+//! Both change the same word, so one of the two sees the other.
 
 use crate::primitive::{AtomicU32, Ordering};
 
 const CLOSED: u32 = 1 << 31;
-const ALONE: u32 = 1 << 30;
-const VISITORS: u32 = ALONE - 1;
+const VISITORS: u32 = CLOSED - 1;
 
 #[derive(Debug)]
 pub(super) struct Door(AtomicU32);
@@ -43,20 +41,6 @@ impl Door {
     }
 }
 
-impl Visit<'_> {
-    /// Does `work`, unless another visitor is about to do such work.
-    pub(super) fn alone<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
-        // Acquire pairs with the release below: what the one before did is done.
-        let before = self.0.0.fetch_or(ALONE, Ordering::Acquire);
-        if before & ALONE != 0 {
-            return None;
-        }
-        let result = work();
-        self.0.0.fetch_and(!ALONE, Ordering::Release);
-        Some(result)
-    }
-}
-
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::Release);
@@ -74,14 +58,6 @@ mod tests {
         door.close();
         assert!(door.enter().is_none());
     }
-
-    #[test]
-    fn only_one_visitor_is_alone() {
-        let door = Door::new();
-        let (one, other) = (door.enter().unwrap(), door.enter().unwrap());
-        assert_eq!(one.alone(|| other.alone(|| ())), Some(None));
-        assert_eq!(other.alone(|| 1), Some(1));
-    }
 }
 
 #[cfg(all(test, loom))]
@@ -96,7 +72,6 @@ mod models {
     struct House {
         door: Door,
         inside: UnsafeCell<u32>,
-        shared_work: UnsafeCell<u32>,
     }
 
     #[test]
@@ -104,26 +79,19 @@ mod models {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(2);
         builder.check(|| {
-            let house = Arc::new(House {
-                door: Door::new(),
-                inside: UnsafeCell::new(0),
-                shared_work: UnsafeCell::new(0),
-            });
+            let house = Arc::new(House { door: Door::new(), inside: UnsafeCell::new(0) });
             let visitors: Vec<_> = (0..2)
                 .map(|_| {
                     let house = house.clone();
                     thread::spawn(move || {
-                        let Some(visit) = house.door.enter() else { return };
+                        let Some(_visit) = house.door.enter() else { return };
                         // SAFETY: loom checks that no thread writes at the same time.
                         house.inside.with(|inside| assert_eq!(unsafe { *inside }, 0));
-                        // SAFETY: loom checks that no other thread reads or writes at the same
-                        // time.
-                        visit.alone(|| house.shared_work.with_mut(|work| unsafe { *work += 1 }));
                     })
                 })
                 .collect();
             house.door.close();
-            // SAFETY: as above.
+            // SAFETY: loom checks that no other thread reads or writes at the same time.
             house.inside.with_mut(|inside| unsafe { *inside = 1 });
             visitors.into_iter().for_each(|visitor| visitor.join().unwrap());
         });

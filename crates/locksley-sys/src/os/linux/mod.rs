@@ -11,8 +11,6 @@ mod fork;
 #[cfg(not(loom))]
 mod futex;
 mod groups;
-#[cfg(not(loom))]
-mod mask;
 mod perf_ring;
 mod preempt;
 mod progress;
@@ -27,7 +25,7 @@ mod watch;
 
 pub(super) use affinity::process_affinity;
 pub use affinity::{
-    ThreadAffinity, bind_this_thread, can_move_threads, move_this_thread, move_to_process_affinity,
+    ThreadAffinity, bind_this_thread, current_processor, move_to_process_affinity,
     online_processors, unbind_this_thread,
 };
 #[cfg(not(loom))]
@@ -38,8 +36,6 @@ pub use fork::{generation, watch_for_forks};
 #[cfg(not(loom))]
 pub use futex::Futex;
 pub use groups::QuotaWatch;
-#[cfg(not(loom))]
-pub use mask::{SleepersMask, current_processor};
 pub use preempt::preempt_all;
 pub use progress::ThreadProgress;
 pub use runnable::runnable_threads;
@@ -54,7 +50,7 @@ pub(super) fn probe(assist: &str) -> Result<(), String> {
     match assist {
         #[cfg(not(loom))]
         "futex" => futex::probe(),
-        "affinity" | "moves" => affinity::probe(),
+        "affinity" => affinity::probe(),
         #[cfg(not(loom))]
         "membarrier" => barrier::probe(),
         "lowered priority" => scheduling::probe_priority(),

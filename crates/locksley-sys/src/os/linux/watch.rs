@@ -1,5 +1,5 @@
-//! What others may learn about a thread, and do for it, without its help: where it runs, whether it
-//! was preempted, and bringing it to one's own processor.
+//! What other threads can learn about a thread without its help: where it runs, and whether it was
+//! preempted.
 
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -9,7 +9,7 @@ use super::door::{Door, Visit};
 use super::fork::generation;
 use super::rseq::ProcessorNumber;
 use super::switches::SwitchRing;
-use super::{affinity, main_thread, rseq, switches, this_thread};
+use super::{rseq, switches, this_thread};
 use crate::os::{Assists, RunState, Switch};
 
 /// A thread as others may see it, until it [`retires`](Self::retire).
@@ -20,7 +20,6 @@ pub struct ThreadWatch {
     /// Changed only by the thread itself, when there are no visitors any more: others may keep the
     /// watch long after that.
     switches: UnsafeCell<Option<SwitchRing>>,
-    may_be_pulled: bool,
     door: Door,
     /// In a child of this process the thread is not there, nor is its ring.
     generation: u32,
@@ -35,17 +34,12 @@ unsafe impl Sync for ThreadWatch {}
 impl ThreadWatch {
     /// That of the calling thread, by the `assists` that it may use.
     pub fn with_assists(assists: Assists) -> Self {
-        let thread = this_thread();
         let ring = || switches::probe().and_then(|()| SwitchRing::of_this_thread()).ok();
         let processor = || rseq::number_of_this_thread().ok();
         Self {
-            thread,
+            thread: this_thread(),
             processor: assists.has(Assists::RUN_STATE).then(processor).flatten(),
             switches: UnsafeCell::new(assists.has(Assists::SWITCH_RECORDS).then(ring).flatten()),
-            // The main thread's affinity stands for the process's.
-            may_be_pulled: assists.has(Assists::MOVES)
-                && thread != main_thread()
-                && affinity::probe().is_ok(),
             door: Door::new(),
             generation: generation(),
         }
@@ -93,18 +87,6 @@ impl ThreadWatch {
     pub fn switches(&self) -> Option<u64> {
         let visit = self.enter()?;
         self.ring_seen_by(&visit).map(SwitchRing::completed)
-    }
-
-    /// Moves the thread to processor `here` if it waits for another one, and may run here. It may
-    /// move on afterwards: its affinity is as before when this returns. Says whether it was moved.
-    /// Does nothing while another thread does it, or if `is_own_mask`, which is called after the
-    /// affinity was read, returns false.
-    pub fn pull(&self, here: usize, is_own_mask: impl FnOnce() -> bool) -> bool {
-        if !self.may_be_pulled {
-            return false;
-        }
-        let Some(visit) = self.enter() else { return false };
-        visit.alone(|| affinity::move_briefly(self.thread, here, is_own_mask)).unwrap_or(false)
     }
 
     /// The thread is about to end: no other thread may look any more.

@@ -41,7 +41,7 @@ pub(crate) struct Locked<T, L> {
 }
 
 // SAFETY: items are opaque words here. The code that makes a deque answers for items that may
-// change threads (jobs may: see `job.rs`).
+// change threads (jobs may: see `header.rs`).
 unsafe impl<T, L: Send> Send for Locked<T, L> {}
 // SAFETY: as above. One thread at a time reaches the ring: the one that holds the lock.
 unsafe impl<T, L: Sync> Sync for Locked<T, L> {}

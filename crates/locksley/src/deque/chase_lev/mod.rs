@@ -55,7 +55,7 @@ struct OwnerWords {
 }
 
 // SAFETY: the shared fields are atomics, and items are opaque words here. The code that makes a
-// deque answers for items that may change threads (jobs may: see `job.rs`).
+// deque answers for items that may change threads (jobs may: see `header.rs`).
 unsafe impl<T> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Shared<T> {}

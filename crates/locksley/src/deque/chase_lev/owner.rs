@@ -16,11 +16,10 @@ use super::{OPEN_CEILING, OPEN_FLOOR, OwnerWords, Shared};
 use crate::deque::contract::SlowPush;
 use crate::os::{self, light_barrier};
 use crate::primitive::{Ordering, fence};
+use crate::tuning::BARRIER_COST;
 
-/// The owner closes its deque after this many consecutive pushes without a steal. By then the
-/// fences of these pushes have cost about as much as an opening by force. So the owner pays at most
-/// about twice what the better choice costs (the ski-rental problem).
-const CLOSE_AFTER: u32 = if cfg!(any(loom, shuttle, test)) { 2 } else { 64 };
+/// The owner closes its deque after so many consecutive pushes without a steal.
+const CLOSE_AFTER: u32 = if cfg!(any(loom, shuttle, test)) { 2 } else { BARRIER_COST };
 
 /// The owner's handle. It may be sent to another thread, and not shared.
 #[derive(Debug)]

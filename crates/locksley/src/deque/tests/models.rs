@@ -364,3 +364,28 @@ fn loom_inbox_a_linked_item_is_seen() {
         assert_eq!(inbox.take().map(number), Some(1));
     });
 }
+
+/// A sender may be suspended between its two steps, and another one makes the second for it.
+#[test]
+fn loom_inbox_an_item_whose_sending_has_ended_is_seen() {
+    inbox_model(|| {
+        let shared = loom::sync::Arc::new((Inbox::new(), [(); 2].map(|()| AtomicBool::new(false))));
+        let senders = [0, 1].map(|n| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                shared.0.send(item(n));
+                shared.1[n].store(true, Ordering::Release);
+            })
+        });
+        let (inbox, ended) = &*shared;
+        let has_any_ended = ended.iter().any(|ended| ended.load(Ordering::Acquire));
+        let mut taken = Vec::new();
+        if has_any_ended {
+            assert!(!inbox.is_empty());
+            taken.push(number(inbox.take().unwrap()));
+        }
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        taken.extend(std::iter::from_fn(|| inbox.take()).map(number));
+        assert_each_once(taken, 2);
+    });
+}

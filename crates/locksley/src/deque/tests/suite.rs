@@ -422,7 +422,6 @@ fn the_inbox_agrees_with_a_list() {
                 assert_eq!(inbox.take().map(number), list.pop_front());
             }
             assert_eq!(inbox.is_empty(), list.is_empty());
-            assert_eq!(inbox.is_probably_empty(), list.is_empty());
         }
         assert!(inbox_take_all(&inbox).into_iter().eq(list));
     }

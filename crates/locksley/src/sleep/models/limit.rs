@@ -1,34 +1,61 @@
-//! Loom models of limits, sizes and the sentinel. A timed park ends at once in a model.
+//! Loom models of the limit and the monitor. The monitor's timed park ends at once in a model.
 
 use super::*;
 
-/// A pool of `workers` workers, of which `awake` may be awake.
-fn limited(workers: usize, awake: usize) -> Sleep {
-    Sleep::new(workers, Limit { awake, timed_park: Duration::from_millis(1) })
+/// The protocol of a pool of `workers` workers, of which `limit` may be active.
+fn limited(workers: usize, limit: usize) -> Sleep {
+    Sleep::new(workers, workers, limit)
 }
 
-/// As [`work_once`], but a worker over the limit takes only a task that was ready during a whole
-/// timed park. With `in_reserve`, the worker may be the reserve sentinel.
-fn work_once_within(worker: usize, in_reserve: bool, sleep: &Sleep, tasks: &Tasks) {
-    let mut untouched = false;
-    sleep.begin_search();
-    while !((untouched || !sleep.is_over_push_limit()) && tasks.take_one()) {
-        let slept = sleep.sleep(worker, in_reserve, |role| {
-            untouched = tasks.are_left();
-            matches!(role, SleepRole::Ordinary | SleepRole::ReserveSentinel) && tasks.are_left()
-        });
-        untouched &= slept.is_sentinel();
+/// What the monitor does: it raises the limit if tasks wait.
+fn watch(sleep: &Sleep, tasks: &Tasks) -> Watch {
+    if sleep.active() == 0 {
+        return Watch::Retire;
     }
-    sleep.end_search(&WakeToken::default(), || tasks.are_left());
+    if tasks.are_left() {
+        sleep.set_limit(sleep.workers.min(2 * sleep.limit()));
+    }
+    thread::yield_now();
+    Watch::Continue
 }
 
-fn work_once_within_the_limit(worker: usize, sleep: &Sleep, tasks: &Tasks) {
-    work_once_within(worker, false, sleep, tasks);
+/// Searches and sleeps, as a worker of a pool with a limit does, until `is_over`, which runs a task
+/// if it finds one. A worker over the limit calls that only after it has slept.
+fn search_until(
+    worker: usize,
+    sleep: &Sleep,
+    tasks: &Tasks,
+    is_over: impl Fn() -> bool,
+    is_called: impl Fn() -> bool,
+    mut watch: impl FnMut() -> Watch,
+) {
+    let mut has_slept = false;
+    sleep.begin_search();
+    while !((has_slept || !sleep.is_over_limit()) && is_over()) {
+        let look_again = |role| is_called() || role == SleepRole::Ordinary && tasks.are_left();
+        sleep.sleep(Slot::new(worker), look_again, &mut watch);
+        has_slept = true;
+    }
+    sleep.end_search(&token(), || tasks.are_left());
 }
 
-/// An awake worker pushes tasks, and then blocks.
+/// As [`work_once`], within a limit.
+fn work_once_within(worker: usize, sleep: &Sleep, tasks: &Tasks) {
+    search_until(worker, sleep, tasks, || tasks.take_one(), || false, || watch(sleep, tasks));
+}
+
+/// The same, with a monitor that raises nothing.
+fn work_once_unwatched(worker: usize, sleep: &Sleep, tasks: &Tasks) {
+    let watch = || {
+        thread::yield_now();
+        Watch::Continue
+    };
+    search_until(worker, sleep, tasks, || tasks.take_one(), || false, watch);
+}
+
+/// An active worker pushes tasks, and then blocks.
 fn push_tasks(number: usize, sleep: &Sleep, tasks: &Tasks) {
-    let wake_token = WakeToken::default();
+    let wake_token = token();
     for _ in 0..number {
         tasks.add_one();
         sleep.notify_pushed(&wake_token);
@@ -36,150 +63,126 @@ fn push_tasks(number: usize, sleep: &Sleep, tasks: &Tasks) {
 }
 
 #[test]
-fn loom_sleep_the_sentinel_finds_the_task_of_a_blocked_worker() {
+fn loom_sleep_the_monitor_raises_the_limit_for_the_task_of_a_blocked_worker() {
     check(3, || {
         let shared = Arc::new((limited(2, 1), Tasks::new(0)));
-        let sentinel = shared.clone();
-        let sentinel =
-            thread::spawn(move || work_once_within_the_limit(1, &sentinel.0, &sentinel.1));
+        let monitor = shared.clone();
+        let monitor = thread::spawn(move || work_once_within(1, &monitor.0, &monitor.1));
         push_tasks(1, &shared.0, &shared.1);
-        sentinel.join().unwrap();
+        monitor.join().unwrap();
     });
 }
 
-/// Of three workers, `awake` may be awake. One pushes two tasks and blocks; each of the others
-/// takes one. `in_reserve` says which of these may be the reserve sentinel.
-fn two_others_take_two_tasks(awake: usize, in_reserve: [bool; 2]) {
+/// Of three workers, `limit` may be active. One makes two tasks ready and blocks; each of the
+/// others takes one.
+fn two_others_take_two_tasks(limit: usize, notify: fn(&Sleep, &WakeToken)) {
     check(2, move || {
-        let shared = Arc::new((limited(3, awake), Tasks::new(0)));
+        let shared = Arc::new((limited(3, limit), Tasks::new(0)));
         let others = [1, 2].map(|worker| {
             let shared = shared.clone();
-            thread::spawn(move || {
-                work_once_within(worker, in_reserve[worker - 1], &shared.0, &shared.1);
-            })
+            thread::spawn(move || work_once_within(worker, &shared.0, &shared.1))
         });
-        push_tasks(2, &shared.0, &shared.1);
+        let wake_token = token();
+        for _ in 0..2 {
+            shared.1.add_one();
+            notify(&shared.0, &wake_token);
+        }
         others.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }
 
 #[test]
-fn loom_sleep_a_sentinel_that_takes_a_task_is_replaced() {
-    two_others_take_two_tasks(1, [false; 2]);
+fn loom_sleep_a_monitor_that_takes_a_task_is_replaced() {
+    two_others_take_two_tasks(1, Sleep::notify_pushed);
 }
 
 #[test]
 fn loom_sleep_workers_below_the_limit_look_for_themselves() {
-    two_others_take_two_tasks(2, [false; 2]);
+    two_others_take_two_tasks(2, Sleep::notify_pushed);
 }
 
 #[test]
-fn loom_sleep_a_reserve_sentinel_prevents_no_wake_up() {
-    two_others_take_two_tasks(2, [false, true]);
+fn loom_sleep_tasks_sent_over_the_limit_are_run() {
+    two_others_take_two_tasks(1, |sleep, _| sleep.notify_sent());
 }
 
 #[test]
-fn loom_sleep_either_worker_may_be_the_reserve_sentinel() {
-    two_others_take_two_tasks(2, [true; 2]);
+fn loom_sleep_tasks_addressed_over_the_limit_are_run() {
+    two_others_take_two_tasks(1, |sleep, token| sleep.notify_addressed(&(0..3), Some(token)));
 }
 
-/// Of three workers in one place, `awake` may be awake. One sends two tasks to the place and
-/// blocks. (In a pool, a worker that falls asleep also looks at the inbox of its place.)
-fn two_others_take_two_tasks_of_their_place(awake: usize) {
-    check(2, move || {
-        let shared = Arc::new((limited(3, awake), Tasks::new(0)));
-        let others = [1, 2].map(|worker| {
-            let shared = shared.clone();
-            thread::spawn(move || work_once_within_the_limit(worker, &shared.0, &shared.1))
-        });
-        let (sleep, tasks) = &*shared;
-        let wake_token = WakeToken::with_neighbours(0..3);
-        for _ in 0..2 {
-            tasks.add_one();
-            sleep.notify_addressed(0..3, false, Some(&wake_token));
-        }
-        others.into_iter().for_each(|worker| worker.join().unwrap());
-    });
-}
-
-#[test]
-fn loom_sleep_the_sentinel_finds_a_task_for_its_place() {
-    two_others_take_two_tasks_of_their_place(1);
-}
-
-#[test]
-fn loom_sleep_workers_below_the_limit_find_a_task_for_their_place() {
-    two_others_take_two_tasks_of_their_place(2);
-}
-
-/// Of three workers one may be awake, and blocks after a push. One is the sentinel, and is
-/// suspended while it wakes up. So the third leaves pushed tasks to those two. Then all may be
-/// awake. With `has_thief`, a fourth worker searches and stops.
-fn limit_is_raised_for_a_spare_worker(has_thief: bool, bound: usize, set: fn(&Sleep, usize)) {
+/// Of three workers one may be active, and blocks after it has made a task ready. One is the
+/// monitor, and is suspended. So the third leaves tasks to those two. Then all may be active. With
+/// `has_thief`, a fourth worker searches and stops.
+fn limit_is_raised_for_a_sleeper(has_thief: bool, bound: usize, notify: fn(&Sleep)) {
     check(bound, move || {
         let workers = 3 + usize::from(has_thief);
-        let shared = Arc::new((limited(workers, workers), Tasks::new(0)));
-        set(&shared.0, 1);
+        let shared = Arc::new((limited(workers, 1), Tasks::new(0)));
         shared.0.begin_search();
-        assert!(shared.0.counters.begin_sleep_as_sentinel(2));
+        assert!(shared.0.counters.begin_sleep_as_monitor(workers - 1).is_some());
         if has_thief {
             shared.0.begin_search();
         }
-        let spare = shared.clone();
-        let spare = thread::spawn(move || {
-            let (sleep, tasks) = &*spare;
-            sleep.begin_search();
-            while sleep.is_over_push_limit() || !tasks.take_one() {
-                sleep.sleep(2, false, |role| role == SleepRole::Ordinary && tasks.are_left());
-            }
-            sleep.end_search(&WakeToken::default(), || tasks.are_left());
-        });
+        let sleeper = shared.clone();
+        let sleeper = thread::spawn(move || work_once_unwatched(2, &sleeper.0, &sleeper.1));
         let leaver = has_thief.then(|| {
             let shared = shared.clone();
             thread::spawn(move || {
-                shared.0.end_search(&WakeToken::default(), || shared.1.are_left());
+                shared.0.end_search(&token(), || shared.1.are_left());
             })
         });
         let resizer = shared.clone();
-        let resizer = thread::spawn(move || set(&resizer.0, workers));
-        push_tasks(1, &shared.0, &shared.1);
+        let resizer = thread::spawn(move || resizer.0.set_limit(workers));
+        shared.1.add_one();
+        notify(&shared.0);
         resizer.join().unwrap();
         leaver.into_iter().for_each(|leaver| leaver.join().unwrap());
-        spare.join().unwrap();
+        sleeper.join().unwrap();
     });
 }
 
-#[test]
-fn loom_sleep_the_size_is_raised_during_a_push() {
-    limit_is_raised_for_a_spare_worker(false, 3, Sleep::resize);
-}
-
-#[test]
-fn loom_sleep_the_send_limit_is_raised_during_a_push() {
-    limit_is_raised_for_a_spare_worker(false, 2, allow);
-}
-
-/// The limit is raised, and the number of allowed workers stays.
 #[test]
 fn loom_sleep_the_limit_is_raised_during_a_push() {
-    limit_is_raised_for_a_spare_worker(false, 2, |sleep, awake| {
-        sleep.set_limit(Limit { awake, timed_park: Duration::from_millis(1) }, 3);
+    limit_is_raised_for_a_sleeper(false, 2, |sleep| sleep.notify_pushed(&token()));
+}
+
+#[test]
+fn loom_sleep_the_limit_is_raised_during_a_send() {
+    limit_is_raised_for_a_sleeper(false, 2, Sleep::notify_sent);
+}
+
+/// The push counts on a thief, which then leaves by the old limit.
+#[test]
+fn loom_sleep_the_limit_is_raised_while_the_last_thief_leaves() {
+    limit_is_raised_for_a_sleeper(true, 2, |sleep| sleep.notify_pushed(&token()));
+}
+
+/// Of two workers one may be active, and blocks after a push. The other falls asleep by the old
+/// limit. It is the monitor, and leaves the task to the active worker, but not if the limit is
+/// higher then.
+#[test]
+fn loom_sleep_the_limit_is_raised_while_a_worker_becomes_the_monitor() {
+    check(3, || {
+        let shared = Arc::new((limited(2, 1), Tasks::new(0)));
+        let sleeper = shared.clone();
+        let sleeper = thread::spawn(move || work_once_unwatched(1, &sleeper.0, &sleeper.1));
+        let resizer = shared.clone();
+        let resizer = thread::spawn(move || resizer.0.set_limit(2));
+        push_tasks(1, &shared.0, &shared.1);
+        resizer.join().unwrap();
+        sleeper.join().unwrap();
     });
 }
 
-/// Of four workers one may be awake, and blocks after a push. One is the sentinel, and is suspended
-/// while it wakes up. Then two may be awake, so one stays over the limit. The two others have left
-/// pushed tasks to the sentinel. With `has_thief`, one of them searches and stops instead: either
-/// it counts as awake when the missing workers are counted, or it is one of them.
+/// Of four workers one may be active, and blocks after a push. One is the monitor, and is
+/// suspended. Then two may be active, so one stays over the limit. The two others have left tasks to
+/// the active worker. With `has_thief`, one of them searches and stops instead: either it counts as
+/// active when the missing workers are counted, or it is one of them.
 fn limit_is_raised_for_one(has_thief: bool) {
     check(2, move || {
-        let shared = Arc::new((limited(4, 4), Tasks::new(0), Event::new()));
-        let awake = |sleep: &Sleep, awake| {
-            sleep.set_limit(Limit { awake, timed_park: Duration::from_millis(1) }, 4);
-        };
-        awake(&shared.0, 1);
+        let shared = Arc::new((limited(4, 1), Tasks::new(0), Event::new()));
         shared.0.begin_search();
-        assert!(shared.0.counters.begin_sleep_as_sentinel(3));
+        assert!(shared.0.counters.begin_sleep_as_monitor(3).is_some());
         if has_thief {
             shared.0.begin_search();
         }
@@ -188,27 +191,26 @@ fn limit_is_raised_for_one(has_thief: bool) {
             thread::spawn(move || {
                 let (sleep, tasks, done) = &*shared;
                 if has_thief && worker == 3 {
-                    sleep.end_search(&WakeToken::default(), || tasks.are_left());
+                    sleep.end_search(&token(), || tasks.are_left());
                 }
-                sleep.begin_search();
-                while !done.is_set() {
-                    if !sleep.is_over_push_limit() && tasks.take_one() {
+                let is_over = || {
+                    if tasks.take_one() {
                         done.set();
-                        sleep.wake_all();
-                        break;
+                        (2..4).for_each(|worker| wake(sleep, worker));
                     }
-                    sleep.sleep(worker, false, |role| {
-                        done.is_set() || (role == SleepRole::Ordinary && tasks.are_left())
-                    });
+                    done.is_set()
+                };
+                let watch = || {
                     thread::yield_now();
-                }
-                sleep.end_search(&WakeToken::default(), || tasks.are_left());
+                    Watch::Continue
+                };
+                search_until(worker, sleep, tasks, is_over, || done.is_set(), watch);
             })
         });
-        let waker = shared.clone();
-        let waker = thread::spawn(move || awake(&waker.0, 2));
+        let resizer = shared.clone();
+        let resizer = thread::spawn(move || resizer.0.set_limit(2));
         push_tasks(1, &shared.0, &shared.1);
-        waker.join().unwrap();
+        resizer.join().unwrap();
         others.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }
@@ -219,128 +221,29 @@ fn loom_sleep_the_limit_is_raised_for_one_of_two_sleepers() {
 }
 
 #[test]
-fn loom_sleep_the_limit_is_raised_while_the_last_thief_leaves() {
+fn loom_sleep_the_limit_is_raised_for_one_while_the_last_thief_leaves() {
     limit_is_raised_for_one(true);
 }
 
-/// The push counts on a thief, which then leaves by the old size.
+/// Of two workers one may be active. It sleeps, is woken by an event of its own, pushes a task and
+/// blocks. The monitor may have seen meanwhile that no worker is active, and retire.
 #[test]
-fn loom_sleep_the_size_is_raised_while_the_last_thief_leaves() {
-    limit_is_raised_for_a_spare_worker(true, 2, Sleep::resize);
-}
-
-/// Sets the limit and the number of allowed workers.
-fn allow(sleep: &Sleep, allowed: usize) {
-    sleep.set_limit(Limit { awake: allowed, timed_park: Duration::from_millis(1) }, allowed);
-}
-
-/// Of two workers one may be awake. A task is sent, to all or to a sleeper, and one worker runs it.
-fn sent_over_the_limit(
-    narrow: impl Fn(&Sleep) + Copy + Send + Sync + 'static,
-    send: impl Fn(&Sleep) + Copy + Send + Sync + 'static,
-) {
-    check(2, move || {
-        let shared = Arc::new((limited(2, 2), Tasks::new(0), Event::new()));
-        narrow(&shared.0);
-        let workers = [0, 1].map(|worker| {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                let (sleep, tasks, done) = &*shared;
-                let mut untouched = false;
-                sleep.begin_search();
-                while !done.is_set() {
-                    if (untouched || !sleep.is_over_send_limit()) && tasks.take_one() {
-                        done.set();
-                        sleep.wake_all();
-                        break;
-                    }
-                    let slept = sleep.sleep(worker, false, |role| {
-                        untouched = tasks.are_left();
-                        let leaves_tasks =
-                            role != SleepRole::Ordinary && sleep.is_send_limit_reached();
-                        done.is_set() || (!leaves_tasks && tasks.are_left())
-                    });
-                    untouched &= slept.is_sentinel();
-                    thread::yield_now();
-                }
-                sleep.end_search(&WakeToken::default(), || tasks.are_left());
-            })
+fn loom_sleep_a_monitor_that_retires_sees_the_last_push() {
+    check(3, || {
+        let shared = Arc::new((limited(2, 1), Tasks::new(0), Event::new()));
+        let active = shared.clone();
+        let active = thread::spawn(move || {
+            let (sleep, tasks, event) = &*active;
+            let is_set = || event.is_set();
+            search_until(0, sleep, tasks, is_set, is_set, || Watch::Continue);
+            push_tasks(1, sleep, tasks);
         });
-        let (sleep, tasks, _) = &*shared;
-        tasks.add_one();
-        send(sleep);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let monitor = shared.clone();
+        let monitor = thread::spawn(move || work_once_within(1, &monitor.0, &monitor.1));
+        let (sleep, _, event) = &*shared;
+        event.set();
+        wake(sleep, 0);
+        active.join().unwrap();
+        monitor.join().unwrap();
     });
-}
-
-/// Of three workers one may be awake, and is blocked. Two tasks are sent, and the worker that runs
-/// the first blocks in it. If that was the sentinel, the other worker, which left all tasks to it,
-/// is woken for the second.
-#[test]
-fn loom_sleep_a_task_sent_while_the_sentinel_is_blocked_is_run() {
-    check(2, || {
-        let shared = Arc::new((limited(3, 3), Tasks::new(0)));
-        shared.0.resize(1);
-        let workers = [1, 2].map(|worker| {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                let (sleep, tasks) = &*shared;
-                let mut untouched = false;
-                sleep.begin_search();
-                while !((untouched || !sleep.is_over_size()) && tasks.take_one()) {
-                    let slept = sleep.sleep(worker, false, |role| {
-                        untouched = tasks.are_left();
-                        let leaves_tasks =
-                            role != SleepRole::Ordinary && sleep.is_send_limit_reached();
-                        !leaves_tasks && tasks.are_left()
-                    });
-                    untouched &= slept.is_sentinel();
-                    thread::yield_now();
-                }
-                sleep.end_search(&WakeToken::default(), || tasks.are_left());
-            })
-        });
-        let (sleep, tasks) = &*shared;
-        for _ in 0..2 {
-            tasks.add_one();
-            sleep.notify_injected();
-        }
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
-    });
-}
-
-#[test]
-fn loom_sleep_a_task_sent_over_the_size_is_run() {
-    sent_over_the_limit(|sleep| sleep.resize(1), Sleep::notify_injected);
-}
-
-#[test]
-fn loom_sleep_a_task_sent_over_the_send_limit_is_run() {
-    sent_over_the_limit(|sleep| allow(sleep, 1), Sleep::notify_injected);
-}
-
-#[test]
-fn loom_sleep_a_task_addressed_over_the_size_is_run() {
-    sent_over_the_limit(|sleep| sleep.resize(1), |sleep| sleep.notify_addressed(1..2, false, None));
-}
-
-#[test]
-fn loom_sleep_a_task_addressed_over_the_send_limit_is_run() {
-    sent_over_the_limit(|sleep| allow(sleep, 1), |sleep| sleep.notify_addressed(1..2, false, None));
-}
-
-#[test]
-fn loom_sleep_a_task_sent_while_one_more_is_allowed_or_no_longer_is_run() {
-    for first in [true, false] {
-        sent_over_the_limit(
-            move |sleep| {
-                allow(sleep, 1);
-                sleep.set_one_more_allowed(first);
-            },
-            move |sleep| {
-                sleep.set_one_more_allowed(!first);
-                sleep.notify_injected();
-            },
-        );
-    }
 }

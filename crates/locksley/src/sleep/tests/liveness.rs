@@ -4,7 +4,7 @@
 //! is written by hand from the README, for whole lives of small pools. Memory is sequentially
 //! consistent, and a step may be several accesses. [`Pool::visit`] goes through all states: no
 //! execution may be endless, however unfair its schedule, and each must end well. Left out:
-//! inboxes, closed deques, `ReserveSentinel`, wake-up affinity.
+//! inboxes, closed deques, the flag that pushes read.
 
 use Act::{Block, Close, Leaf, PushAndBlock, PushAndWait, Resize};
 use std::collections::HashMap;
@@ -13,19 +13,22 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     NoRecheck,
-    /// A worker over the limit does not become the sentinel. It consumes a wake-up in vain.
-    NoSentinel,
-    SentinelNotReplaced,
-    SentinelWithinLimit,
+    MonitorDoesNotLook,
+    MonitorNotReplaced,
+    /// The monitor leaves tasks to others although it is within the limit.
+    MonitorWithinLimit,
+    /// A monitor that retires does not look again.
+    RetiresWithoutLook,
     /// A wake-up counts as under way even after the worker has woken up.
     TokenStays,
     /// The last thief stops without a look at what is left.
     NoSuccessor,
-    ResizeOrCloseWakesNone,
-    /// A worker over the size leaves to others the task for which it has not parked.
-    LeavesWhatItStaysFor,
-    /// A replacement works on although its worker is back.
-    ReplacementKeepsSlot,
+    /// No sleeper is woken when the limit is raised or the pool is closed.
+    RaiseOrCloseWakesNone,
+    /// A waiter goes on while another thread works under its index.
+    WaiterTakesIndex,
+    /// A replacement works on although its index was taken.
+    ReplacementKeepsIndex,
 }
 
 /// A task, which the program sends; or another act of the program.
@@ -35,7 +38,7 @@ enum Act {
     /// Blocks outside of the runtime until all leaves have run.
     Block,
     PushAndBlock,
-    /// Pushes a leaf and waits for it in the runtime. A replacement works meanwhile.
+    /// Pushes a leaf and waits for it in the runtime. A replacement works under the index meanwhile.
     PushAndWait,
     /// Removes the limit.
     Resize,
@@ -51,16 +54,23 @@ enum At {
     /// Searches, and may miss a task.
     Search,
     Announce,
-    /// If it is spare, and leaves pushed tasks to the sentinel; and if it is the sentinel.
-    Recheck(bool, bool),
-    Asleep(bool),
-    /// Searches after a sleep, and misses no task. Whether it takes sent and pushed tasks over the
-    /// limit, too.
-    Look(bool, bool),
+    Recheck(Role),
+    Asleep(Role),
+    /// The monitor, which has seen that no worker is active.
+    Retires,
+    /// Searches after a sleep, and misses no task.
+    Look,
     Work(Act),
     Wait,
     /// The program has done so many acts.
     Program(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Role {
+    Ordinary,
+    OverLimit,
+    Monitor,
 }
 
 /// A wake-up that a thread completes before its next step.
@@ -71,6 +81,8 @@ enum Wake {
     Pushed,
     /// It was the last thief. True if its token said that a wake-up was under way.
     Stopped(bool),
+    /// The limit was raised.
+    Raised,
     /// For all threads from this one on.
     Event(usize),
 }
@@ -88,16 +100,17 @@ struct Thread {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct State {
     threads: Vec<Thread>,
-    has_sentinel: bool,
+    has_monitor: bool,
     spare: usize,
     sent: Vec<Act>,
     pushed: usize,
+    /// True if a waiter has given its index to the replacement.
     is_assigned: bool,
     is_closed: bool,
 }
 
 fn is_asleep(at: At) -> bool {
-    matches!(at, At::Recheck(..) | At::Asleep(_))
+    matches!(at, At::Recheck(_) | At::Asleep(_) | At::Retires)
 }
 
 impl State {
@@ -105,14 +118,21 @@ impl State {
         self.threads.iter().filter(|thread| is_it(thread.at)).count()
     }
 
-    fn needs_thief(&self) -> bool {
-        let searching = self.count(|at| matches!(at, At::Search | At::Announce | At::Look(..)));
-        let spare = if self.has_sentinel { self.spare } else { 0 };
-        searching == 0 && self.count(is_asleep) > spare
+    fn asleep(&self) -> usize {
+        self.count(is_asleep)
     }
 
-    fn is_limit_reached(&self) -> bool {
-        self.has_sentinel && self.count(is_asleep) <= self.spare
+    fn may_wake(&self) -> bool {
+        self.asleep() > if self.has_monitor { self.spare } else { 0 }
+    }
+
+    fn needs_thief(&self) -> bool {
+        let searches = |at| matches!(at, At::Search | At::Announce | At::Look);
+        self.count(searches) == 0 && self.may_wake()
+    }
+
+    fn role_of_sleeper(&self) -> Role {
+        if self.may_wake() { Role::Ordinary } else { Role::OverLimit }
     }
 
     fn is_work_left(&self) -> bool {
@@ -124,9 +144,8 @@ impl State {
 struct Pool {
     workers: usize,
     spare: usize,
-    /// The limit is the size, and so the send limit.
-    limits_sends: bool,
-    has_timeouts: bool,
+    /// The monitor looks now and then.
+    watches: bool,
     program: &'static [Act],
     fault: Option<Fault>,
 }
@@ -136,45 +155,36 @@ impl Pool {
     fn step(&self, state: &mut State, me: usize, choice: usize) -> Option<()> {
         let has = |fault| self.fault == Some(fault);
         let Thread { at, wake, is_notified, has_token } = state.threads[me];
-        let is_done = state.is_closed || (me == self.workers && !state.is_assigned);
-        let is_over = state.count(is_asleep) < state.spare;
+        let has_lost_index = me == self.workers && !state.is_assigned;
+        let is_done = state.is_closed || has_lost_index && !has(Fault::ReplacementKeepsIndex);
         let is_leaf_left = state.pushed > 0 || state.count(|at| at == At::Work(Leaf)) > 0;
-        let searches = matches!(at, At::Search | At::Look(..)) && wake == Wake::No;
-        let is_send_limit_reached = self.limits_sends && state.is_limit_reached();
-        let is_sent_left = |spare| !(state.sent.is_empty() || spare && is_send_limit_reached);
-        let is_left = |spare: bool| is_sent_left(spare) || (state.pushed > 0 && !spare);
-        // A timeout is long: no other worker can make a step. So what is ready is untouched.
-        let times_out = || {
-            let others = Self { has_timeouts: false, ..*self };
-            let can_step = |it, choice| others.step(&mut state.clone(), it, choice).is_some();
-            let is_blocked = |it| it == me || !(0..3).any(|choice| can_step(it, choice));
-            self.has_timeouts && (0..=self.workers).all(is_blocked)
-        };
+        let searches = matches!(at, At::Search | At::Look) && wake == Wake::No;
         state.threads[me].at = match at {
             _ if choice > 0 && !searches => return None,
             _ if wake != Wake::No => {
+                let asleep = state.asleep();
                 let (first, number) = match wake {
-                    Wake::Event(0) if has(Fault::ResizeOrCloseWakesNone) => (0, 0),
+                    Wake::Event(0) | Wake::Raised if has(Fault::RaiseOrCloseWakesNone) => (0, 0),
                     Wake::Event(first) => (first, usize::MAX),
-                    Wake::Sent => (0, usize::from(!is_send_limit_reached)),
+                    Wake::Raised => (0, asleep.saturating_sub(state.spare)),
+                    Wake::Sent => (0, usize::from(state.may_wake())),
                     Wake::Pushed if state.needs_thief() && !has_token => (0, 1),
                     Wake::Stopped(false) if state.is_work_left() => (0, 1),
                     _ => (0, 0),
                 };
-                let claims = number == 1 && wake != Wake::Sent && state.count(is_asleep) > 0;
+                let claims = number == 1 && matches!(wake, Wake::Pushed | Wake::Stopped(_));
                 state.threads[me].wake = Wake::No;
-                state.threads[me].has_token |= claims;
-                let sleepers = state.threads[first..].iter_mut().filter(|it| is_asleep(it.at));
+                state.threads[me].has_token |= claims && asleep > 0;
+                let sleepers = state.threads[first..].iter_mut();
+                let sleepers = sleepers.filter(|it| is_asleep(it.at));
                 let sleepers = sleepers.filter(|it| !it.is_notified).take(number);
                 sleepers.for_each(|it| it.is_notified = true);
-                at
+                state.threads[me].at
             }
             At::Next if is_done => return None,
             At::Next => At::Search,
-            At::Search | At::Look(..) => {
-                let (sent, pushed) = if let At::Look(s, p) = at { (s, p) } else { (false, false) };
-                let takes_sent = !state.sent.is_empty() && (!is_over || sent);
-                let takes_pushed = state.pushed > 0 && (!is_over || pushed);
+            At::Search | At::Look => {
+                let (takes_sent, takes_pushed) = (!state.sent.is_empty(), state.pushed > 0);
                 let may_fail = at == At::Search || !(takes_sent || takes_pushed);
                 state.threads[me].at = match choice {
                     0 if is_done => At::Next,
@@ -191,22 +201,45 @@ impl Pool {
                 state.threads[me].at
             }
             At::Announce => {
-                let may_lead = is_over || has(Fault::SentinelWithinLimit);
-                let leads = may_lead && !state.has_sentinel && !has(Fault::NoSentinel);
-                state.has_sentinel |= leads;
-                At::Recheck(is_over, leads)
+                let is_over = state.asleep() < state.spare || has(Fault::MonitorWithinLimit);
+                if is_over && !state.has_monitor {
+                    state.has_monitor = true;
+                    At::Recheck(Role::Monitor)
+                } else {
+                    state.threads[me].at = At::Recheck(Role::OverLimit);
+                    At::Recheck(state.role_of_sleeper())
+                }
             }
-            At::Recheck(_, leads) if has(Fault::NoRecheck) => At::Asleep(leads),
-            At::Recheck(spare, leads) if !(is_done || is_left(spare)) => At::Asleep(leads),
-            At::Asleep(leads) if !(is_notified || leads && times_out()) => return None,
-            At::Recheck(_, leads) | At::Asleep(leads) => {
+            At::Recheck(role) if has(Fault::NoRecheck) => At::Asleep(role),
+            At::Recheck(role) if !(is_done || role == Role::Ordinary && state.is_work_left()) => {
+                At::Asleep(role)
+            }
+            At::Asleep(Role::Monitor)
+                if !is_notified && self.watches && !has(Fault::MonitorDoesNotLook) =>
+            {
+                if state.asleep() >= self.workers {
+                    At::Retires
+                } else if state.is_work_left() && state.spare > 0 {
+                    let limit = 2 * (self.workers - state.spare);
+                    state.spare = self.workers.saturating_sub(limit);
+                    state.threads[me].wake = Wake::Raised;
+                    at
+                } else {
+                    return None;
+                }
+            }
+            At::Retires => {
+                state.has_monitor = false;
+                let role = state.role_of_sleeper();
+                if has(Fault::RetiresWithoutLook) { At::Asleep(role) } else { At::Recheck(role) }
+            }
+            At::Asleep(_) if !is_notified => return None,
+            At::Recheck(role) | At::Asleep(role) => {
                 let keeps = has(Fault::TokenStays);
                 state.threads.iter_mut().for_each(|thread| thread.has_token &= keeps);
-                state.has_sentinel &= !leads || has(Fault::SentinelNotReplaced);
+                state.has_monitor &= role != Role::Monitor || has(Fault::MonitorNotReplaced);
                 state.threads[me].is_notified = false;
-                let has_timed_out = at == At::Asleep(true) && !is_notified;
-                let has_stayed = !matches!(at, At::Asleep(_)) && !has(Fault::LeavesWhatItStaysFor);
-                At::Look(has_timed_out || has_stayed || !self.limits_sends, has_timed_out)
+                At::Look
             }
             At::Work(task @ (PushAndBlock | PushAndWait)) => {
                 state.pushed += 1;
@@ -214,20 +247,31 @@ impl Pool {
                 state.is_assigned |= task == PushAndWait;
                 if task == PushAndWait { At::Wait } else { At::Work(Block) }
             }
-            At::Work(Block) | At::Wait if is_leaf_left => return None,
+            At::Work(Block) if is_leaf_left => return None,
+            // Its leaf may have begun only. It ends in any case.
+            At::Wait if state.pushed > 0 => return None,
             At::Work(_) => At::Next,
             At::Wait => {
-                state.is_assigned = has(Fault::ReplacementKeepsSlot);
+                let is_held = matches!(state.threads[self.workers].at, At::Work(_));
+                if is_held && !has(Fault::WaiterTakesIndex) {
+                    return None;
+                }
+                state.is_assigned = false;
                 state.threads[me].wake = Wake::Event(self.workers);
-                At::Next
+                At::Work(Leaf)
             }
             At::Program(number) => {
                 let working = state.count(|at| matches!(at, At::Work(_) | At::Wait));
-                state.threads[me].wake = Wake::Event(0);
                 match *self.program.get(number)? {
-                    Resize => state.spare = 0,
+                    Resize => {
+                        state.spare = 0;
+                        state.threads[me].wake = Wake::Raised;
+                    }
                     Close if working > 0 || state.is_work_left() => return None,
-                    Close => state.is_closed = true,
+                    Close => {
+                        state.is_closed = true;
+                        state.threads[me].wake = Wake::Event(0);
+                    }
                     task => {
                         state.sent.push(task);
                         state.threads[me].wake = Wake::Sent;
@@ -257,9 +301,8 @@ impl Pool {
         }
         seen.insert(state.clone(), true);
         let stopped = state.count(|at| at == At::Next);
-        let idle = state.count(|at| matches!(at, At::Asleep(_) | At::Wait)) + stopped;
         let what = match is_end {
-            _ if state.is_assigned && idle == 0 => "too many workers are awake",
+            _ if state.count(|at| matches!(at, At::Work(_))) > self.workers => "too many tasks run",
             true if state.is_work_left() => "a ready task waits for ever",
             true if state.is_closed && stopped <= self.workers => "workers sleep for ever",
             _ => return Ok(()),
@@ -277,22 +320,22 @@ impl Pool {
 }
 
 const fn pool(workers: usize, spare: usize, program: &'static [Act]) -> Pool {
-    Pool { workers, spare, limits_sends: false, has_timeouts: true, program, fault: None }
+    Pool { workers, spare, watches: true, program, fault: None }
 }
 
 const LIMIT: Pool = pool(2, 1, &[Leaf, PushAndBlock, Close]);
 const NO_LIMIT: Pool = pool(2, 0, &[PushAndBlock]);
-/// A timeout would hide a wake-up that is missing.
-const RESIZE: Pool = Pool { has_timeouts: false, ..pool(2, 1, &[PushAndBlock, Resize, Close]) };
-const SIZE: Pool = Pool { limits_sends: true, ..LIMIT };
+/// A monitor that looks would hide a wake-up that is missing.
+const RESIZE: Pool = Pool { watches: false, ..pool(2, 1, &[PushAndBlock, Resize, Close]) };
 const WAIT: Pool = pool(2, 1, &[PushAndWait, Leaf, Close]);
+const ONE_WAITS: Pool = pool(1, 0, WAIT.program);
 const THIEF_BLOCKS: Pool = pool(3, 0, &[PushAndBlock, Block, Close]);
-const TWO_SPARE: Pool = pool(3, 2, &[PushAndBlock, Leaf, Resize, Close]);
+const TWO_OVER: Pool = pool(3, 2, &[PushAndBlock, Leaf, Resize, Close]);
+const ALL_BLOCK: Pool = pool(3, 2, &[PushAndBlock, Block, Close]);
 
 #[test]
 fn all_tasks_run_and_the_workers_stop() {
-    let one_worker = pool(1, 0, WAIT.program);
-    for pool in [LIMIT, NO_LIMIT, RESIZE, SIZE, WAIT, one_worker, THIEF_BLOCKS, TWO_SPARE] {
+    for pool in [LIMIT, NO_LIMIT, RESIZE, WAIT, ONE_WAITS, THIEF_BLOCKS, TWO_OVER, ALL_BLOCK] {
         println!("{} states", pool.check().unwrap_or_else(|found| panic!("{found}")));
     }
 }
@@ -301,17 +344,19 @@ fn all_tasks_run_and_the_workers_stop() {
 fn each_fault_is_found() {
     for (fault, pool, expected) in [
         (Fault::NoRecheck, NO_LIMIT, "a ready task waits for ever"),
-        (Fault::NoSentinel, LIMIT, "a ready task waits for ever"),
-        (Fault::SentinelNotReplaced, LIMIT, "a ready task waits for ever"),
-        (Fault::SentinelWithinLimit, LIMIT, "workers do not stop"),
+        (Fault::MonitorDoesNotLook, LIMIT, "a ready task waits for ever"),
+        (Fault::MonitorNotReplaced, ALL_BLOCK, "a ready task waits for ever"),
+        (Fault::MonitorWithinLimit, NO_LIMIT, "a ready task waits for ever"),
+        (Fault::RetiresWithoutLook, LIMIT, "a ready task waits for ever"),
         (Fault::TokenStays, THIEF_BLOCKS, "a ready task waits for ever"),
         (Fault::NoSuccessor, THIEF_BLOCKS, "a ready task waits for ever"),
-        (Fault::ResizeOrCloseWakesNone, RESIZE, "a ready task waits for ever"),
-        (Fault::ResizeOrCloseWakesNone, LIMIT, "workers sleep for ever"),
-        (Fault::LeavesWhatItStaysFor, SIZE, "workers do not stop"),
-        (Fault::ReplacementKeepsSlot, WAIT, "too many workers are awake"),
+        (Fault::RaiseOrCloseWakesNone, RESIZE, "a ready task waits for ever"),
+        (Fault::RaiseOrCloseWakesNone, LIMIT, "workers sleep for ever"),
+        (Fault::WaiterTakesIndex, ONE_WAITS, "too many tasks run"),
+        (Fault::ReplacementKeepsIndex, ONE_WAITS, "too many tasks run"),
     ] {
-        let found = Pool { fault: Some(fault), ..pool }.check().unwrap_err();
+        let found = Pool { fault: Some(fault), ..pool }.check();
+        let found = found.expect_err(&format!("{fault:?} is not found"));
         assert!(found.starts_with(expected), "{fault:?}: {found}");
     }
 }

@@ -1,0 +1,159 @@
+//! The one limit: how many workers of a pool may be active.
+//!
+//! At most so many of a pool's workers are active: they work or search. A worker over the limit
+//! parks when it has run out of tasks of its own.
+//!
+//! | the limit | when |
+//! |---|---|
+//! | begins at the pool's size | the program has set a size |
+//! | begins at what the system grants | otherwise |
+//! | becomes the new size | the program resizes the pool |
+//! | rises to what the system grants, or to the size, whichever is less | that is more |
+//! | falls below the number of active workers, not below the same | one has waited for a processor ([`Waits`]) |
+//! | doubles, up to the size | tasks wait, and active workers block ([`Evidence`]) |
+//!
+//! More active workers than processors give nothing but unfairness to other programs, unless they
+//! block: in a mutex, or a read from a file. (In a wait of the pool, and in
+//! [`blocking`](crate::blocking()), another thread takes the index.) The field calls the last rule
+//! *starvation injection* (.NET's thread pool).
+
+use std::time::Duration;
+
+use crate::primitive::{AtomicUsize, Ordering};
+use crate::tuning::{LOOK_INTERVAL, NO_PROGRESS};
+
+/// The bounds of the limit. Accesses are relaxed: no task depends on them.
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    /// The largest limit, as the program has set it.
+    most: AtomicUsize,
+    /// The number of processors that the system grants.
+    granted: AtomicUsize,
+}
+
+impl Bounds {
+    pub(crate) fn new(most: usize, granted: usize) -> Self {
+        Self { most: AtomicUsize::new(most), granted: AtomicUsize::new(granted) }
+    }
+
+    /// The largest limit.
+    pub(crate) fn most(&self) -> usize {
+        self.most.load(Ordering::Relaxed)
+    }
+
+    /// The smallest limit.
+    pub(crate) fn least(&self) -> usize {
+        self.most().min(self.granted()).max(1)
+    }
+
+    /// The number of processors that the system grants.
+    pub(crate) fn granted(&self) -> usize {
+        self.granted.load(Ordering::Relaxed)
+    }
+
+    /// Sets the largest limit. Returns the limit that follows.
+    pub(crate) fn set_most(&self, most: usize) -> usize {
+        self.most.store(most, Ordering::Relaxed);
+        most
+    }
+
+    /// Sets what the system grants. Returns the limit that follows from `limit`.
+    pub(crate) fn set_granted(&self, granted: usize, limit: usize) -> usize {
+        self.granted.store(granted, Ordering::Relaxed);
+        limit.clamp(self.least(), self.most())
+    }
+
+    /// The limit after an active worker has waited for a processor. The worker is one of `active`.
+    pub(crate) fn lowered(&self, limit: usize, active: usize) -> usize {
+        limit.min(active.saturating_sub(1)).max(self.least())
+    }
+
+    /// The limit after active workers have blocked while tasks wait.
+    pub(crate) fn raised(&self, limit: usize) -> usize {
+        limit.saturating_mul(2).min(self.most())
+    }
+}
+
+/// How long a worker has been ready without running, between two looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waits {
+    pub(crate) elapsed: Duration,
+    pub(crate) waited: Duration,
+}
+
+impl Waits {
+    /// True if the worker has waited for processors: for a quarter of the time. On an idle machine,
+    /// threads that sleep and wake up wait for less in most programs. Two workers that share two
+    /// processors with a thread that never sleeps wait for at least a quarter each.
+    pub(crate) fn are_long(self) -> bool {
+        self.elapsed >= LOOK_INTERVAL && self.waited * 4 >= self.elapsed
+    }
+}
+
+/// What the monitor has seen between two looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Evidence {
+    /// For how long a queue has held the same tasks. Zero if all queues have changed or are empty.
+    pub(crate) stuck: Duration,
+    pub(crate) elapsed: Duration,
+    /// The number of active workers that were sampled.
+    pub(crate) sampled: u32,
+    /// How long these have run or waited for a processor, in total. `None` where the system does
+    /// not tell: then they count as blocked.
+    pub(crate) busy: Option<Duration>,
+}
+
+impl Evidence {
+    /// True if the limit is to be raised: tasks wait, and active workers have blocked for a quarter
+    /// of the time. Or the same tasks have waited for long: active workers may spin until one of
+    /// these tasks has run.
+    pub(crate) fn calls_for_more(self) -> bool {
+        let all = self.elapsed * self.sampled;
+        let are_blocked = self.busy.is_none_or(|busy| busy * 4 < all * 3);
+        self.stuck > Duration::ZERO && (are_blocked || self.stuck >= NO_PROGRESS)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const MILLI: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn the_limit_stays_between_what_is_granted_and_what_the_program_has_set() {
+        let bounds = Bounds::new(8, 2);
+        assert_eq!((bounds.least(), bounds.most()), (2, 8));
+        let lowered = [(8, 8), (8, 4), (4, 8), (2, 2), (3, 3), (8, 0)];
+        let lowered = lowered.map(|(limit, active)| bounds.lowered(limit, active));
+        assert_eq!(lowered, [7, 3, 4, 2, 2, 2]);
+        assert_eq!([1, 2, 3, 4, 5, 8].map(|limit| bounds.raised(limit)), [2, 4, 6, 8, 8, 8]);
+        // More is granted than there are workers, then nothing is known.
+        assert_eq!((bounds.set_granted(16, 2), bounds.least()), (8, 8));
+        assert_eq!((bounds.set_granted(0, 8), bounds.least()), (8, 1));
+        assert_eq!(bounds.set_granted(3, 2), 3);
+        // The program lowers the most.
+        assert_eq!((bounds.set_most(1), bounds.least(), bounds.raised(1)), (1, 1, 1));
+    }
+
+    #[test]
+    fn a_worker_has_waited_if_it_was_a_quarter_of_the_time_and_long_enough() {
+        let waits = |elapsed, waited| Waits { elapsed, waited }.are_long();
+        assert!(waits(8 * MILLI, 2 * MILLI) && waits(2 * MILLI, MILLI / 2));
+        assert!(!waits(8 * MILLI, 2 * MILLI - Duration::from_nanos(1)));
+        assert!(!waits(2 * MILLI - Duration::from_nanos(1), MILLI));
+    }
+
+    #[test]
+    fn the_limit_is_raised_if_tasks_wait_and_workers_block_for_a_quarter_of_the_time() {
+        let seen = Evidence { stuck: MILLI, elapsed: 4 * MILLI, sampled: 2, busy: None };
+        assert!(seen.calls_for_more(), "the system does not tell");
+        let busy = |busy| Evidence { busy: Some(busy), ..seen };
+        assert!(busy(6 * MILLI - Duration::from_nanos(1)).calls_for_more());
+        assert!(!busy(6 * MILLI).calls_for_more());
+        let stuck = |stuck| Evidence { stuck, ..busy(8 * MILLI) };
+        assert!(stuck(NO_PROGRESS).calls_for_more());
+        assert!(!stuck(NO_PROGRESS - Duration::from_nanos(1)).calls_for_more());
+        assert!(!Evidence { stuck: Duration::ZERO, ..busy(Duration::ZERO) }.calls_for_more());
+    }
+}

@@ -1,0 +1,250 @@
+//! One attempt to find work, and a sweep over the whole pool.
+
+use std::ptr::NonNull;
+
+use super::{Search, Seeker};
+use crate::deque::{Inbox, Steal};
+use crate::header::{Found, Job};
+use crate::hooks;
+use crate::numbers::Slot;
+use crate::primitive::{Instant, spin_loop};
+use crate::shared::Shared;
+use crate::trace::Event;
+use crate::tuning::{BARRIER_COST, MOVE_COST, SHORT_LOOKS, WAIT_SPIN_AND_YIELD};
+
+impl Search {
+    /// Makes one attempt, and counts it if it fails: what was sent to this worker, its place or all,
+    /// then one victim. After a sleep, and from time to time, it looks everywhere instead. From time
+    /// to time it opens closed deques by force.
+    pub(super) fn attempt(&mut self, seeker: Seeker<'_>) -> Option<Found> {
+        let found = if std::mem::take(&mut self.sweeps) {
+            self.sweep(seeker)
+        } else {
+            seeker.receive().or_else(|| {
+                self.victim = self.victims.choose(seeker, self.failures);
+                self.steal(seeker, self.victim?)
+            })
+        };
+        if found.is_some() {
+            return found;
+        }
+        self.failures += 1;
+        if self.failures.is_multiple_of(u64::from(BARRIER_COST)) {
+            // A thief that never sleeps looks everywhere, too.
+            (self.forces, self.sweeps) = (true, true);
+            // A task that this makes ready lies in the worker's own deque.
+            hooks::flush();
+        }
+        if std::mem::take(&mut self.forces) { self.steal_by_force(seeker) } else { None }
+    }
+
+    /// Looks everywhere, for a caller that goes on with something else if it finds nothing, and may
+    /// not come back.
+    pub(crate) fn search_once(&mut self, seeker: Seeker<'_>) -> Option<Found> {
+        self.sweep(seeker).or_else(|| {
+            // A caller that repeats this must in the end get what a suspended owner holds.
+            let has_asked = self.unanswered.is_some();
+            let stolen = self.steal_by_force(seeker);
+            stolen.or_else(|| if has_asked { self.sweep(seeker) } else { None })
+        })
+    }
+
+    /// Looks once into each queue of the pool: near ones before far ones, from a random one on.
+    fn sweep(&mut self, seeker: Seeker<'_>) -> Option<Found> {
+        let received = seeker.receive();
+        let victims = self.victims.all_by_distance(seeker);
+        let stolen =
+            received.or_else(|| victims.into_iter().find_map(|victim| self.steal(seeker, victim)));
+        stolen.or_else(|| {
+            let places = seeker.shared.place_states().iter();
+            let found = places.map(|there| &there.inbox).find_map(|inbox| seeker.take(inbox))?;
+            seeker.counters().out_of_place.increment();
+            Some(found)
+        })
+    }
+
+    /// Takes the oldest task of a victim, from its deque or its inbox.
+    fn steal(&mut self, seeker: Seeker<'_>, victim: Slot) -> Option<Found> {
+        let slot = seeker.shared.slot(victim);
+        if let Some(next) = slot.lone_next_task()
+            && self.is_left_to_owner(seeker, victim, next)
+        {
+            return None;
+        }
+        let mut steal = slot.deque.steal_oldest();
+        for _ in 0..SHORT_LOOKS {
+            if !matches!(steal, Steal::Closed) {
+                break;
+            }
+            spin_loop();
+            steal = slot.deque.steal_oldest();
+        }
+        match steal {
+            Steal::Taken(job) => return Some(seeker.stolen(job, victim)),
+            Steal::Closed => self.unanswered = Some(victim),
+            Steal::Lost | Steal::Empty => {}
+        }
+        seeker.counters().failed_steals.increment();
+        slot.inbox.take().map(|job| seeker.stolen(job, victim))
+    }
+
+    /// Opens all closed deques if a request of this thief was not answered, and steals from that
+    /// victim. The owner may be suspended, or run one long task. Called at the latest before this
+    /// thief gives up its processor.
+    ///
+    /// It steals at once: on one processor, the owner may close the deque again when it runs.
+    fn steal_by_force(&mut self, seeker: Seeker<'_>) -> Option<Found> {
+        let victim = self.unanswered.take()?;
+        seeker.shared.open_deques(&mut self.open_requests);
+        self.steal(seeker, victim)
+    }
+}
+
+impl Search {
+    /// The grace period: a thief leaves a worker's only task to it, if it probably runs that next.
+    /// If another such task has replaced it then, the worker makes progress by itself: returns true.
+    ///
+    /// While other programs want processors, the period is longer, and the thief yields: tasks that
+    /// share a barrier with a stolen one stall while its thief is preempted.
+    fn is_left_to_owner(&mut self, seeker: Seeker<'_>, victim: Slot, next: u64) -> bool {
+        let lone_next_task = || seeker.shared.slot(victim).lone_next_task();
+        let (since, is_quiet) = (Instant::now(), seeker.shared.machine.is_quiet());
+        let grace = if is_quiet { MOVE_COST } else { WAIT_SPIN_AND_YIELD };
+        while lone_next_task() == Some(next) && since.elapsed() < grace {
+            if is_quiet { spin_loop() } else { self.yield_to_others(seeker) }
+        }
+        lone_next_task().is_some_and(|now| now != next)
+    }
+}
+
+impl<'s> Seeker<'s> {
+    fn counters(self) -> &'s crate::stats::Counters {
+        &self.shared.slot(self.slot).counters
+    }
+
+    /// Takes what was sent to the worker with this index, to its place, or to all.
+    pub(crate) fn receive(self) -> Option<Found> {
+        self.take_addressed().or_else(|| self.take_injected())
+    }
+
+    /// Takes what was sent to all.
+    pub(crate) fn take_injected(self) -> Option<Found> {
+        self.take(&self.shared.injector)
+    }
+
+    /// The inboxes of the worker with this index, and of its place.
+    fn inboxes(self) -> impl Iterator<Item = &'s Inbox<Job>> {
+        let shared: &'s Shared = self.shared;
+        let own = &shared.slot(self.index.slot()).inbox;
+        let here = shared.place_states().get(shared.place_of(self.index).get());
+        std::iter::once(own).chain(here.map(|here| &here.inbox))
+    }
+
+    /// Takes what was sent to the worker with this index, or to its place.
+    pub(crate) fn take_addressed(self) -> Option<Found> {
+        self.inboxes().find_map(|inbox| self.take(inbox))
+    }
+
+    /// True if there is something that was sent to the worker with this index, or to its place.
+    pub(crate) fn is_addressed(self) -> bool {
+        self.inboxes().any(|inbox| !inbox.is_empty())
+    }
+
+    fn take(self, inbox: &Inbox<Job>) -> Option<Found> {
+        let job = inbox.take()?;
+        self.counters().received.increment();
+        Some(Found { job, from: self.slot })
+    }
+
+    /// Counts a task that was taken from another worker.
+    pub(crate) fn stolen(self, job: NonNull<Job>, victim: Slot) -> Found {
+        let shared = self.shared;
+        self.counters().steals.increment();
+        shared.trace(|| Event::Steals {
+            victim: victim.get(),
+            left: shared.slot(victim).deque_len(),
+        });
+        let own = shared.place_of(self.index);
+        let is_elsewhere = shared.place_of_slot(victim).is_some_and(|place| place != own);
+        self.counters().out_of_place.add(u64::from(is_elsewhere));
+        Found { job, from: victim }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use crate::idle::Abp;
+    use crate::job::HeapJob;
+    use crate::numbers::Index;
+    use crate::pool::tests::{LONGEST, divided, hold, on_worker};
+    use crate::{Pool, Spawn, Worker};
+
+    /// Where a task waits while worker 0 is held.
+    #[derive(Clone, Copy, Debug)]
+    enum Queue {
+        Injector,
+        DequeOfTheHeldWorker,
+        InboxOfTheHeldWorker,
+        InboxOfThisWorker,
+        PinnedQueueOfThisWorker,
+        InboxOfItsPlace,
+    }
+
+    /// Puts a task into the queue, which worker 1 has to find. Returns the number of steals for it.
+    fn find(pool: &Pool, queue: Queue) -> u64 {
+        let steals = || pool.stats().workers[1].steals;
+        let before = steals();
+        let (here, is_found) = channel();
+        let task = || {
+            let here = here.clone();
+            move |worker: &Worker| here.send(worker.index()).unwrap()
+        };
+        let _held = match queue {
+            Queue::DequeOfTheHeldWorker => push_and_hold(pool, task()),
+            _ => hold(pool, 0),
+        };
+        let send_to_inbox = |worker| {
+            // SAFETY: sent once, here; the task borrows nothing and does not unwind.
+            let job = unsafe { HeapJob::into_job(None, task()) };
+            pool.shared_now().send_ready(None, Index::new(worker), job);
+        };
+        match queue {
+            Queue::DequeOfTheHeldWorker => {}
+            Queue::Injector => pool.spawn(task()),
+            Queue::PinnedQueueOfThisWorker => pool.spawn_with(Spawn::At(1), task()),
+            Queue::InboxOfItsPlace => pool.spawn_with(Spawn::Near(0), task()),
+            Queue::InboxOfThisWorker => send_to_inbox(1),
+            Queue::InboxOfTheHeldWorker => send_to_inbox(0),
+        }
+        assert_eq!(is_found.recv_timeout(LONGEST), Ok(1), "{queue:?}");
+        steals() - before
+    }
+
+    /// Has worker 0 push a task, and then wait for the drop of the returned sender.
+    fn push_and_hold(pool: &Pool, task: impl FnOnce(&Worker) + Send + 'static) -> Sender<()> {
+        let (go_on, released) = channel();
+        pool.spawn_with(Spawn::At(0), move |_| {
+            crate::spawn(|| on_worker(task));
+            let _ = released.recv();
+        });
+        go_on
+    }
+
+    /// It never sweeps the whole pool.
+    #[test]
+    fn a_thief_that_never_sleeps_finds_what_waits_anywhere() {
+        use Queue::*;
+        let restless = Abp { attempts: u32::MAX, lower_after: None, sleep_after: None };
+        for pool in [Pool::builder().workers(2), divided(&[2])] {
+            let pool = pool.idle_policy(restless).build().unwrap();
+            for queue in [Injector, InboxOfThisWorker, PinnedQueueOfThisWorker, InboxOfItsPlace] {
+                assert_eq!(find(&pool, queue), 0, "{queue:?}");
+            }
+            for queue in [DequeOfTheHeldWorker, InboxOfTheHeldWorker] {
+                assert_eq!(find(&pool, queue), 1, "{queue:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Which victim an attempt chooses: uniformly at random, as the analysis of work stealing assumes
+//! (Blumofe and Leiserson, JACM 1999); in a pool with several places, near ones first.
+
+use super::Seeker;
+use crate::numbers::{Index, Slot};
+use crate::tuning::ALL_SLOTS_EVERY;
+
+/// The generator is xorshift64* (Marsaglia, "Xorshift RNGs", 2003; Vigna 2016). It takes a few
+/// cycles and shares nothing.
+#[derive(Debug)]
+pub(crate) struct Victims {
+    state: u64,
+}
+
+impl Victims {
+    pub(crate) fn new(thief: Slot) -> Self {
+        // Any odd constant spreads small numbers over the word; the state must not be 0.
+        Self { state: (thief.get() as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) }
+    }
+
+    /// The victim of the attempt after so many `failures`. `None` if it falls on the thief itself.
+    pub(super) fn choose(&mut self, seeker: Seeker<'_>, failures: u64) -> Option<Slot> {
+        let shared = seeker.shared;
+        let victim = if self.below(ALL_SLOTS_EVERY) == 0 {
+            Slot::new(self.other(shared.slots_taken(), seeker.slot.get()))
+        } else {
+            let index = self.choose_index(seeker, failures);
+            let slot = index.slot();
+            // The thread with that index, or a guest, whose slots come next.
+            let is_worker = index.get() < shared.workers;
+            if is_worker && (slot == seeker.slot || shared.slot(slot).has_empty_deque()) {
+                shared.index_lock(index).holder()
+            } else {
+                slot
+            }
+        };
+        (victim != seeker.slot).then_some(victim)
+    }
+
+    /// A worker, or a guest, whose number comes after those of the workers.
+    fn choose_index(&mut self, seeker: Seeker<'_>, failures: u64) -> Index {
+        let shared = seeker.shared;
+        let guests = shared.guests.used();
+        let Some(here) = shared.place_states().get(shared.place_of(seeker.index).get()) else {
+            return Index::new(self.other(shared.workers + guests, seeker.index.get()));
+        };
+        let near = here.workers.len() + guests;
+        // Distance 0 is the own place.
+        let distance = match near {
+            1 if here.rings.is_empty() => 0,
+            1 => 1 + self.geometric(here.rings.len()),
+            // As many attempts as there are others near come first.
+            _ if failures < near as u64 => 0,
+            _ => self.geometric(1 + here.rings.len()),
+        };
+        Index::new(match distance.checked_sub(1) {
+            Some(ring) => here.rings[ring][self.below(here.rings[ring].len())],
+            None => {
+                let chosen = self.other(near, seeker.index.get() - here.workers.start);
+                match chosen.checked_sub(here.workers.len()) {
+                    Some(guest) => shared.workers + guest,
+                    None => here.workers.start + chosen,
+                }
+            }
+        })
+    }
+
+    /// All slots but the thief's own: those of its place first, each group from a random one on.
+    pub(super) fn all_by_distance(&mut self, seeker: Seeker<'_>) -> Vec<Slot> {
+        let shared = seeker.shared;
+        let near = shared.neighbours_of(seeker.index);
+        let far = (near.end..shared.slots_taken()).chain(0..near.start);
+        let mut slots: Vec<_> = near.clone().chain(far).map(Slot::new).collect();
+        let (near, far) = slots.split_at_mut(near.len());
+        near.rotate_left(self.below(near.len().max(1)));
+        far.rotate_left(self.below(far.len().max(1)));
+        slots.retain(|&slot| slot != seeker.slot);
+        slots
+    }
+
+    /// A number below `count`, which is not 0, other than `own` if there is another.
+    fn other(&mut self, count: usize, own: usize) -> usize {
+        if count < 2 {
+            return 0;
+        }
+        let chosen = self.below(count - 1);
+        if chosen < own { chosen } else { chosen + 1 }
+    }
+
+    /// A number below `bound`, which is not 0: 0 in half of all cases, 1 in a quarter, and so on;
+    /// the last number as often as the one before it.
+    fn geometric(&mut self, bound: usize) -> usize {
+        const MANY: usize = 1 << 30;
+        (self.below(MANY) | MANY).trailing_zeros().min(bound as u32 - 1) as usize
+    }
+
+    /// A number below `bound`, which is not 0.
+    fn below(&mut self, bound: usize) -> usize {
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        let random = self.state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
+        // Multiply and shift (Lemire 2019) instead of a division.
+        ((random * bound as u64) >> 32) as usize
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Pool;
+    use crate::pool::tests::divided;
+    use crate::shared::Shared;
+    use crate::sleep::WakeToken;
+
+    /// Calls `check` for each thief of pools of several shapes, of which none has a guest: with the
+    /// shape, the pool, and the thief.
+    fn thieves(check: impl Fn(&[usize], &Shared, Seeker<'_>)) {
+        for shape in [&[1, 1][..], &[1, 3], &[2, 2, 1], &[3, 1, 2, 2], &[4]] {
+            let pool = divided(shape).own_threads_only().build().unwrap();
+            let (shared, wake_token) = (pool.shared_now(), &WakeToken::new(0..usize::MAX));
+            for worker in 0..pool.workers() {
+                let index = Index::new(worker);
+                let slot = index.slot();
+                check(
+                    shape,
+                    shared,
+                    Seeker { shared, slot, index, wake_token, may_lose_index: false },
+                );
+            }
+        }
+    }
+
+    /// How often each slot is the victim of so many attempts after so many failures.
+    fn times(seeker: Seeker<'_>, failures: u64, attempts: usize) -> Vec<usize> {
+        let mut times = vec![0; seeker.shared.workers];
+        let mut victims = Victims::new(seeker.slot);
+        for _ in 0..attempts {
+            if let Some(victim) = victims.choose(seeker, failures) {
+                times[victim.get()] += 1;
+            }
+        }
+        times
+    }
+
+    #[test]
+    fn all_slots_but_the_thiefs_own_are_tried_even_if_all_searches_are_short() {
+        thieves(|shape, _, seeker| {
+            for failures in [0, 1000] {
+                for (slot, times) in times(seeker, failures, 4000).iter().enumerate() {
+                    let is_own = slot == seeker.slot.get();
+                    assert_eq!(
+                        *times > 0,
+                        !is_own,
+                        "{shape:?} {seeker_slot:?} {slot}",
+                        seeker_slot = seeker.slot
+                    );
+                }
+            }
+        });
+    }
+
+    /// One of eight attempts chooses among all.
+    #[test]
+    fn the_own_place_comes_first_for_as_many_attempts_as_it_has_workers() {
+        thieves(|shape, shared, seeker| {
+            let Some(here) = shared.place_states().get(shared.place_of(seeker.index).get()) else {
+                return;
+            };
+            let neighbours = here.workers.len() as u64 - 1;
+            let far = |failures| {
+                let times = times(seeker, failures, 8000);
+                let far = times.iter().enumerate().filter(|(slot, _)| !here.workers.contains(slot));
+                far.map(|(_, times)| times).sum::<usize>()
+            };
+            if neighbours > 0 {
+                assert!(far(neighbours) <= 1100, "{shape:?}");
+                // Half of the others are in the own place.
+                assert!((2800..5200).contains(&far(neighbours + 1)), "{shape:?}");
+            } else {
+                assert!(far(0) > 7000, "{shape:?}: it is alone");
+            }
+        });
+    }
+
+    #[test]
+    fn a_number_is_as_often_as_geometric_says() {
+        let mut victims = Victims::new(Slot::new(7));
+        let mut times = [0; 4];
+        (0..16_384).for_each(|_| times[victims.geometric(4)] += 1);
+        for (number, expected) in [8192, 4096, 2048, 2048].into_iter().enumerate() {
+            let range = expected * 9 / 10..=expected * 11 / 10;
+            assert!(range.contains(&times[number]), "{times:?}");
+        }
+        assert_eq!([(); 20].map(|()| victims.geometric(1)), [0; 20]);
+    }
+
+    #[test]
+    fn a_sweep_looks_at_all_slots_and_at_the_own_place_first() {
+        thieves(|shape, shared, seeker| {
+            let near = shared.neighbours_of(seeker.index);
+            let mut first = Vec::new();
+            for _ in 0..40 {
+                let all = Victims::new(Slot::new(first.len())).all_by_distance(seeker);
+                let is_near = |slot: &Slot| near.contains(&slot.get());
+                assert!(all.iter().map(is_near).is_sorted_by(|a, b| a >= b), "{shape:?}: {all:?}");
+                let mut sorted: Vec<_> = all.iter().map(|slot| slot.get()).collect();
+                sorted.sort_unstable();
+                let expected: Vec<_> =
+                    (0..shared.workers).filter(|&slot| slot != seeker.slot.get()).collect();
+                assert_eq!(sorted, expected, "{shape:?}");
+                first.push(all[0]);
+            }
+            first.dedup();
+            assert!(first.len() > 1 || shared.workers == 2 || near.len() == 2, "{shape:?}");
+        });
+    }
+
+    #[test]
+    fn the_only_worker_of_a_pool_has_no_victim() {
+        let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
+        let (shared, wake_token) = (pool.shared_now(), &WakeToken::new(0..usize::MAX));
+        let (index, slot) = (Index::new(0), Slot::new(0));
+        let seeker = Seeker { shared, slot, index, wake_token, may_lose_index: false };
+        let mut victims = Victims::new(slot);
+        assert!((0..100).all(|failures| victims.choose(seeker, failures).is_none()));
+        assert!(victims.all_by_distance(seeker).is_empty());
+    }
+}

@@ -1,0 +1,307 @@
+//! What the workers of a pool, and the threads that send it work, share.
+//!
+//! | file | what |
+//! |---|---|
+//! | `slot.rs` | the queues of a thread, and what it publishes of itself |
+//! | `index_lock.rs` | which thread runs tasks under an index |
+//! | `replacements.rs`, `guests.rs` | which slots of replacements and guests are free |
+//! | `queues.rs` | what lies in the queues; sends jobs |
+//! | `place_map.rs` | the workers of each place |
+//! | `stats.rs` | the counters and times of the workers |
+//! | `pending/` | what keeps a pool open |
+//! | `config.rs`, `placement.rs` | what a pool is built with |
+
+pub(crate) mod config;
+pub(crate) mod guests;
+pub(crate) mod index_lock;
+#[cfg(all(test, loom))]
+mod models;
+pub(crate) mod pending;
+pub(crate) mod place_map;
+pub(crate) mod placement;
+mod queues;
+pub(crate) mod replacements;
+pub(crate) mod slot;
+mod stats;
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::deque::Inbox;
+use crate::header::{Flag, Job};
+use crate::idle::{Activity, Peers};
+use crate::limits::Bounds;
+use crate::machine::Machine;
+use crate::numbers::{Index, Slot};
+use crate::observe::Observer;
+use crate::os::{self, Assists, RunState};
+use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering};
+use crate::sleep::Sleep;
+use crate::trace::{Event, PoolHandle};
+use crate::unwind::{AbortOnUnwind, Payload};
+use config::Configuration;
+use guests::Guests;
+use index_lock::IndexLock;
+use pending::Pending;
+use place_map::PlaceMap;
+use replacements::Replacements;
+use slot::SlotState;
+
+/// The futures of a pool that have returned `Pending`.
+pub(crate) trait CancelAll: Any + Send + Sync {
+    /// Makes the workers drop all of these futures.
+    fn cancel_all(&self);
+}
+
+/// The shared part of a pool. It lives as long as the last worker, the last handle of the pool, and
+/// the last waker of a [`block_on`](crate::block_on) on one of its workers.
+pub(crate) struct Shared {
+    /// The slots of the workers, of guests, and of replacements. The last ones are made when they
+    /// are needed.
+    slots: Box<[OnceLock<Box<SlotState>>]>,
+    pub(crate) workers: usize,
+    pub(crate) guests: Guests,
+    pub(crate) replacements: Replacements,
+    /// The number of slots up to the last one that a thread ever had.
+    slots_taken: AtomicUsize,
+    /// By index.
+    index_locks: Box<[CachePadded<IndexLock>]>,
+    /// The generation of the process that built the pool.
+    generation: u32,
+    pub(crate) injector: Inbox<Job>,
+    pub(crate) place_map: PlaceMap,
+    pub(crate) sleep: Sleep,
+    pub(crate) bounds: Bounds,
+    pub(crate) machine: Machine,
+    pub(crate) config: Configuration,
+    /// True if thieves can lower their priority and restore it. Probed once, before there are
+    /// workers: a probe takes a lock, and a search takes none.
+    pub(crate) can_lower_priority: bool,
+    pub(crate) owned_tasks: Box<dyn CancelAll>,
+    /// Counts what keeps the pool open.
+    pub(crate) pending: Pending,
+    /// True if futures are dropped instead of polled, because only they keep the pool open.
+    pub(crate) closing: AtomicBool,
+    pub(crate) closed: Flag,
+}
+
+impl Shared {
+    /// `slots` has one slot for each worker and for each of the `guests`. There may be so many
+    /// `replacements`.
+    pub(crate) fn new(
+        slots: impl Iterator<Item = Box<SlotState>>,
+        guests: Guests,
+        replacements: usize,
+        owned_tasks: Box<dyn CancelAll>,
+        config: Configuration,
+    ) -> Self {
+        let (workers, assists) = (config.workers, config.assists);
+        let unmade = (0..replacements).map(|_| OnceLock::new());
+        let slots: Box<[_]> = slots.map(OnceLock::from).chain(unmade).collect();
+        let machine = Machine::new(assists);
+        let own = workers - config.borrowed_threads();
+        // A policy that is compared with others may keep all workers active.
+        let is_limited = config.idle_policy.is_limited();
+        let granted = if is_limited { machine.at_build().count() } else { usize::MAX };
+        let most = config.size.map_or(own, |size| size.min(own));
+        let bounds = Bounds::new(most, granted);
+        let limit = if config.size.is_some() { bounds.most() } else { bounds.least() };
+        let mut sleep = Sleep::new(own, slots.len(), limit);
+        sleep.tracer = config.tracer.clone();
+        let index_lock = |index| CachePadded::new(IndexLock::new(Index::new(index).slot()));
+        Self {
+            owned_tasks,
+            slots,
+            workers,
+            guests,
+            replacements: Replacements::new(replacements),
+            slots_taken: AtomicUsize::new(workers),
+            index_locks: (0..workers).map(index_lock).collect(),
+            generation: os::generation(),
+            injector: Inbox::new(),
+            place_map: PlaceMap::new(config.places.clone(), workers, machine.at_build().ids()),
+            sleep,
+            bounds,
+            machine,
+            can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
+                && os::lowered_priority_works(),
+            pending: Pending::new(),
+            closing: AtomicBool::new(false),
+            closed: Flag::default(),
+            config,
+        }
+    }
+
+    /// The lock of an index of a worker.
+    pub(crate) fn index_lock(&self, index: Index) -> &IndexLock {
+        &self.index_locks[index.get()]
+    }
+
+    /// The slot of the first replacement.
+    pub(crate) fn first_replacement(&self) -> usize {
+        self.workers + self.guests.count()
+    }
+
+    /// True if the pool was built before a fork and this is the child, which has none of its
+    /// threads.
+    pub(crate) fn is_in_forked_child(&self) -> bool {
+        self.generation != os::generation()
+    }
+
+    pub(crate) fn abort_if_in_forked_child(&self) {
+        if self.is_in_forked_child() {
+            self.abort_in_forked_child();
+        }
+    }
+
+    /// Aborts a forked child in which a worker's task waits or has ended. All other work of the
+    /// pool belongs to the parent.
+    #[cold]
+    pub(crate) fn abort_in_forked_child(&self) -> ! {
+        debug_assert!(self.is_in_forked_child());
+        drop(AbortOnUnwind(
+            "a task of a pool waits in a forked child for threads that only the parent has",
+        ));
+        unreachable!("the process has ended");
+    }
+
+    /// Passes the panic of a detached task to the pool's handler. Aborts the process if there is
+    /// none, or if the handler panics: no other code would learn of the panic.
+    pub(crate) fn report_panic(&self, payload: Payload) {
+        let abort =
+            AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
+        if let Some(handler) = &self.config.panic_handler {
+            handler(payload);
+            abort.disarm();
+        }
+    }
+
+    /// True if futures are dropped instead of polled.
+    pub(crate) fn is_closing(&self) -> bool {
+        // Acquire pairs with the release in `cancel_tasks`.
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Panics if the pool is closed: then the calling thread is the only worker that is left of it.
+    pub(crate) fn assert_open(&self) {
+        assert!(!self.closed.is_set(), "the pool that this thread belongs to has been closed");
+    }
+
+    /// Records an event, if the pool is traced. For slow paths.
+    pub(crate) fn trace(&self, event: impl FnOnce() -> Event) {
+        self.sleep.trace(event);
+    }
+
+    /// Unparks the thread in `slot`: an event that it may wait for has happened. The caller has
+    /// published the event before.
+    pub(crate) fn unpark(&self, slot: Slot) {
+        if self.sleep.parker(slot).unpark() {
+            self.trace(|| Event::Signals(slot.get()));
+        }
+    }
+
+    /// The observer of the pool.
+    #[inline]
+    pub(crate) fn observer(&self) -> Option<&dyn Observer> {
+        self.config.observer.as_deref()
+    }
+
+    /// The futures of the pool that wait. `T` is the type with which the pool was built.
+    pub(crate) fn owned_tasks<T: 'static>(&self) -> &T {
+        let tasks: &dyn Any = &*self.owned_tasks;
+        tasks.downcast_ref().expect("a pool is built with them")
+    }
+
+    /// The number of processors that the system granted when that was last read.
+    pub(crate) fn processors(&self) -> usize {
+        self.bounds.granted().min(self.machine.at_build().ids().len().max(1))
+    }
+
+    /// Sets the largest limit, which the program has chosen.
+    pub(crate) fn resize(&self, size: usize) {
+        self.sleep.set_limit(self.bounds.set_most(size));
+    }
+
+    /// Follows what the system grants, if it is time to read that.
+    pub(crate) fn follow_grant(&self, now: Instant) {
+        if !self.config.idle_policy.is_limited() {
+            return;
+        }
+        let own = self.config.borrowed_threads()..self.workers;
+        let affinities = own.filter_map(|worker| self.slot(Slot::new(worker)).affinity.get());
+        if let Some(granted) = self.machine.read_grant(now, affinities) {
+            let limit = self.bounds.set_granted(granted, self.sleep.limit());
+            if limit > self.sleep.limit() {
+                self.set_limit(limit);
+            }
+        }
+    }
+
+    /// Sets the limit that the pool has found. A resize in the same moment takes precedence.
+    pub(crate) fn set_limit(&self, limit: usize) {
+        self.sleep.set_limit(limit);
+        // If the resize has set its limit before, the change of the limit has made its size visible.
+        let most = self.bounds.most();
+        if limit > most {
+            self.sleep.set_limit(most);
+        }
+    }
+}
+
+impl PoolHandle for std::sync::Weak<Shared> {
+    fn size(&self) -> Option<usize> {
+        self.upgrade().map(|pool| pool.sleep.limit())
+    }
+
+    fn resize(&self, size: usize) -> bool {
+        let pool = self.upgrade().filter(|pool| (1..=pool.workers).contains(&size));
+        pool.inspect(|pool| pool.resize(size)).is_some()
+    }
+
+    fn queued(&self) -> Vec<usize> {
+        self.upgrade().map_or_else(Vec::new, |pool| pool.queued().collect())
+    }
+}
+
+impl Peers for Shared {
+    fn searching(&self) -> usize {
+        self.sleep.snapshot().searching()
+    }
+
+    fn active(&self) -> usize {
+        self.sleep.active() + self.config.borrowed_threads()
+    }
+
+    fn is_machine_quiet(&self) -> bool {
+        self.machine.is_quiet()
+    }
+
+    fn activity(&self, slot: usize) -> Activity {
+        self.slot(Slot::new(slot)).activity()
+    }
+
+    fn run_state(&self, slot: usize, seen_from: usize) -> RunState {
+        self.slot(Slot::new(slot)).run_state(self.slot(Slot::new(seen_from)).processor())
+    }
+
+    fn runnable_threads(&self) -> Option<usize> {
+        self.config.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("workers", &self.workers)
+            .field("limit", &self.sleep.limit())
+            .field("active", &self.sleep.active())
+            .field("idle policy", &self.config.idle_policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// True if both are the same pool.
+pub(crate) fn is_same(one: &Arc<Shared>, other: &Shared) -> bool {
+    std::ptr::eq(&**one, other)
+}

@@ -1,0 +1,214 @@
+//! The state of a slot: the part of a worker that other threads may touch.
+
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU8};
+
+use crate::deque::{Inbox, SharedDeque};
+use crate::header::{Job, JobFifo};
+use crate::idle::Activity;
+use crate::os::{
+    Assists, Progress, RunState, ThreadAffinity, ThreadClock, ThreadDelay, ThreadProgress,
+    ThreadWatch,
+};
+use crate::primitive::{AtomicU64, CachePadded, Ordering};
+use crate::stats::{Counters, ELSEWHERE, Ledger, WorkerStats};
+
+/// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
+pub(crate) struct SlotState {
+    pub(crate) deque: SharedDeque<Job>,
+    /// Tasks that only the thread in this slot may run.
+    pub(crate) pinned_tasks: Inbox<Job>,
+    /// Ready tasks for the worker with this index. Other workers take them, too.
+    pub(crate) inbox: Inbox<Job>,
+    /// Detached tasks of this worker that begin in the order in which they were spawned.
+    pub(crate) fifo: JobFifo,
+    /// Padded: the worker writes these with every task, and thieves read the fields around.
+    pub(crate) counters: CachePadded<Counters>,
+    /// Read by thieves; not part of any protocol.
+    activity: CachePadded<AtomicU8>,
+    /// The stolen fork that the worker runs; null if it runs another task, or if its deque held
+    /// tasks when the fork began. A hint: jobs are taken by the deque's protocol alone.
+    running: CachePadded<AtomicPtr<Job>>,
+    /// The last task that the worker pushed to run next. Low half: its index in the deque. High
+    /// half: how many there were, which tells it from an earlier one with the same index.
+    next: CachePadded<AtomicU64>,
+    /// The processor time of the thread.
+    pub(crate) clock: OnceLock<ThreadClock>,
+    /// How long the thread was ready and did not run.
+    pub(crate) delay: OnceLock<ThreadDelay>,
+    /// Whether the thread blocks.
+    progress: OnceLock<ThreadProgress>,
+    /// The processors that the thread may run on.
+    pub(crate) affinity: OnceLock<ThreadAffinity>,
+    /// Where the thread is: on which processor, and whether it runs, waits for it or blocks.
+    watch: OnceLock<ThreadWatch>,
+    /// Where the worker's time goes.
+    ledger: CachePadded<Ledger>,
+}
+
+impl SlotState {
+    pub(crate) fn new(deque: SharedDeque<Job>) -> Self {
+        Self {
+            deque,
+            pinned_tasks: Inbox::new(),
+            inbox: Inbox::new(),
+            fifo: JobFifo::new(None),
+            counters: CachePadded::default(),
+            activity: CachePadded::default(),
+            running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
+            next: CachePadded::new(AtomicU64::new(0)),
+            clock: OnceLock::new(),
+            delay: OnceLock::new(),
+            progress: OnceLock::new(),
+            affinity: OnceLock::new(),
+            watch: OnceLock::new(),
+            ledger: CachePadded::new(Ledger::new()),
+        }
+    }
+
+    /// Begins to account for the time of the worker. It calls this on its own thread.
+    pub(crate) fn start_clock(&self) {
+        self.clock.get_or_init(ThreadClock::of_this_thread);
+        self.delay.get_or_init(ThreadDelay::of_this_thread);
+        self.affinity.get_or_init(ThreadAffinity::of_this_thread);
+        self.progress.get_or_init(ThreadProgress::of_this_thread);
+        self.ledger.begin();
+    }
+
+    /// As [`start_clock`](Self::start_clock); also lets other workers observe where the thread
+    /// runs.
+    pub(crate) fn attach_thread(&self, assists: Assists) {
+        self.start_clock();
+        self.watch.get_or_init(|| ThreadWatch::with_assists(assists));
+    }
+
+    /// Stops accounting for time, and lets no other worker observe the thread any more. The clock,
+    /// delay and affinity stay. The worker calls this on its own thread before the thread ends.
+    pub(crate) fn detach_thread(&self) {
+        self.ledger.end();
+        if let Some(watch) = self.watch.get() {
+            watch.retire();
+        }
+        if let Some(delay) = self.delay.get() {
+            delay.retire();
+        }
+    }
+
+    /// Begins the call of a guest.
+    pub(crate) fn begin_call(&self) {
+        self.ledger.begin();
+        self.set_activity(Activity::Works);
+    }
+
+    /// Ends the call.
+    pub(crate) fn end_call(&self) {
+        self.set_running(std::ptr::null_mut());
+        self.ledger.end();
+        self.activity.store(Activity::Sleeps as u8, Ordering::Relaxed);
+    }
+
+    /// Publishes what the worker does from now on, and charges its time to that.
+    pub(crate) fn set_activity(&self, activity: Activity) {
+        self.activity.store(activity as u8, Ordering::Relaxed);
+        self.ledger.switch_to(activity as u8);
+    }
+
+    /// Publishes that the worker, which announced to sleep, searches on.
+    pub(crate) fn cancel_sleep(&self) {
+        self.activity.store(Activity::Searches as u8, Ordering::Relaxed);
+        self.ledger.switch_back_to(Activity::Searches as u8);
+    }
+
+    pub(crate) fn activity(&self) -> Activity {
+        match self.activity.load(Ordering::Relaxed) {
+            0 => Activity::Works,
+            1 => Activity::Searches,
+            _ => Activity::Sleeps,
+        }
+    }
+
+    /// Charges the worker's time to code that is not the pool's.
+    pub(crate) fn charge_elsewhere(&self) {
+        self.ledger.switch_to(ELSEWHERE);
+    }
+
+    /// True if the worker's time is charged to code that is not the pool's.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.ledger.is_elsewhere()
+    }
+
+    /// Publishes the stolen fork that the worker runs, or null: see the field `running`.
+    pub(crate) fn set_running(&self, job: *mut Job) {
+        // Relaxed: a later push publishes it together with what is pushed.
+        self.running.store(job, Ordering::Relaxed);
+    }
+
+    pub(crate) fn running(&self) -> *mut Job {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// True if the worker runs `job`, a stolen fork, and all tasks in its deque belong to that.
+    pub(crate) fn is_running(&self, job: NonNull<Job>) -> bool {
+        self.running() == job.as_ptr()
+    }
+
+    /// Announces that the worker's next push, at `index`, is the task that it runs when the present
+    /// one waits.
+    pub(crate) fn mark_run_next(&self, index: i64) {
+        // Relaxed: the push publishes it, and only the worker writes it.
+        let pushed = (self.next.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        self.next.store(pushed << 32 | u64::from(index as u32), Ordering::Relaxed);
+    }
+
+    /// Identifies the only task in the deque, if it was [marked](Self::mark_run_next) to run next.
+    pub(crate) fn lone_next_task(&self) -> Option<u64> {
+        let (oldest, _) = self.deque.bounds().filter(|(oldest, end)| end - oldest == 1)?;
+        // Relaxed: not part of any protocol. A mark that is out of date may name an index where
+        // another task lies now.
+        Some(self.next.load(Ordering::Relaxed)).filter(|&next| next as u32 == oldest as u32)
+    }
+
+    /// The number of tasks in the deque a moment ago; 0 if it does not tell its bounds.
+    pub(crate) fn deque_len(&self) -> usize {
+        self.deque.bounds().map_or(0, |(oldest, end)| end.saturating_sub(oldest).max(0) as usize)
+    }
+
+    /// True if the deque was empty a moment ago, as far as it tells its bounds.
+    pub(crate) fn has_empty_deque(&self) -> bool {
+        self.deque.bounds().is_some_and(|(oldest, end)| oldest == end)
+    }
+
+    /// The processor on which the worker's thread ran last.
+    pub(crate) fn processor(&self) -> Option<usize> {
+        self.watch.get()?.processor()
+    }
+
+    /// Whether the worker's thread runs, waits for processor `here` or another one, or blocks.
+    pub(crate) fn run_state(&self, here: Option<usize>) -> RunState {
+        self.watch.get().map_or(RunState::Unknown, |watch| watch.run_state(here))
+    }
+
+    /// The processor time of the thread, and whether it blocks, where the system tells.
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        self.progress.get()?.read()
+    }
+
+    /// How often the worker's thread has left its processor and come back.
+    pub(crate) fn switches(&self) -> Option<u64> {
+        self.watch.get()?.switches()
+    }
+
+    pub(crate) fn stats(&self) -> WorkerStats {
+        let [working, searching, sleeping] = self.ledger.read();
+        WorkerStats {
+            switches: self.switches(),
+            working,
+            searching,
+            sleeping,
+            lock_wait: self.deque.lock_wait(),
+            processor_time: self.clock.get().and_then(ThreadClock::read),
+            ..self.counters.read()
+        }
+    }
+}

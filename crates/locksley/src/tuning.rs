@@ -1,0 +1,114 @@
+//! The constants that were tuned: each with its unit, its reason, and where it was measured.
+//!
+//! Structural constants, such as the bits of a packed word, stand where they are used. "Record"
+//! names a file in `lab/record`, or the experiment that shows the figure.
+
+use std::time::Duration;
+
+/// *Time.* How long a waiting worker spins before it yields, and a thread outside of the pool before
+/// it blocks. A thief that has just begun a short task ends it meanwhile. Record:
+/// `xeon-2/2026-11-27-bench.json`, a round trip between two parked threads takes 16 µs.
+pub(crate) const WAIT_SPIN: Duration = Duration::from_micros(20);
+
+/// *Time.* How long a waiting worker spins and yields before it parks. To wake another thread for
+/// its index, and later this one, takes about 100 µs, so a shorter wait should not park. Record:
+/// `bench`.
+pub(crate) const WAIT_SPIN_AND_YIELD: Duration = Duration::from_micros(200);
+
+/// *Looks.* How often a thread looks at a line that another one is about to write: 0.1 µs. A join
+/// looks whether its stolen half has ended, before it steals back; a thief looks whether an owner
+/// has opened its deque. A short half is about to end, and a steal from its thief would take the
+/// thief's cache lines. Record: `xeon-2/others/2026-11-27-short-loops.txt`, loops of 4 µs took 1.2
+/// times as long.
+pub(crate) const SHORT_LOOKS: u32 = 8;
+
+/// *Time.* A thread that has its event waits for its index while another one works under it. If
+/// that thread makes no progress for this long, it may wait for a lock that the first one holds, so
+/// the first one goes on. Long against time slices, so that a thread that only waits for a processor
+/// has run meanwhile.
+pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(100);
+
+/// *Time.* A call that takes less is short: the calling thread runs the next one itself, as a guest.
+/// Two thread switches cost a few percent of that. Record: `bench`, a call into an idle pool.
+pub(crate) const SHORT_CALL: Duration = Duration::from_millis(2);
+
+/// *Threads.* The most guests of a pool at a time.
+pub(crate) const GUESTS: usize = 8;
+
+/// *Threads.* The default limit of replacements, and in a pool with more workers their number. Each
+/// costs a thread only when it is needed.
+pub(crate) const REPLACEMENTS: usize = 256;
+
+/// *Polls.* After so many polls a worker looks into its other queues. A prime, as in other
+/// schedulers, so that it does not align with patterns in the tasks.
+pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
+
+/// *Time.* About the cost of moving a task between threads. Polls that are shorter do not send tasks
+/// to other workers. A thief leaves a worker's only task to it for so long, if the worker probably
+/// runs that next. Record: `channels`, message rates between processes.
+pub(crate) const MOVE_COST: Duration = Duration::from_micros(2);
+
+/// *Pushes, and attempts.* What a heavy barrier costs. An owner closes its deque after so many pushes
+/// without a steal, so that it pays at most twice what the better choice costs (the ski-rental
+/// problem). A thief opens closed deques by force after so many failed attempts.
+pub(crate) const BARRIER_COST: u32 = 64;
+
+/// *Attempts.* One of so many, at random, chooses among all slots: also those of threads that wait,
+/// which may hold tasks below the frame that waits, and those of far places.
+pub(crate) const ALL_SLOTS_EVERY: usize = 8;
+
+/// *Failed steals.* After so many in a row a thief sleeps, as in BWS (section 4.2, figure 6).
+pub(crate) const SLEEP_THRESHOLD: u32 = 64;
+
+/// *Factor.* On a quiet machine the sleep threshold is so many times as high: to stay awake costs
+/// other programs nothing there. Record: `bench`.
+pub(crate) const QUIET_PATIENCE: u32 = 4;
+
+/// *Attempts.* So many attempts of a search are made without a pause.
+pub(crate) const UNPACED_ATTEMPTS: u32 = 16;
+
+/// *Time.* The time between later attempts. An attempt takes a cache line that the owner writes, so
+/// faster attempts would slow the owner down.
+pub(crate) const PACE: Duration = Duration::from_nanos(800);
+
+/// *Attempts.* After so many, a thief samples the machine, and checks whether its last victim has a
+/// processor.
+pub(crate) const CHECK_MACHINE_EVERY: u32 = 4;
+
+/// *Attempts.* On a quiet machine, a thief yields after so many (25 µs): a program that wakes up now
+/// and then would otherwise wait until the thief's time slice ends. A multiple of
+/// [`CHECK_MACHINE_EVERY`].
+pub(crate) const YIELD_EVERY: u32 = 32;
+
+/// *Threads, in 1/65,536.* The machine is quiet if other programs have had fewer runnable threads on
+/// average. Some thread runs now and then on any machine.
+pub(crate) const QUIET: u64 = (1 << 16) * 3 / 10;
+
+/// *One part in so many.* The weight of a sample of the number of runnable threads: a busy machine
+/// is noticed after some of them, and a thread that runs for a moment is not.
+pub(crate) const SAMPLE_WEIGHT: u64 = 8;
+
+/// *Time.* Between two looks at what changes within milliseconds: the number of runnable threads,
+/// the monitor's look at the pool, and a worker's at its own waits for a processor. A look takes some
+/// microseconds. Blocked workers get company within some of these times.
+pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+
+/// *Workers.* How many active workers the monitor samples to learn whether they block. Each costs a
+/// file.
+pub(crate) const SAMPLED_WORKERS: usize = 4;
+
+/// *Factor.* A pool that follows the system has so many times as many workers as are granted when it
+/// is built, if the machine has as many processors: more may be granted later.
+pub(crate) const GROWTH: usize = 4;
+
+/// *Time.* Between two readings of affinity and quotas, which take some tens of microseconds.
+pub(crate) const GRANT_INTERVAL: Duration = Duration::from_millis(100);
+
+/// *Time.* The time that a leaf of a loop should take: long enough that the division and the clock
+/// cost a few percent of it. No other worker can take the rest of a leaf, so it is not longer than
+/// necessary.
+pub(crate) const LEAF: Duration = Duration::from_micros(5);
+
+/// *Leaves, and factor.* One leaf in so many is timed once the size of leaves is found. A worker that
+/// has stolen a part begins with leaves so many times smaller: its items may be more expensive.
+pub(crate) const LEAF_SAMPLE: u32 = 16;

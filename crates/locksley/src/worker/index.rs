@@ -1,0 +1,239 @@
+//! A thread that blocks gives its index away, and takes it back afterwards.
+//!
+//! | | the thread that blocks | the thread that gets the index |
+//! |---|---|---|
+//! | its index is claimed | passes it on | goes on with its task |
+//! | else | gives it to a replacement | searches for tasks |
+//! | no replacement can be had | keeps it, and runs any task meanwhile | |
+//!
+//! When its event has come, the thread takes the index back at once if the holder has no task. Else
+//! it waits until the holder's present task ends or blocks. If the holder makes no progress
+//! meanwhile, it may wait for a lock that this thread holds. So after
+//! [`NO_PROGRESS`](crate::tuning::NO_PROGRESS) the thread goes on without the index.
+//!
+//! Two running threads have the same index in three cases only: the thread went on after
+//! `NO_PROGRESS`; the pool is closed; a call inside of [`blocking`](crate::blocking()) forks tasks
+//! and runs them itself.
+
+use super::{Role, Worker};
+use crate::hooks;
+use crate::idle::Activity;
+use crate::numbers::Slot;
+use crate::os::Progress;
+use crate::primitive::Instant;
+use crate::trace::Event;
+use crate::tuning::NO_PROGRESS;
+
+/// While this value lives, the worker's thread may block, and another thread has its index. Dropping
+/// it takes the index back.
+pub(crate) struct Away<'w> {
+    worker: &'w Worker,
+    state: LeaveOutcome,
+    /// True if the time of the worker was charged to code that is not the pool's.
+    was_elsewhere: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeaveOutcome {
+    /// Another thread has the index, or the thread is a guest, whose index has no lock.
+    Left,
+    /// The thread was away already. Then this value has no effect.
+    Nested,
+    /// The same, and the thread still has the index.
+    NestedInKept,
+    /// No replacement can be had. The thread still has the index, as an idle holder.
+    Kept,
+}
+
+impl Worker {
+    /// Gives the index away, to a thread that has claimed it or to a replacement, until the value
+    /// that is returned is dropped.
+    pub(crate) fn leave_index(&self) -> Away<'_> {
+        // What satellites have noted on this thread, no other thread can publish.
+        hooks::pause();
+        hooks::flush();
+        self.deque.open();
+        let was_elsewhere = self.state().is_elsewhere();
+        if let Some(outer) = self.away.get() {
+            let state = if outer == LeaveOutcome::Kept {
+                LeaveOutcome::NestedInKept
+            } else {
+                LeaveOutcome::Nested
+            };
+            return Away { worker: self, state, was_elsewhere };
+        }
+        let state = self.give_index_away();
+        self.away.set(Some(state));
+        self.set_activity(Activity::Sleeps, was_elsewhere);
+        self.shared.trace(|| Event::Blocks);
+        Away { worker: self, state, was_elsewhere }
+    }
+
+    fn give_index_away(&self) -> LeaveOutcome {
+        if self.role == Role::Guest {
+            return LeaveOutcome::Left;
+        }
+        let (index, lock) = (self.index.get(), self.shared.index_lock(self.index.get()));
+        if !lock.is_held_by(self.slot) {
+            return LeaveOutcome::Left; // it went on without the index, and another thread has it
+        }
+        // Each round that fails means that a thread has claimed the index meanwhile.
+        loop {
+            if self.pass_index_on() {
+                return LeaveOutcome::Left;
+            }
+            match self.shared.take_replacement() {
+                Some(replacement) => {
+                    if !lock.give(self.slot, self.shared.slot_of_replacement(replacement)) {
+                        self.shared.replacements.put_back(replacement);
+                        continue;
+                    }
+                    if self.shared.send_out(replacement, index) {
+                        return LeaveOutcome::Left;
+                    }
+                    // No thread could be started. Another one may have taken the index.
+                    let Some(idle) = lock.take_if_idle(self.slot) else {
+                        return LeaveOutcome::Left;
+                    };
+                    self.shared.unpark(idle);
+                    if lock.begin_idle(self.slot) {
+                        return LeaveOutcome::Kept;
+                    }
+                }
+                None if lock.begin_idle(self.slot) => return LeaveOutcome::Kept,
+                None => {}
+            }
+        }
+    }
+
+    /// Passes the index on to the thread that has waited for it longest, if there is one.
+    fn pass_index_on(&self) -> bool {
+        let next = self.shared.index_lock(self.index.get()).pass_on(self.slot);
+        next.map(|slot| self.shared.unpark(slot)).is_some()
+    }
+
+    /// Between two tasks: if a thread waits for the index, passes it on. Returns true if this thread
+    /// still has it.
+    #[inline]
+    pub(super) fn serve_claim(&self) -> bool {
+        let lock = self.shared.index_lock(self.index.get());
+        lock.is_held_undisputed(self.slot) || lock.is_held_by(self.slot) && !self.pass_index_on()
+    }
+
+    /// Takes the index back, unless this thread holds it, before it runs a task: see
+    /// [`Self::take_index_back`].
+    pub(super) fn ensure_index(&self) {
+        if self.role == Role::Guest {
+            return;
+        }
+        let lock = self.shared.index_lock(self.index.get());
+        // (In a forked child, no other thread of the pool exists.)
+        if !lock.end_idle(self.slot)
+            && !lock.is_held_by(self.slot)
+            && !self.shared.is_in_forked_child()
+        {
+            self.take_index_back(true);
+        }
+    }
+
+    /// Runs a task of the pool. Inside of a call that may block, the thread takes the index back for
+    /// it, and gives it away again.
+    pub(super) fn under_index(&self, task: impl FnOnce()) {
+        if self.away.get().is_none() {
+            return task();
+        }
+        let was_elsewhere = self.state().is_elsewhere();
+        self.ensure_index();
+        self.away.set(None);
+        self.set_activity(Activity::Works, false);
+        task();
+        self.leave_again();
+        self.set_activity(Activity::Sleeps, was_elsewhere);
+    }
+
+    /// Inside of a call that may block: gives the index away again.
+    pub(super) fn leave_again(&self) {
+        self.away.set(Some(self.give_index_away()));
+    }
+
+    /// The pool is closed, or another thread has the index: the thread ends, or becomes free.
+    pub(super) fn end_with_index(&self) {
+        let lock = self.shared.index_lock(self.index.get());
+        while self.serve_claim() && !lock.begin_idle(self.slot) {}
+    }
+
+    /// Takes the index back. If the thread has a task, it goes on without the index when the holder
+    /// makes no progress, or when the pool is closed.
+    pub(super) fn take_index_back(&self, has_task: bool) {
+        let lock = self.shared.index_lock(self.index.get());
+        if let Some(idle) = lock.claim(self.slot) {
+            // It may sleep. If it is the index's own thread, it claims the index again; a
+            // replacement becomes free.
+            return self.shared.unpark(idle);
+        }
+        let is_over = || lock.is_held_by(self.slot) || self.shared.closed.is_set();
+        let mut seen = self.look_at(lock.holder());
+        while !is_over() {
+            self.shared.sleep.parker(self.slot).park(is_over, has_task.then_some(NO_PROGRESS));
+            let now = self.look_at(lock.holder());
+            if now.has_advanced_since(&seen) {
+                seen = now;
+            } else if has_task && now.at - seen.at >= NO_PROGRESS {
+                break;
+            }
+        }
+        if !lock.is_held_by(self.slot) {
+            // If it fails, the thread has got the index just now.
+            lock.withdraw(self.slot);
+        }
+    }
+
+    fn look_at(&self, holder: Slot) -> Look {
+        let progress = self.shared.slot(holder).progress();
+        Look { holder, progress, at: Instant::now() }
+    }
+
+    fn set_activity(&self, activity: Activity, is_elsewhere: bool) {
+        self.state().set_activity(activity);
+        if is_elsewhere {
+            self.state().charge_elsewhere();
+        }
+    }
+}
+
+/// What one thread sees of the holder of its index.
+struct Look {
+    holder: Slot,
+    /// `None` where the system does not tell: then the holder counts as blocked.
+    progress: Option<Progress>,
+    at: Instant,
+}
+
+impl Look {
+    /// True if the holder is another one, has used processor time, or could use some.
+    fn has_advanced_since(&self, earlier: &Self) -> bool {
+        let is_runnable = self.progress.is_some_and(|progress| !progress.is_blocked);
+        let time = |look: &Self| look.progress.map(|progress| progress.processor_time);
+        self.holder != earlier.holder || is_runnable || time(self) != time(earlier)
+    }
+}
+
+impl Away<'_> {
+    /// True if no other thread has the index, so that this one is to run tasks.
+    pub(super) fn has_kept_index(&self) -> bool {
+        matches!(self.state, LeaveOutcome::Kept | LeaveOutcome::NestedInKept)
+    }
+}
+
+impl Drop for Away<'_> {
+    fn drop(&mut self) {
+        let worker = self.worker;
+        if matches!(self.state, LeaveOutcome::Nested | LeaveOutcome::NestedInKept) {
+            return;
+        }
+        worker.ensure_index();
+        worker.away.set(None);
+        worker.shared.trace(|| Event::Unparks);
+        worker.set_activity(Activity::Works, self.was_elsewhere);
+    }
+}

@@ -1,0 +1,159 @@
+//! A worker's loop: run own tasks, else search. And single steps of it, for code that waits in its
+//! own way.
+
+use std::ptr;
+
+use super::Worker;
+use crate::header::{self, Found};
+use crate::hooks;
+use crate::os;
+use crate::trace::Event;
+use crate::unwind::AbortOnUnwind;
+
+impl Worker {
+    /// Runs tasks until the pool is closed.
+    pub(crate) fn work_until_closed(&self) {
+        let is_closed = || self.shared.closed.is_set();
+        while !is_closed() {
+            // A thread that went on with its task may have taken it.
+            if !self.shared.index_lock(self.index.get()).is_held_by(self.slot) {
+                self.leave_tasks_to_others();
+                self.take_index_back(false);
+            }
+            self.work_under_index(&is_closed);
+        }
+        self.end_with_index();
+        // Tasks of a scope do not keep the pool open. The borrowed thread that waits for them steals
+        // them from here.
+        self.deque.open();
+    }
+
+    /// Runs tasks while this thread has its index, and until `is_over`.
+    pub(super) fn work_under_index(&self, is_over: &dyn Fn() -> bool) {
+        // Tasks catch their own panics.
+        let abort = AbortOnUnwind("a panic came out of a task");
+        while !is_over() && self.serve_claim() {
+            let own = self.next_own();
+            if let Some(found) = own.or_else(|| self.find_other(is_over)) {
+                let run = if own.is_some() { Self::execute } else { Self::execute_traced };
+                run(self, found);
+                hooks::executed();
+            }
+        }
+        abort.disarm();
+    }
+
+    /// Publishes what this thread has, and wakes a worker for its tasks.
+    pub(super) fn leave_tasks_to_others(&self) {
+        hooks::flush();
+        self.deque.open();
+        if self.has_own_tasks() {
+            self.shared.sleep.notify_sent();
+        }
+    }
+
+    fn next_own(&self) -> Option<Found> {
+        let pinned = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
+        pinned.or_else(|| self.take_own())
+    }
+
+    fn find_other(&self, is_over: &dyn Fn() -> bool) -> Option<Found> {
+        let sent = self.take_addressed_in_turn().or_else(|| self.take_pinned());
+        sent.or_else(|| {
+            self.deque.open();
+            self.search().run(self.seeker(true), is_over)
+        })
+    }
+
+    /// Runs a task that was sent, stolen or pinned, and traces it.
+    pub(super) fn execute_traced(&self, found: Found) {
+        self.shared.trace(|| Event::TaskBegins(found.from.get()));
+        self.execute(found);
+        self.shared.trace(|| Event::TaskEnds);
+    }
+
+    /// Runs a task.
+    pub(crate) fn execute(&self, found: Found) {
+        self.counters().tasks.increment();
+        self.state().set_running(ptr::null_mut());
+        let generation = os::generation();
+        // SAFETY: jobs in deques and inboxes are alive until they have run; only this worker has
+        // taken this one, from where `found` says.
+        unsafe { header::execute(found.job, self.as_ref(), found.from.get()) };
+        // The task may have forked the process, and returned in the child.
+        if generation != os::generation() {
+            self.shared.abort_in_forked_child();
+        }
+    }
+
+    /// Runs a task on top of another one. Afterwards publishes the job of that one again, so that
+    /// the worker that waits for it may leapfrog from this worker.
+    pub(super) fn execute_nested(&self, found: Found) {
+        let before = self.state().running();
+        let run = if found.from == self.slot { Self::execute } else { Self::execute_traced };
+        self.under_index(|| run(self, found));
+        self.state().set_running(before);
+        hooks::executed();
+    }
+
+    /// Runs one task, if one can be found: from this worker's queues, from other workers, or from
+    /// the injector. Returns true if it has run one.
+    ///
+    /// For code that waits in its own way, so that the worker is useful meanwhile. False does not
+    /// mean that the pool has no work: a task may become ready at any time.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// static DONE: AtomicBool = AtomicBool::new(false);
+    /// locksley::Pool::new(1)?.install(|worker| {
+    ///     locksley::spawn(|| DONE.store(true, Ordering::Release));
+    ///     while !DONE.load(Ordering::Acquire) {
+    ///         worker.run_one();
+    ///     }
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn run_one(&self) -> bool {
+        self.shared.abort_if_in_forked_child();
+        hooks::pause();
+        let found = self.take_local();
+        let found = found.or_else(|| self.search().search_once(self.seeker(false)));
+        self.execute_if_any(found.or_else(|| self.take_made_ready()))
+    }
+
+    /// Runs one task from this worker's queues, if there is one: its deque, and what was sent to
+    /// it. Returns true if it has run one.
+    ///
+    /// # Examples
+    /// ```
+    /// locksley::Pool::new(1)?.install(|worker| {
+    ///     locksley::spawn(|| ());
+    ///     assert!(worker.run_local());
+    ///     assert!(!worker.run_local());
+    /// });
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn run_local(&self) -> bool {
+        self.shared.abort_if_in_forked_child();
+        hooks::pause();
+        self.execute_if_any(self.take_local().or_else(|| self.take_made_ready()))
+    }
+
+    /// Has hooks publish what they have deferred: code that repeats this may never come to a search.
+    fn take_made_ready(&self) -> Option<Found> {
+        hooks::flush().then(|| self.take_own()).flatten()
+    }
+
+    fn execute_if_any(&self, found: Option<Found>) -> bool {
+        let abort = AbortOnUnwind("a panic came out of a task");
+        let is_any = found.is_some();
+        if let Some(found) = found {
+            self.execute_nested(found);
+        }
+        self.stop_clock_if_borrowed();
+        abort.disarm();
+        is_any
+    }
+}

@@ -1,0 +1,274 @@
+//! How a worker waits, and which thread works under its index meanwhile.
+
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::header::{self, Job};
+use crate::idle::Abp;
+use crate::job::latch::Latch;
+use crate::job::{ForkJob, HeapJob};
+use crate::numbers::{Index, Slot};
+use crate::pool::tests::{LONGEST, beside_a_held_worker, hold};
+use crate::{Pool, Worker};
+
+#[test]
+fn a_worker_knows_its_pool() {
+    let known = beside_a_held_worker(|worker| {
+        let other = Pool::new(1).unwrap();
+        let belongs_to = [worker.shared(), other.shared()].map(|pool| worker.belongs_to(pool));
+        (worker.index(), worker.workers(), belongs_to)
+    });
+    assert_eq!(known, (0, 2, [true, false]));
+}
+
+#[test]
+fn a_wait_for_a_group_leaves_older_tasks_in_the_deque() {
+    let (before, after) = beside_a_held_worker(|worker| {
+        for _ in 0..2 {
+            // SAFETY: pushed once, here; the task borrows nothing, and does not unwind.
+            worker.push(unsafe { HeapJob::into_job(None, |_| ()) });
+        }
+        let before = worker.deque.bottom();
+        let (latch, has_looked) = (Latch::new(Some(worker)), AtomicBool::new(false));
+        let (event, looked) = (&latch, &has_looked);
+        thread::scope(|threads| {
+            threads.spawn(move || {
+                while !looked.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                // SAFETY: alive until this thread has ended.
+                unsafe { Latch::set(NonNull::from(event)) };
+            });
+            let start = || {
+                has_looked.store(true, Ordering::Relaxed);
+                before
+            };
+            worker.wait_for_group(&latch.flag, NonNull::dangling(), start, || false);
+        });
+        (before, worker.deque.bottom())
+    });
+    assert_eq!(after, before);
+}
+
+/// No other worker could run the task.
+#[test]
+fn a_replacement_works_while_a_worker_waits() {
+    let result = beside_a_held_worker(|_| crate::block_on(crate::task::spawn(async { 7 })));
+    assert_eq!(result.unwrap(), 7);
+}
+
+#[test]
+fn thieves_see_how_many_tasks_a_worker_has() {
+    let seen = beside_a_held_worker(|worker| {
+        let state = worker.state();
+        let now = || (state.deque.is_empty(), state.has_empty_deque(), state.deque_len());
+        let push = || {
+            // SAFETY: pushed once, here; the task borrows nothing, and does not unwind.
+            worker.push(unsafe { HeapJob::into_job(None, |_| ()) });
+            now()
+        };
+        let seen = [now(), push(), push(), push()];
+        while worker.run_one() {}
+        (seen, now())
+    });
+    let (none, some) = ((true, true, 0), |len| (false, false, len));
+    assert_eq!(seen, ([none, some(1), some(2), some(3)], none));
+}
+
+/// What a thief tells the worker whose fork it runs: its slot, and if the worker may steal back.
+/// `before` is called before the thief begins.
+fn told_by_a_thief(thief: &Worker, before: impl FnOnce()) -> (Option<Slot>, bool) {
+    let told = Mutex::new((None, false));
+    let job = Mutex::new(NonNull::<Job>::dangling().as_ptr() as usize);
+    let fork = ForkJob::new(|worker: &Worker| {
+        let job = NonNull::new(*job.lock().unwrap() as *mut Job).unwrap();
+        // SAFETY: it is alive while it runs.
+        let thief = unsafe { job.as_ref() }.thief();
+        *told.lock().unwrap() = (thief, worker.state().is_running(job));
+    });
+    *job.lock().unwrap() = fork.as_job().as_ptr() as usize;
+    before();
+    // SAFETY: alive, and run once; the slot exists, and its thread awaits nothing of this.
+    unsafe { header::execute(fork.as_job(), thief.as_ref(), 1) };
+    assert!(fork.header().latch().is_set() && fork.header().thief().is_none());
+    assert!(!thief.state().is_running(fork.as_job()), "another job may get this address");
+    told.into_inner().unwrap()
+}
+
+#[test]
+fn a_thief_tells_where_a_fork_runs_and_is_stolen_from_if_it_had_no_other_task() {
+    let told = beside_a_held_worker(|worker| {
+        let alone = told_by_a_thief(worker, || ());
+        // SAFETY: pushed once, here; the task borrows nothing, and does not unwind.
+        let push = || worker.push(unsafe { HeapJob::into_job(None, |_| ()) });
+        [alone, told_by_a_thief(worker, push)]
+    });
+    assert_eq!(told, [(Some(Slot::new(0)), true), (Some(Slot::new(0)), false)]);
+}
+
+/// The thief of a fork pushes another fork and does not come to it. Only the worker that waits for
+/// the first one, and steals from its thief, can run it.
+#[test]
+fn a_waiter_steals_back_from_its_thief() {
+    let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
+    let pool =
+        Pool::builder().workers(2).replacements(0).idle_policy(never_sleeps).build().unwrap();
+    let ran_on = pool.broadcast(|worker| {
+        if worker.index() == 1 {
+            return None; // it searches after this
+        }
+        let (is_stolen, has_run) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait_for = |flag: &AtomicBool| {
+            while !flag.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+        };
+        let (_, ran_on) = worker.join(
+            |_| wait_for(&is_stolen),
+            |_| {
+                is_stolen.store(true, Ordering::Release);
+                let run = |w: &Worker| {
+                    has_run.store(true, Ordering::Release);
+                    w.index()
+                };
+                // The worker below waits by now, or soon.
+                crate::join(|| wait_for(&has_run), || Worker::with_current(|w| run(w.unwrap()))).1
+            },
+        );
+        Some(ran_on)
+    });
+    assert_eq!(ran_on, [Some(0), None]);
+}
+
+#[test]
+fn a_worker_that_waits_for_tasks_runs_its_pinned_ones() {
+    beside_a_held_worker(|worker| {
+        let latch = Latch::new(Some(worker));
+        let event = &latch;
+        let set = move |_: &Worker| {
+            // SAFETY: alive, since the wait below ends with this.
+            unsafe { Latch::set(NonNull::from(event)) };
+        };
+        // SAFETY: sent once, here, and run before the wait ends; the task does not unwind.
+        worker.shared().send_to(None, Index::new(0), unsafe { HeapJob::into_job(None, set) });
+        let start = || worker.deque.bottom();
+        worker.wait_for_group(&latch.flag, NonNull::dangling(), start, || false);
+    });
+}
+
+/// A pool with one index.
+fn single() -> Pool {
+    Pool::builder().workers(1).own_threads_only().build().unwrap()
+}
+
+/// Calls `test` in a task of the pool.
+fn in_task<R: Send + 'static>(pool: &Pool, test: impl FnOnce() -> R + Send + 'static) -> R {
+    let (result, received) = channel();
+    pool.spawn(move |_| result.send(test()).unwrap());
+    received.recv_timeout(LONGEST).unwrap()
+}
+
+/// Where tasks run: on this thread, under this index.
+fn here() -> (thread::ThreadId, Option<usize>) {
+    (thread::current().id(), Worker::with_current(|current| current.map(Worker::index)))
+}
+
+#[test]
+fn a_thread_that_blocks_leaves_its_index_and_gets_it_back() {
+    let pool = single();
+    let ran_on = in_task(&pool, || {
+        let mut ran_on = vec![here()];
+        for _ in 0..3 {
+            let (send, received) = channel();
+            crate::spawn(move || send.send(here()).unwrap());
+            ran_on.push(crate::blocking(|| received.recv_timeout(LONGEST)).unwrap());
+            ran_on.push(here());
+        }
+        ran_on
+    });
+    let own = ran_on[0];
+    assert_eq!(own.1, Some(0));
+    for (number, place) in ran_on.iter().enumerate() {
+        assert_eq!((place.0 == own.0, place.1), (number % 2 == 0, Some(0)), "{number}");
+    }
+}
+
+/// The thread that works under the index makes progress. The first one goes on after the end of its
+/// present task, and not in the middle, however long that is.
+#[test]
+fn a_thread_waits_for_its_index_while_the_holder_makes_progress() {
+    static RUNNING: AtomicUsize = AtomicUsize::new(0);
+    let pool = single();
+    let running = in_task(&pool, || {
+        let (send, received) = channel();
+        crate::spawn(move || {
+            RUNNING.fetch_add(1, Ordering::AcqRel);
+            send.send(()).unwrap();
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(300) {
+                std::hint::spin_loop();
+            }
+            RUNNING.fetch_sub(1, Ordering::AcqRel);
+        });
+        crate::blocking(|| received.recv_timeout(LONGEST)).unwrap();
+        RUNNING.load(Ordering::Acquire)
+    });
+    assert_eq!(running, 0, "two tasks ran under one index");
+}
+
+/// The holder waits for what only the first thread does: as in rayon's issue 592.
+#[test]
+fn a_thread_goes_on_without_its_index_if_the_holder_makes_no_progress() {
+    let pool = single();
+    let elapsed = in_task(&pool, || {
+        let ((send, received), (go_on, may_go_on)) = (channel(), channel());
+        crate::spawn(move || {
+            send.send(()).unwrap();
+            may_go_on.recv_timeout(LONGEST).unwrap();
+        });
+        crate::blocking(|| received.recv_timeout(LONGEST)).unwrap();
+        let begun = Instant::now();
+        let (_, is_taken_back) = (crate::blocking(|| ()), begun.elapsed());
+        go_on.send(()).unwrap();
+        is_taken_back
+    });
+    // It had waited once before.
+    assert!(elapsed < LONGEST);
+    // The pool works as before.
+    assert_eq!(in_task(&pool, || here().1), Some(0));
+    assert_eq!(pool.broadcast(|_| here().1), [Some(0)]);
+}
+
+#[test]
+fn a_thread_waits_for_its_index_for_100_ms_without_progress() {
+    let pool = single();
+    let elapsed = in_task(&pool, || {
+        let ((send, received), (go_on, may_go_on)) = (channel(), channel());
+        crate::spawn(move || {
+            send.send(Instant::now()).unwrap();
+            may_go_on.recv_timeout(LONGEST).unwrap();
+        });
+        let begun = crate::blocking(|| received.recv_timeout(LONGEST)).unwrap();
+        let elapsed = begun.elapsed();
+        go_on.send(()).unwrap();
+        elapsed
+    });
+    assert!(elapsed >= Duration::from_millis(100), "{elapsed:?}");
+}
+
+/// Without replacements, a worker that waits for tasks runs them itself.
+#[test]
+fn a_waiting_worker_keeps_its_index_if_there_is_no_replacement() {
+    let pool = Pool::builder().workers(1).replacements(0).own_threads_only().build().unwrap();
+    let places = in_task(&pool, || {
+        let mut there = None;
+        crate::scope(|scope| scope.spawn(|_| there = Some(here())));
+        (there, here())
+    });
+    assert_eq!(places.0, Some(places.1));
+    let _held = hold(&pool, 0);
+}
