@@ -333,6 +333,25 @@ fn loom_inbox_two_takers() {
     });
 }
 
+/// One taker finds the inbox full, and the other one empties it. Then a sender has linked its node,
+/// and has not advanced the tail yet.
+#[test]
+fn loom_inbox_two_takers_and_a_sender() {
+    inbox_model(|| {
+        let inbox = loom::sync::Arc::new(Inbox::new());
+        inbox.send(item(0));
+        let sender = inbox.clone();
+        let sender = thread::spawn(move || sender.send(item(1)));
+        let other = inbox.clone();
+        let other = thread::spawn(move || other.take().map(number));
+        let mut taken: Vec<_> = inbox.take().map(number).into_iter().collect();
+        taken.extend(other.join().unwrap());
+        sender.join().unwrap();
+        taken.extend(std::iter::from_fn(|| inbox.take()).map(number));
+        assert_each_once(taken, 2);
+    });
+}
+
 #[test]
 fn loom_inbox_nodes_are_freed_while_another_takes() {
     inbox_model(|| {
