@@ -25,8 +25,8 @@ use crate::worker::Worker;
 ///   panics go to the panic handler.
 /// - [`PoolBuilder::replacements`](crate::PoolBuilder::replacements) limits the number of
 ///   replacements, which includes those whose call has just returned. At the limit, or if no thread
-///   can be started, `call` runs without one: then no thread runs the worker's tasks meanwhile. The same
-///   holds for pools on threads of the program
+///   can be started, `call` runs without one: then no thread runs the worker's tasks meanwhile. The
+///   same holds for pools on threads of the program
 ///   ([`build_with`](crate::PoolBuilder::build_with)) that do not ask for replacements.
 /// - A blocking call in another one is an ordinary call.
 ///
