@@ -7,8 +7,9 @@ use crate::worker::Worker;
 /// meanwhile. On a thread that is no worker, it is an ordinary call.
 ///
 /// Use it for system calls and the like that take more than about 0.1 ms. For shorter ones, waking
-/// the replacement costs more than the time that the worker would lose. `call` should neither fork
-/// nor wait for tasks: they would run under an index that the replacement has.
+/// the replacement costs more than the time that the worker would lose. `call` should not fork:
+/// it would run tasks under an index that the replacement has. A task that a wait in it runs has the
+/// index for itself.
 ///
 /// - After `call` has returned, the calling thread takes its index back. If the replacement runs a
 ///   task then, the thread waits until this task ends or blocks. If the replacement makes no
@@ -24,9 +25,8 @@ use crate::worker::Worker;
 ///   first, and kept until the pool is dropped. Its thread calls start and exit hooks, and their
 ///   panics go to the panic handler.
 /// - [`PoolBuilder::replacements`](crate::PoolBuilder::replacements) limits the number of
-///   replacements, which includes those whose call has just returned. At the limit, or if no thread
-///   can be started, `call` runs without one: then no thread runs the worker's tasks meanwhile. The
-///   same holds for pools on threads of the program
+///   replacements. At the limit, or if no thread can be started, `call` runs without one: then no
+///   thread runs the worker's tasks meanwhile. The same holds for pools on threads of the program
 ///   ([`build_with`](crate::PoolBuilder::build_with)) that do not ask for replacements.
 /// - A blocking call in another one is an ordinary call.
 ///

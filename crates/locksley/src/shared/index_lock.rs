@@ -56,7 +56,13 @@ impl IndexLock {
         self.word.load(Ordering::Acquire) & HOLDER == word_of(slot)
     }
 
-    /// True if this thread holds the lock, and no other thread waits for it.
+    /// True if this thread holds the lock, and is not idle.
+    pub(crate) fn has_task(&self, slot: Slot) -> bool {
+        // Acquire as in `is_held_by`.
+        self.word.load(Ordering::Acquire) & !CLAIMED == word_of(slot)
+    }
+
+    /// True if this thread holds the lock, is not idle, and no other thread waits.
     pub(crate) fn is_held_undisputed(&self, slot: Slot) -> bool {
         // Acquire as in `is_held_by`.
         self.word.load(Ordering::Acquire) == word_of(slot)

@@ -68,16 +68,31 @@ impl Model {
 
     /// As `Worker::serve_claim`.
     fn keeps(&self, slot: Slot) -> bool {
-        self.lock.is_held_undisputed(slot) || self.lock.is_held_by(slot) && !self.pass_on(slot)
+        if self.lock.is_held_undisputed(slot) {
+            return true;
+        }
+        self.lock.end_idle(slot);
+        self.lock.has_task(slot) && !self.pass_on(slot)
     }
 
     /// As `Worker::take_index_back`, for a thread that does not give up.
     fn take_back(&self, slot: Slot) {
         if let Some(idle) = self.lock.claim(slot) {
+            self.free_loser(idle);
             return self.unpark(idle);
         }
+        let mut before = self.lock.holder();
         while !self.lock.is_held_by(slot) {
             self.parkers[slot.get()].park(|| self.lock.is_held_by(slot), None);
+            let now = self.lock.holder();
+            before = if now == slot { before } else { now };
+        }
+        self.free_loser(before);
+    }
+
+    fn free_loser(&self, loser: Slot) {
+        if loser == REPLACEMENT {
+            self.replacements.free_loser(0, INDEX);
         }
     }
 
@@ -96,16 +111,16 @@ impl Model {
     /// The thread of a replacement. It runs a task each time it has the index, if it comes to that.
     fn replace(&self) {
         let is_closed = || self.closed.is_set();
-        while let Some(index) = self.replacements.wait(0, is_closed) {
-            assert_eq!(index, INDEX);
+        while let Some(sending) = self.replacements.wait(0, is_closed) {
+            assert_eq!(sending.index(), INDEX);
             if self.lock.end_idle(REPLACEMENT) {
                 if self.keeps(REPLACEMENT) {
                     self.run_task();
                     self.replaced.fetch_add(1, Ordering::Release);
                 }
-                self.become_idle(REPLACEMENT);
             }
-            self.replacements.set_free(0);
+            self.become_idle(REPLACEMENT);
+            self.replacements.set_free(0, sending);
         }
     }
 
@@ -248,16 +263,13 @@ fn loom_index_a_withdrawn_claim_blocks_no_other() {
 
 /// A worker leaves its index twice in a row. No other thread can run the task that it waits for.
 #[test]
-fn loom_replacement_one_that_was_free_a_moment_ago_begins() {
+fn loom_replacement_one_that_has_lost_its_index_is_sent_out_again() {
     check(2, || {
         let model = Model::new(OWN);
         let mut replacement = None;
         for round in 1..=2 {
-            // There is a free one: its thread is about to be free, or has never been taken.
-            while !model.give_away(OWN, || replacement = Some(spawn(&model, Model::replace))) {
-                assert!(model.lock.end_idle(OWN));
-                thread::yield_now();
-            }
+            // It has never been taken, or its thread has yet to notice that it is free.
+            assert!(model.give_away(OWN, || replacement = Some(spawn(&model, Model::replace))));
             while model.replaced.load(Ordering::Acquire) < round {
                 thread::yield_now();
             }

@@ -62,6 +62,7 @@ impl Worker {
             };
             return Away { worker: self, state, was_elsewhere };
         }
+        self.set_in_frame(true);
         let state = self.give_index_away();
         self.away.set(Some(state));
         self.set_activity(Activity::Sleeps, was_elsewhere);
@@ -117,7 +118,12 @@ impl Worker {
     #[inline]
     pub(super) fn serve_claim(&self) -> bool {
         let lock = self.shared.index_lock(self.index.get());
-        lock.is_held_undisputed(self.slot) || lock.is_held_by(self.slot) && !self.pass_index_on()
+        if lock.is_held_undisputed(self.slot) {
+            return true;
+        }
+        // A replacement that has lost the index may have been sent out with it again, as idle.
+        lock.end_idle(self.slot);
+        lock.has_task(self.slot) && !self.pass_index_on()
     }
 
     /// Takes the index back, unless this thread holds it, before it runs a task: see
@@ -167,8 +173,9 @@ impl Worker {
     pub(super) fn take_index_back(&self, has_task: bool) {
         let lock = self.shared.index_lock(self.index.get());
         if let Some(idle) = lock.claim(self.slot) {
+            self.free_loser(idle);
             // It may sleep. If it is the index's own thread, it claims the index again; a
-            // replacement becomes free.
+            // replacement waits until it is sent out.
             return self.shared.unpark(idle);
         }
         let is_over = || lock.is_held_by(self.slot) || self.shared.closed.is_set();
@@ -176,15 +183,26 @@ impl Worker {
         while !is_over() {
             self.shared.sleep.parker(self.slot).park(is_over, has_task.then_some(NO_PROGRESS));
             let now = self.look_at(lock.holder());
+            if now.holder == self.slot {
+                break;
+            }
             if now.has_advanced_since(&seen) {
                 seen = now;
             } else if has_task && now.at - seen.at >= NO_PROGRESS {
                 break;
             }
         }
-        if !lock.is_held_by(self.slot) {
-            // If it fails, the thread has got the index just now.
-            lock.withdraw(self.slot);
+        // If it fails, the thread has got the index just now.
+        if lock.is_held_by(self.slot) || !lock.withdraw(self.slot) {
+            self.free_loser(seen.holder);
+        }
+    }
+
+    /// The thread in slot `loser` had the index before this one. If it is a replacement without a
+    /// task, it can be taken at once, for the next call that blocks.
+    fn free_loser(&self, loser: Slot) {
+        if let Some(number) = self.shared.replacement_in(loser) {
+            self.shared.replacements.free_loser(number, self.index.get());
         }
     }
 

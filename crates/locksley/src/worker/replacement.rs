@@ -23,6 +23,11 @@ impl Shared {
         Slot::new(self.first_replacement() + taken.number)
     }
 
+    /// The number of the replacement in `slot`, if it is one.
+    pub(super) fn replacement_in(&self, slot: Slot) -> Option<usize> {
+        slot.get().checked_sub(self.first_replacement())
+    }
+
     /// Takes a free replacement. `None` if all are taken, or the pool is closed.
     pub(super) fn take_replacement(&self) -> Option<Taken> {
         // (In a forked child, a new thread would run tasks of the parent.)
@@ -48,9 +53,10 @@ impl Shared {
     /// Starts a replacement that was taken and has the lock of `index`: wakes its thread, or creates
     /// one. If none can be created, frees the replacement and returns false.
     pub(super) fn send_out(self: &Arc<Self>, taken: Taken, index: Index) -> bool {
-        self.replacements.send_out(taken, index);
         let is_started = taken.has_thread || self.start_replacement(taken, index).is_ok();
-        if !is_started {
+        if is_started {
+            self.replacements.send_out(taken, index);
+        } else {
             self.replacements.put_back(taken);
         }
         is_started
@@ -77,12 +83,12 @@ impl Shared {
             loop {
                 state.set_activity(Activity::Sleeps);
                 self.trace(|| Event::Blocks);
-                let index = self.replacements.wait(number, || self.closed.is_set());
+                let sending = self.replacements.wait(number, || self.closed.is_set());
                 self.trace(|| Event::Unparks);
-                let Some(index) = index else { break };
+                let Some(sending) = sending else { break };
                 state.set_activity(Activity::Works);
-                worker.work_as_replacement(index);
-                self.replacements.set_free(number);
+                worker.work_as_replacement(sending.index());
+                self.replacements.set_free(number, sending);
             }
         });
     }
@@ -129,6 +135,15 @@ impl Shared {
 }
 
 impl Worker {
+    /// Notes whether this thread is inside of a task that has blocked, if it is a replacement.
+    pub(super) fn set_in_frame(&self, is_in_frame: bool) {
+        if self.role == Role::Replacement
+            && let Some(number) = self.shared.replacement_in(self.slot)
+        {
+            self.shared.replacements.set_in_frame(number, is_in_frame);
+        }
+    }
+
     /// Runs this replacement under an index, whose lock it was given, until another thread takes it.
     fn work_as_replacement(&self, index: Index) {
         self.index.set(index);

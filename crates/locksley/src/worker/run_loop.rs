@@ -37,6 +37,7 @@ impl Worker {
             if let Some(found) = own.or_else(|| self.find_other(is_over)) {
                 let run = if own.is_some() { Self::execute } else { Self::execute_traced };
                 run(self, found);
+                self.set_in_frame(false);
                 hooks::executed();
             }
         }
