@@ -51,19 +51,13 @@ impl Search {
 
     /// Looks once into each queue of the pool: near ones before far ones, from a random one on.
     fn sweep(&mut self, seeker: Seeker<'_>) -> Option<Found> {
-        let received = seeker.receive();
         let victims = self.victims.all_by_distance(seeker);
-        let stolen =
-            received.or_else(|| victims.into_iter().find_map(|victim| self.steal(seeker, victim)));
-        stolen.or_else(|| {
-            let places = seeker.shared.place_states().iter();
-            let found = places.map(|there| &there.inbox).find_map(|inbox| seeker.take(inbox))?;
-            seeker.counters().out_of_place.increment();
-            Some(found)
-        })
+        let steal = |victim| self.steal(seeker, victim);
+        seeker.receive().or_else(|| victims.into_iter().find_map(steal))
     }
 
-    /// Takes the oldest task of a victim, from its deque or its inbox.
+    /// Takes the oldest task of a victim, from its deque or its inbox, or what was sent to its
+    /// place.
     fn steal(&mut self, seeker: Seeker<'_>, victim: Slot) -> Option<Found> {
         let slot = seeker.shared.slot(victim);
         if let Some(next) = slot.lone_next_task()
@@ -85,7 +79,8 @@ impl Search {
             Steal::Lost | Steal::Empty => {}
         }
         seeker.counters().failed_steals.increment();
-        slot.inbox.take().map(|job| seeker.stolen(job, victim))
+        let stolen = slot.inbox.take().map(|job| seeker.stolen(job, victim));
+        stolen.or_else(|| seeker.take_out_of_place(victim))
     }
 
     /// Opens all closed deques if a request of this thief was not answered, and steals from that
@@ -150,6 +145,16 @@ impl<'s> Seeker<'s> {
         self.inboxes().any(|inbox| !inbox.is_empty())
     }
 
+    /// Takes what was sent to the place of `victim`, if that is another one.
+    fn take_out_of_place(self, victim: Slot) -> Option<Found> {
+        let there = self.shared.place_of_slot(victim)?;
+        let is_elsewhere = there != self.shared.place_of(self.index);
+        let place_state = self.shared.place_states().get(there.get()).filter(|_| is_elsewhere)?;
+        let found = self.take(&place_state.inbox)?;
+        self.counters().out_of_place.increment();
+        Some(found)
+    }
+
     fn take(self, inbox: &Inbox<Job>) -> Option<Found> {
         let job = inbox.take()?;
         self.counters().received.increment();
@@ -177,8 +182,10 @@ mod tests {
 
     use crate::idle::Abp;
     use crate::job::HeapJob;
-    use crate::numbers::Index;
+    use crate::numbers::{Index, Slot};
     use crate::pool::tests::{LONGEST, divided, hold, on_worker};
+    use crate::search::{Search, Seeker};
+    use crate::sleep::WakeToken;
     use crate::{Pool, Spawn, Worker};
 
     /// Where a task waits while worker 0 is held.
@@ -230,6 +237,27 @@ mod tests {
             let _ = released.recv();
         });
         go_on
+    }
+
+    /// The worker of that place may be suspended, and a sweep may be far off.
+    #[test]
+    fn a_steal_looks_into_the_inbox_of_the_victims_place() {
+        let pool = divided(&[1, 2]).build().unwrap();
+        let _held = [0, 1, 2].map(|worker| hold(&pool, worker));
+        let (shared, wake_token) = (pool.shared_now(), &WakeToken::new(0..usize::MAX));
+        let found = |thief, victim| {
+            let (index, slot) = (Index::new(thief), Slot::new(thief));
+            let seeker = Seeker { shared, slot, index, wake_token, may_lose_index: false };
+            let found = Search::new(seeker).steal(seeker, Slot::new(victim))?;
+            shared.inject(found.job);
+            Some(found.from.get())
+        };
+        pool.spawn_with(Spawn::Near(1), |_| ());
+        // The first step of a search looks into the inbox of the own place.
+        assert_eq!(
+            [found(1, 0), found(1, 2), found(0, 1), found(0, 2)],
+            [None, None, Some(0), None]
+        );
     }
 
     /// It never sweeps the whole pool.
