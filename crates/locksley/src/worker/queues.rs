@@ -282,6 +282,8 @@ impl Shared {
         // The first worker's deque is that of the place, if any thread may push to it.
         let takes_all = |first: usize| !self.slot(Slot::new(first)).deque.has_bounds();
         let there = self.place_states().get(place.get());
+        // Thieves find the inbox of a place by its workers.
+        let there = there.filter(|there| !there.workers.is_empty());
         if !there.is_some_and(|there| is_elsewhere || takes_all(there.workers.start)) {
             return self.push_or_send(current, job);
         }
