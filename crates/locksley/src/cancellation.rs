@@ -105,23 +105,9 @@ impl Cancellation {
     /// True if this token or one of its ancestors was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        let mut node = &self.0;
-        loop {
-            // Acquire pairs with the release in `cancel`, and with the one below.
-            if node.is_cancelled.load(Ordering::Acquire) {
-                break;
-            }
-            match &node.parent {
-                Some(parent) => node = &parent.0,
-                None => return false,
-            }
-        }
-        if !Arc::ptr_eq(node, &self.0) {
-            // The next check stops here. Release: a thread that reads it here also sees what came
-            // before the cancellation.
-            self.0.is_cancelled.store(true, Ordering::Release);
-        }
-        true
+        let mut path = std::iter::successors(Some(self), |token| token.0.parent.as_ref());
+        // Acquire pairs with the release in `cancel`.
+        path.any(|token| token.0.is_cancelled.load(Ordering::Acquire))
     }
 
     /// Returns an error once the token [is cancelled](Self::is_cancelled). A long task calls it

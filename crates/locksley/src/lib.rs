@@ -108,6 +108,6 @@ pub use cancellation::{Cancellation, Cancelled};
 pub use fork::join::join;
 pub use fork::scope::{Scope, in_place_scope, scope, scope_until};
 pub use fork::spawn::{Spawn, spawn, spawn_with};
-pub use pool::{Pool, builder::PoolBuilder, error::BuildError, thread::WorkerThread};
+pub use pool::{Pool, builder::PoolBuilder, error::BuildError, start::WorkerThread};
 pub use shared::config::Affinity;
 pub use worker::Worker;

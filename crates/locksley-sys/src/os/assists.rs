@@ -33,6 +33,13 @@ const NAMES: [(&str, Assists); 6] = [
     ("runnable-threads", Assists::RUNNABLE_THREADS),
 ];
 
+impl Default for Assists {
+    /// All of them.
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 impl Assists {
     /// All of them: what a pool uses unless it is told otherwise.
     pub const ALL: Self = Self(0x3F);

@@ -177,40 +177,6 @@ impl Places {
     pub fn reason(&self) -> Reason {
         self.reason
     }
-
-    /// The other places, the nearest to `place` first, by the rule of [`found`](Self::found). Those
-    /// that are equally near are together, and begin with the one after `place`.
-    ///
-    /// # Panics
-    /// If there is no such place.
-    ///
-    /// # Examples
-    /// ```
-    /// # use locksley_sys as locksley;
-    /// use locksley::places::{Kind, Places, ProcessorSet, Region, Topology};
-    ///
-    /// let region = |kind, processors| Region::new(kind, ProcessorSet::from_iter(processors));
-    /// let machine = Topology::of(
-    ///     (0..8).collect(),
-    ///     [region(Kind::Package, 0..4), region(Kind::Package, 4..8)],
-    /// );
-    /// let pairs = (0..4).map(|pair| (2 * pair..2 * pair + 2).collect());
-    /// let places = Places::given(machine.processors(), pairs)?;
-    /// assert_eq!(places.others_by_nearness(&machine, 2), [vec![3], vec![0, 1]]);
-    /// # Ok::<(), locksley::places::PlacesError>(())
-    /// ```
-    #[must_use]
-    pub fn others_by_nearness(&self, machine: &Topology, place: usize) -> Vec<Vec<usize>> {
-        let here = self.sets[place].first();
-        let round = (place + 1..self.count()).chain(0..place);
-        let separation = |other: usize| {
-            here.zip(self.sets[other].first()).map(|(a, b)| machine.separation(a, b))
-        };
-        let mut others: Vec<_> = round.map(|other| (separation(other), other)).collect();
-        others.sort_by_key(|(separation, _)| *separation);
-        let equally_near = others.chunk_by(|(a, _), (b, _)| a == b);
-        equally_near.map(|places| places.iter().map(|(_, place)| *place).collect()).collect()
-    }
 }
 
 /// As many lines as there are places.

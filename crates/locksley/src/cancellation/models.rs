@@ -5,8 +5,7 @@ use loom::thread;
 use super::Cancellation;
 
 /// A thread that finds a child cancelled sees what was written before the outermost token was
-/// cancelled. So does a thread that reads the flag which the first thread has copied to the
-/// child.
+/// cancelled.
 #[test]
 fn loom_cancellation_publishes_what_was_done_before() {
     loom::model(|| {

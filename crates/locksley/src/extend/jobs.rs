@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::fork::Spawn;
 #[cfg(doc)]
 use crate::header::GroupHeader;
 use crate::header::Job;
@@ -40,10 +41,7 @@ impl Home {
     /// # Safety
     /// The job is alive until it has run, and is sent or [pushed](push) once for each run.
     pub unsafe fn send(&self, place: Option<usize>, job: NonNull<Job>) {
-        match place {
-            None => self.0.send(None, job),
-            Some(place) => self.0.send_near(None, Place::new(place), job),
-        }
+        self.0.send_with(None, place.map(Spawn::Near), job);
     }
 }
 
@@ -93,12 +91,12 @@ impl<'w> GroupEnd<'w> {
         // SAFETY: alive, as the caller promises.
         let latch = NonNull::from(&unsafe { this.as_ref() }.latch);
         // SAFETY: alive until it is set.
-        unsafe { Latch::set(latch) };
+        unsafe { Latch::end(latch, None) };
     }
 
     /// Waits for the end. Meanwhile the waiter, for which this was made, runs jobs with a
     /// [header](GroupHeader) that names the group.
     pub fn wait(&self, waiter: &Worker, group: NonNull<()>) {
-        waiter.wait_for_group(&self.latch.flag, group, || self.start, || false);
+        waiter.wait_for_group(&self.latch.flag, group, self.start, || false);
     }
 }

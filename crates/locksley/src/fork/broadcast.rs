@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::spawn::{Spawn, shared_of};
 use crate::job::StackJob;
-use crate::job::latch::CountLatch;
+use crate::job::latch::Latch;
 use crate::numbers::Index;
 use crate::pool::Pool;
-use crate::unwind::{self, Payload};
+use crate::unwind;
 use crate::worker::Worker;
 
 impl Pool {
@@ -90,11 +90,11 @@ where
     F: Fn(&Worker) -> R + Sync,
     R: Send,
 {
-    let results = Worker::with_current(|current| {
+    let mut results = Worker::with_current(|current| {
         let shared = pool.map_or_else(|| shared_of(current), Pool::shared);
         shared.assert_open();
         shared.abort_if_in_forked_child();
-        let running = CountLatch::new(current);
+        let running = Latch::new(current);
         let job = |_| StackJob::new(&task, &running);
         let jobs: Vec<_> = (0..shared.workers).map(job).collect();
         let begun = begin();
@@ -108,22 +108,12 @@ where
         // SAFETY: all have ended.
         jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
     });
-    all_or_first_panic(results)
-}
-
-/// Returns all values. If there is a panic, drops the values and raises the first panic.
-fn all_or_first_panic<R>(results: Vec<Result<R, Payload>>) -> Vec<R> {
-    let (mut values, mut panic) = (Vec::with_capacity(results.len()), None);
-    for result in results {
-        match (result, &panic) {
-            (Ok(value), None) => values.push(value),
-            (Err(payload), None) => panic = Some(payload),
-            (result, Some(_)) => unwind::drop_quietly(result),
-        }
-    }
-    if let Some(payload) = panic {
-        values.into_iter().for_each(unwind::drop_quietly);
+    if let Some(panicked) = results.iter().position(Result::is_err)
+        && let Err(payload) = results.swap_remove(panicked)
+    {
+        // One by one, because several destructors may panic.
+        results.into_iter().for_each(unwind::drop_quietly);
         unwind::resume(payload);
     }
-    values
+    results.into_iter().filter_map(Result::ok).collect()
 }

@@ -196,10 +196,7 @@ where
     #[cold]
     #[inline(never)]
     fn finish<RA>(&self, first: RA, worker: &Worker, index: i64) -> (RA, RB) {
-        match self.complete(worker, index) {
-            Ok(second) => (first, second),
-            Err(payload) => unwind::resume_without(first, payload),
-        }
+        both(Ok(first), self.complete(worker, index))
     }
 
     /// The first task has panicked. No later panic replaces that: neither this task's, nor that of
@@ -232,5 +229,15 @@ where
     move |worker| {
         let task = task.take().expect("a half of a join runs once");
         *result = Some(task(worker));
+    }
+}
+
+/// Returns both results. After a panic, drops the other result, and raises the first panic: no
+/// later one replaces it.
+pub(super) fn both<A, B>(first: Result<A, Payload>, second: Result<B, Payload>) -> (A, B) {
+    match (first, second) {
+        (Ok(first), Ok(second)) => (first, second),
+        (Ok(first), Err(payload)) => unwind::resume_without(first, payload),
+        (Err(payload), second) => unwind::resume_without(second, payload),
     }
 }

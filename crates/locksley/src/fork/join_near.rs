@@ -1,9 +1,8 @@
 //! `join_near`: a join that sends its second task to a place.
 
+use super::join::both;
 use super::scope::scope_in;
-#[cfg(doc)]
-use crate::Spawn;
-use crate::numbers::Place;
+use super::spawn::Spawn;
 use crate::unwind;
 use crate::worker::Worker;
 
@@ -38,15 +37,11 @@ impl Worker {
         let result = &mut second;
         let first = unwind::catch(|| {
             scope_in(self.shared(), Some(self), |scope| {
-                let job = scope.job(|worker, _| *result = Some(b(worker)));
-                let job = job.expect("the scope has no token");
-                self.shared().send_near(Some(self), Place::new(place), job);
+                scope.spawn_with(Spawn::Near(place), |worker, _| *result = Some(b(worker)));
                 a(self)
             })
         });
-        match first {
-            Ok(first) => (first, second.expect("the scope has waited for it")),
-            Err(payload) => unwind::resume_without(second, payload),
-        }
+        let (first, second) = both(first, Ok(second));
+        (first, second.expect("the scope has waited for it"))
     }
 }

@@ -3,17 +3,16 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::once_box::OnceBox;
+use super::join::both;
 use super::spawn::Spawn;
 use crate::cancellation::{Cancellation, Cancelled};
 use crate::header::{Job, JobFifo};
 use crate::job::HeapJob;
-use crate::job::latch::CountLatch;
-use crate::numbers::{Index, Slot};
+use crate::job::latch::Latch;
 use crate::pool::Pool;
-use crate::primitive::{AtomicBool, AtomicI64, Ordering};
+use crate::primitive::{AtomicBool, Ordering};
 use crate::shared::Shared;
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
@@ -32,22 +31,16 @@ pub(crate) struct ScopeState<'w> {
     /// The pool in which the tasks run.
     pub(crate) pool: &'w Arc<Shared>,
     /// Counts the tasks that have not ended, and the body.
-    unfinished: CountLatch<'w>,
+    unfinished: Latch<'w>,
     /// The payload of the first task to panic.
-    panic: OnceBox<Payload>,
+    panic: OnceLock<Payload>,
     /// A FIFO for each worker, made by the first `Spawn::Fifo`.
-    fifos: OnceBox<Box<[JobFifo]>>,
-    /// The slot of the waiter, if it is a worker of the pool.
-    waiter: Option<Slot>,
-    /// The lowest index in its deque at which the waiter pushed a task of the scope. The jobs below
-    /// are older than the scope, so the waiter leaves them there. Only the waiter's thread uses the
-    /// field, which is an atomic because threads share the state.
-    deque_floor: AtomicI64,
+    fifos: OnceLock<Box<[JobFifo]>>,
     /// No task begins once this token is cancelled.
     token: Option<&'w Cancellation>,
     /// True if a task was dropped without running.
     is_incomplete: AtomicBool,
-    /// True if a task of the scope is pinned to the waiter.
+    /// True if a task of the scope is pinned to a worker, which may be the waiter.
     has_pinned_tasks: AtomicBool,
 }
 
@@ -231,38 +224,30 @@ fn run_scope<'scope, R>(
 ) -> Result<R, Cancelled> {
     let mut state = ScopeState {
         pool,
-        unfinished: CountLatch::new(current),
-        panic: OnceBox::new(),
-        fifos: OnceBox::new(),
-        waiter: pool.own_worker(current).map(Worker::slot),
-        deque_floor: AtomicI64::new(i64::MAX),
+        unfinished: Latch::new(current),
+        panic: OnceLock::new(),
+        fifos: OnceLock::new(),
         token,
         is_incomplete: AtomicBool::new(false),
         has_pinned_tasks: AtomicBool::new(false),
     };
     let scope = Scope { state: NonNull::from(&state).cast(), lifetime: PhantomData };
+    // The waiter leaves older jobs in its deque.
+    let start = pool.own_worker(current).map(|worker| worker.deque.bottom());
     let result = unwind::catch(|| body(&scope));
     let group = scope.state.cast();
     // The body counts as the first task.
-    state.unfinished.end_and_wait(current, |worker, event| {
-        if worker.belongs_to(pool) {
-            // Relaxed: written by this thread.
-            let floor = || state.deque_floor.load(Ordering::Relaxed);
+    state.unfinished.end_and_wait(current, |worker, event| match start {
+        Some(start) => {
             // Relaxed: if it is seen late, the wait runs pinned tasks after a while.
             let has_pinned_tasks = || state.has_pinned_tasks.load(Ordering::Relaxed);
-            worker.wait_for_group(event, group, floor, has_pinned_tasks);
-        } else {
-            worker.wait_for_others(event);
+            worker.wait_for_group(event, group, start, has_pinned_tasks);
         }
+        None => worker.wait_for_others(event),
     });
-    let panic = state.panic.take();
-    match (result, panic) {
-        // Relaxed: the wait above orders this load after the stores in `admit_task`.
-        (Ok(_), None) if state.is_incomplete.load(Ordering::Relaxed) => Err(Cancelled),
-        (Ok(result), None) => Ok(result),
-        (Ok(result), Some(payload)) => unwind::resume_without(result, payload),
-        (Err(payload), other) => unwind::resume_without(other, payload),
-    }
+    let (result, ()) = both(result, state.panic.take().map_or(Ok(()), Err));
+    // Relaxed: the wait above orders this load after the stores in `admit_task`.
+    if state.is_incomplete.load(Ordering::Relaxed) { Err(Cancelled) } else { Ok(result) }
 }
 
 impl<'scope> Scope<'scope> {
@@ -292,7 +277,7 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let Some(job) = self.job(|_, scope| task(scope)) else { return };
-        Worker::with_current(|current| self.push_or_send(current, job));
+        Worker::with_current(|current| self.pool().push_or_send(current, job));
     }
 
     /// [`spawn`](Self::spawn) with an option.
@@ -321,26 +306,16 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
-        let (state, pool) = (self.state(), self.pool());
+        let pool = self.pool();
         option.assert_valid_in(pool);
-        // A waiter that is a replacement has a slot that is no index of a worker.
-        let is_own = |at| state.waiter == Some(Index::new(at).slot());
-        if matches!(option, Spawn::At(at) if is_own(at)) {
-            state.has_pinned_tasks.store(true, Ordering::Relaxed);
+        if matches!(option, Spawn::At(_)) {
+            self.state().has_pinned_tasks.store(true, Ordering::Relaxed);
         }
         let Some(job) = self.job(task) else { return };
-        Worker::with_current(|current| {
-            // A pinned task lies in no deque.
-            if !matches!(option, Spawn::At(_)) {
-                self.lower_deque_floor(current);
-            }
-            match (pool.own_worker(current), option) {
-                // SAFETY: the FIFO is freed with the state, after all tasks of the scope.
-                (Some(worker), Spawn::Fifo) => unsafe {
-                    worker.push_fifo(self.fifo(worker), job);
-                },
-                _ => pool.send_with(current, Some(option), job),
-            }
+        Worker::with_current(|current| match (pool.own_worker(current), option) {
+            // SAFETY: the FIFO is freed with the state, after all tasks of the scope.
+            (Some(worker), Spawn::Fifo) => unsafe { worker.push_fifo(self.fifo(worker), job) },
+            _ => pool.send_with(current, Some(option), job),
         });
     }
 
@@ -384,7 +359,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Makes a job that counts as a task of this scope. `None` if the scope is cancelled.
-    pub(super) fn job<F>(&self, task: F) -> Option<NonNull<Job>>
+    fn job<F>(&self, task: F) -> Option<NonNull<Job>>
     where
         F: FnOnce(&Worker, &Scope<'scope>) + Send + 'scope,
     {
@@ -394,14 +369,15 @@ impl<'scope> Scope<'scope> {
         let group = self.count_task();
         let scope = Scope { ..*self };
         let run = move |worker: &Worker| {
+            let state = scope.state();
             // A task that is not admitted is dropped in here: its destructor may panic.
             let ended = unwind::catch(|| {
-                if scope.state().admit_task() {
+                if state.admit_task() {
                     task(worker, &scope);
                 }
             });
             if let Err(payload) = ended {
-                scope.state().keep_panic(payload);
+                state.keep_panic(payload);
             }
             // From `scope`, which is `Send`, unlike the pointer above.
             let group = scope.state.cast();
@@ -411,25 +387,6 @@ impl<'scope> Scope<'scope> {
         // SAFETY: it runs once, since the pool stays open while a scope in it waits. It runs before
         // `'scope` ends, because the scope waits for it. Its panic is caught.
         Some(unsafe { HeapJob::into_job(Some(group), run) })
-    }
-
-    /// Pushes a job of this scope to the deque of the calling worker if it belongs to the pool.
-    /// Otherwise sends it to the pool.
-    pub(crate) fn push_or_send(&self, current: Option<&Worker>, job: NonNull<Job>) {
-        self.lower_deque_floor(current);
-        self.pool().push_or_send(current, job);
-    }
-
-    /// Lowers the floor for a push by the calling worker, if it is the waiter.
-    fn lower_deque_floor(&self, current: Option<&Worker>) {
-        let state = self.state();
-        if let Some(worker) = state.pool.own_worker(current)
-            && state.waiter == Some(worker.slot())
-        {
-            // Relaxed: only the waiter's thread uses it.
-            let floor = state.deque_floor.load(Ordering::Relaxed).min(worker.deque.bottom());
-            state.deque_floor.store(floor, Ordering::Relaxed);
-        }
     }
 
     /// The FIFO of the tasks that `worker` has spawned with [`Spawn::Fifo`].
@@ -478,16 +435,11 @@ impl ScopeState<'_> {
     /// # Safety
     /// The task was counted by [`Scope::count_task`], and ends once.
     pub(crate) unsafe fn end_task(group: NonNull<()>, worker: &Worker) {
-        let unfinished = {
-            // SAFETY: alive until all tasks have ended, of which this is one.
-            let state = unsafe { ScopeState::from_group(group) };
-            // In an observed pool, the waiter comes after this task.
-            state.unfinished.record_stamp(worker);
-            NonNull::from(&state.unfinished)
-        };
+        // SAFETY: alive until all tasks have ended, of which this is one.
+        let unfinished = NonNull::from(&unsafe { ScopeState::from_group(group) }.unfinished);
         // SAFETY: alive when the call begins, since this task has not ended. The waiter may free
         // the state during the call: no reference to it is left here.
-        unsafe { CountLatch::end(unfinished) };
+        unsafe { Latch::end(unfinished, Some(worker)) };
     }
 
     /// Keeps the payload of the first panic, and discards later ones.

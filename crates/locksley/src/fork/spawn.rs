@@ -89,9 +89,7 @@ pub fn spawn<F>(task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    Worker::with_current(|current| {
-        spawn_into(shared_of(current), current, None, |_| task());
-    });
+    spawn_into(None, None, |_| task());
 }
 
 /// [`spawn`] with an option.
@@ -121,11 +119,9 @@ pub fn spawn_with<F>(option: Spawn, task: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    // Outside of the closure below, so that a panic names the caller's line.
+    // Outside of a closure, so that a panic names the caller's line.
     option.assert_valid_in(&Worker::with_current(|current| Arc::clone(shared_of(current))));
-    Worker::with_current(|current| {
-        spawn_into(shared_of(current), current, Some(option), |_| task());
-    });
+    spawn_into(None, Some(option), |_| task());
 }
 
 impl Pool {
@@ -150,7 +146,7 @@ impl Pool {
     where
         F: FnOnce(&Worker) + Send + 'static,
     {
-        Worker::with_current(|current| spawn_into(self.shared(), current, None, task));
+        spawn_into(Some(self), None, task);
     }
 
     /// [`spawn`](Self::spawn) with an option.
@@ -179,7 +175,7 @@ impl Pool {
         F: FnOnce(&Worker) + Send + 'static,
     {
         option.assert_valid_in(self.shared());
-        Worker::with_current(|current| spawn_into(self.shared(), current, Some(option), task));
+        spawn_into(Some(self), Some(option), task);
     }
 }
 
@@ -188,18 +184,22 @@ pub(crate) fn shared_of(current: Option<&Worker>) -> &Arc<Shared> {
     current.map_or_else(|| Pool::global().shared(), Worker::shared)
 }
 
-fn spawn_into<F>(shared: &Arc<Shared>, current: Option<&Worker>, option: Option<Spawn>, task: F)
+/// Spawns a detached task in `pool`, or else in the calling worker's pool or the global one.
+fn spawn_into<F>(pool: Option<&Pool>, option: Option<Spawn>, task: F)
 where
     F: FnOnce(&Worker) + Send + 'static,
 {
-    let Some(job) = shared.detached(task) else { return };
-    match (shared.own_worker(current), option) {
-        // SAFETY: the FIFO lives as long as the pool, which is not closed before the task ends.
-        (Some(worker), Some(Spawn::Fifo)) => unsafe {
-            worker.push_fifo(&worker.state().fifo, job);
-        },
-        _ => shared.send_with(current, option, job),
-    }
+    Worker::with_current(|current| {
+        let shared = pool.map_or_else(|| shared_of(current), Pool::shared);
+        let Some(job) = shared.detached(task) else { return };
+        match (shared.own_worker(current), option) {
+            // SAFETY: the FIFO lives as long as the pool, which is not closed before the task ends.
+            (Some(worker), Some(Spawn::Fifo)) => unsafe {
+                worker.push_fifo(&worker.state().fifo, job);
+            },
+            _ => shared.send_with(current, option, job),
+        }
+    });
 }
 
 impl Shared {

@@ -3,8 +3,10 @@
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::shared::Shared;
 use crate::unwind::{self, Payload};
 
 /// The error of a task that panicked or was cancelled.
@@ -18,17 +20,38 @@ use crate::unwind::{self, Payload};
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 pub struct JoinError {
-    /// The payload; `None` if the task was cancelled. In a lock, so that the error is `Sync`.
-    panic: Option<Mutex<Payload>>,
+    /// `None` if the task was cancelled.
+    panic: Option<Box<Panic>>,
 }
+
+struct Panic {
+    /// `None` once it was taken. In a lock, so that the error is `Sync`.
+    payload: Mutex<Option<Payload>>,
+    /// The pool whose handler takes a payload that nothing has seen. Keeps the handler alive.
+    pool: Option<Arc<Shared>>,
+}
+
+// The pool is not touched by code that sees the error.
+impl UnwindSafe for JoinError {}
+impl RefUnwindSafe for JoinError {}
 
 impl JoinError {
     pub(super) fn cancelled() -> Self {
         Self { panic: None }
     }
 
-    pub(super) fn panicked(payload: Payload) -> Self {
-        Self { panic: Some(Mutex::new(payload)) }
+    /// A panic that nothing has seen yet. If it is dropped unseen, it goes to the handler of
+    /// `pool`. Without a pool, it is discarded.
+    pub(super) fn panicked(payload: Payload, pool: Option<Arc<Shared>>) -> Self {
+        Self { panic: Some(Box::new(Panic { payload: Mutex::new(Some(payload)), pool })) }
+    }
+
+    /// The error for the code that sees it.
+    pub(super) fn seen(mut self) -> Self {
+        if let Some(panic) = &mut self.panic {
+            panic.pool = None;
+        }
+        self
     }
 
     /// True if the task was cancelled, by [`JoinHandle::cancel`] or because its pool was dropped.
@@ -63,16 +86,30 @@ impl JoinError {
     /// # Errors
     /// This error itself, if the task was cancelled.
     pub(crate) fn try_into_panic(self) -> Result<Payload, Self> {
-        match self.panic {
-            Some(payload) => Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner)),
-            None => Err(self),
-        }
+        let payload = self.panic.as_ref().and_then(|panic| panic.lock().take());
+        payload.ok_or(self)
     }
 
     /// The message of the panic, if there is one and it is text.
     fn message(&self) -> Option<String> {
-        let payload = self.panic.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        unwind::message(&payload).map(str::to_owned)
+        unwind::message(self.panic.as_ref()?.lock().as_ref()?).map(str::to_owned)
+    }
+}
+
+impl Panic {
+    fn lock(&self) -> MutexGuard<'_, Option<Payload>> {
+        self.payload.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Panic {
+    fn drop(&mut self) {
+        let payload = self.lock().take();
+        match (payload, &self.pool) {
+            (Some(payload), Some(pool)) => pool.report_panic(payload),
+            (Some(payload), None) => unwind::discard(payload),
+            (None, _) => {}
+        }
     }
 }
 

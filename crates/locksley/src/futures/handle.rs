@@ -9,7 +9,6 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 use super::error::JoinError;
 use super::header::{self, Header};
-use super::outcome::Outcome;
 use super::state::Finished;
 use crate::job::latch::Latch;
 use crate::worker::Worker;
@@ -136,20 +135,21 @@ impl<T> JoinHandle<T> {
     fn wait(&self, task: NonNull<Header>, current: Option<&Worker>) {
         self.header().expect(TAKEN).assert_same_process();
         let latch = Latch::new(current);
+        latch.increment();
         // SAFETY: a registered waker is woken once, by value, by the run that finishes the task.
         // The wait below returns only after that, and then the waker is gone. A waker that is not
         // registered is dropped before the latch. Neither is cloned.
         let waker = unsafe { waker_of(&latch) };
-        if self.register_waker(|_| waker).is_ok() {
-            latch.wait_with(current, |worker, event| worker.wait_for_task(event, task.cast()));
+        if self.register_waker(waker).is_ok() {
+            latch.end_and_wait(current, |worker, event| worker.wait_for_task(event, task.cast()));
         }
     }
 
-    /// Registers a waker, which the run that finishes the task wakes. `waker` makes it from the one
-    /// that was registered before.
-    fn register_waker(&self, waker: impl FnOnce(Option<Waker>) -> Waker) -> Result<(), Finished> {
+    /// Registers a waker, which the run that finishes the task wakes, instead of the one that was
+    /// registered before.
+    fn register_waker(&self, waker: Waker) -> Result<(), Finished> {
         let header = self.header().expect(TAKEN);
-        let waker = waker(self.take_waker()?);
+        drop(self.take_waker()?);
         // SAFETY: this is the handle, and no awaiter is set.
         let place = unsafe { header.awaiter() };
         // SAFETY: the place is the handle's, and holds no waker that would have to be dropped.
@@ -171,12 +171,12 @@ impl<T> JoinHandle<T> {
     }
 
     /// The outcome of a task that has finished.
-    fn take_outcome(&mut self) -> Outcome<T> {
+    fn take_outcome(&mut self) -> Result<T, JoinError> {
         let task = self.task.take().expect(TAKEN);
         // SAFETY: the handle has a reference.
         let table = unsafe { task.as_ref() }.table;
         // SAFETY: as above.
-        let place: NonNull<Outcome<T>> = unsafe { (table.outcome)(task) }.cast();
+        let place: NonNull<Result<T, JoinError>> = unsafe { (table.outcome)(task) }.cast();
         // SAFETY: the task has finished, and its outcome is the handle's; it is taken once.
         let outcome = unsafe { place.read() };
         // SAFETY: the handle's reference, which is not used any more.
@@ -188,7 +188,7 @@ impl<T> JoinHandle<T> {
     pub(crate) fn take(&mut self) -> Result<T, JoinError> {
         // For an observer: what the caller does next comes after the end of the task.
         self.header().expect(TAKEN).follow_causes();
-        self.take_outcome().into_result()
+        self.take_outcome().map_err(JoinError::seen)
     }
 }
 
@@ -203,11 +203,7 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Ready(self.take());
         }
         header.assert_same_process();
-        let registered = self.register_waker(|before| match before {
-            Some(before) if before.will_wake(context.waker()) => before,
-            _ => context.waker().clone(),
-        });
-        match registered {
+        match self.register_waker(context.waker().clone()) {
             Ok(()) => Poll::Pending,
             Err(Finished) => Poll::Ready(self.take()),
         }
@@ -251,7 +247,7 @@ unsafe fn waker_of(latch: &Latch<'_>) -> Waker {
         let latch: *mut Latch<'_> = latch.cast_mut().cast();
         let latch = NonNull::new(latch).expect("made from a reference");
         // SAFETY: alive until it is set, as the maker of the waker promises.
-        unsafe { Latch::set(latch) }
+        unsafe { Latch::end(latch, None) }
     }
     let data: *const Latch<'_> = latch;
     // SAFETY: as the caller promises; any thread may set a latch.

@@ -1,8 +1,8 @@
-//! The part of a task that does not depend on the type of its future.
+//! The part of a task that does not depend on the type of its future, and its wakers.
 
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
-use std::task::Waker;
+use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use super::owned::Links;
 use super::state::{State, Woken};
@@ -113,13 +113,13 @@ impl Header {
     }
 }
 
-/// Wakes a task.
+/// Wakes a task, and drops so many references of the caller's: none, or one.
 ///
 /// # Safety
-/// The caller has a reference.
-pub(crate) unsafe fn wake(task: NonNull<Header>) {
+/// The caller has a reference, which it does not use afterwards if it is dropped.
+unsafe fn wake(task: NonNull<Header>, references: usize) {
     // SAFETY: as the caller promises.
-    unsafe { schedule_if(task, State::wake) };
+    unsafe { schedule_if(task, |state| state.wake(references)) };
 }
 
 /// Cancels a task.
@@ -132,29 +132,14 @@ pub(crate) unsafe fn cancel(task: NonNull<Header>) {
 }
 
 /// # Safety
-/// The caller has a reference. `change` returns true if the caller is to schedule the task.
-unsafe fn schedule_if(task: NonNull<Header>, change: impl FnOnce(&State) -> bool) {
-    // SAFETY: alive, as the caller promises.
-    let header = unsafe { task.as_ref() };
-    header.life.assert_alive();
-    header.record_cause();
-    if change(&header.state) {
-        // SAFETY: alive, and the state told this caller alone to schedule it.
-        unsafe { (header.table.schedule)(task) };
-    }
-}
-
-/// As [`wake`], and drops the caller's reference.
-///
-/// # Safety
-/// The caller has a reference, which it does not use afterwards.
-pub(crate) unsafe fn wake_and_drop(task: NonNull<Header>) {
+/// The caller has a reference, which it does not use afterwards if `change` drops it.
+unsafe fn schedule_if(task: NonNull<Header>, change: impl FnOnce(&State) -> Woken) {
     // SAFETY: alive, as the caller promises.
     let header = unsafe { task.as_ref() };
     let table = header.table;
     header.life.assert_alive();
     header.record_cause();
-    match header.state.wake_and_drop() {
+    match change(&header.state) {
         // SAFETY: a task that is scheduled has not finished, so the pool's reference is there; and
         // the state told this caller alone to schedule it.
         Woken::Schedule => unsafe { (table.schedule)(task) },
@@ -177,4 +162,33 @@ pub(crate) unsafe fn drop_reference(task: NonNull<Header>) {
         // SAFETY: this was the last reference.
         unsafe { (table.free)(task) };
     }
+}
+
+/// A waker without a reference of its own, for the task's own run. A clone of it has one.
+///
+/// # Safety
+/// The task stays alive as long as this is used.
+pub(super) unsafe fn borrowed_waker(task: NonNull<Header>) -> ManuallyDrop<Waker> {
+    let waker = RawWaker::new(task.as_ptr().cast_const().cast(), &WAKER);
+    // SAFETY: any thread may call the functions of `WAKER`; a clone has a reference of its own.
+    ManuallyDrop::new(unsafe { Waker::from_raw(waker) })
+}
+
+/// A waker is a reference to a task, and makes it ready.
+static WAKER: RawWakerVTable = RawWakerVTable::new(
+    |waker| {
+        // SAFETY: a waker has a reference, or is borrowed from a run that has one.
+        unsafe { woken_by(waker).as_ref() }.state.add_reference();
+        RawWaker::new(waker, &WAKER)
+    },
+    // SAFETY: the waker's reference, which ends with it.
+    |waker| unsafe { wake(woken_by(waker), 1) },
+    // SAFETY: the waker has a reference.
+    |waker| unsafe { wake(woken_by(waker), 0) },
+    // SAFETY: the waker's reference, which ends with it.
+    |waker| unsafe { drop_reference(woken_by(waker)) },
+);
+
+fn woken_by(waker: *const ()) -> NonNull<Header> {
+    NonNull::new(waker.cast_mut().cast()).expect("a waker points to its task")
 }

@@ -3,26 +3,38 @@
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use super::cell::{Owner, Ran, Runner, TaskCell};
+use super::cell::{Owner, Ran, TaskCell};
 use super::handle::JoinHandle;
 use super::header::Header;
 use super::owned::OwnedTasks;
 use crate::header::{GroupHeader, Job, Kind, WorkerRef};
-use crate::numbers::Index;
 use crate::shared::Shared;
 use crate::shared::placement::Placement;
 use crate::worker::Worker;
 
-/// A pool as the owner of tasks: the address is that of its [`Shared`].
-pub(crate) struct InPool;
+/// A pool as the owner of tasks: the address is that of its [`Shared`]. The worker runs the task.
+pub(super) struct InPool<'w>(&'w Worker);
 
-impl Owner for InPool {
+impl Owner for InPool<'_> {
     unsafe fn schedule(task: NonNull<Header>) {
         // SAFETY: it has not finished, so the pool's reference is there.
         let pool = unsafe { task.as_ref() }.owner();
         // SAFETY: as the caller promises. The address is from an `Arc` (`spawn_by`), and a pool is
         // not closed while one of its tasks has not finished.
         unsafe { make_ready(task, pool.cast().as_ptr()) };
+    }
+
+    fn is_closing(&self) -> bool {
+        self.0.shared().is_closing()
+    }
+
+    fn track(&self, task: NonNull<Header>) {
+        // SAFETY: it is being run here.
+        unsafe { self.0.shared().owned_tasks::<OwnedTasks>().insert(task, self.0.slot().get()) };
+    }
+
+    fn pool(&self) -> Option<Arc<Shared>> {
+        Some(Arc::clone(self.0.shared()))
     }
 }
 
@@ -49,16 +61,12 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
             // SAFETY: the share just made.
             let pool = unsafe { Arc::from_raw(pool) };
             match pool.config.placement {
-                Placement::Last if is_worker(&pool, last) => pool.send_ready(None, last, job),
+                // Not to a guest, which has left the pool.
+                Placement::Last if last.get() < pool.workers => pool.send_ready(None, last, job),
                 Placement::Last | Placement::Current => pool.send(None, job),
             }
         }
     });
-}
-
-/// False for a guest, which has left the pool.
-fn is_worker(pool: &Shared, index: Index) -> bool {
-    index.get() < pool.workers
 }
 
 /// Makes a task of a future. `push` makes it ready. If the pool has been closed, the task is
@@ -74,54 +82,46 @@ where
 {
     let address = NonNull::new(Arc::as_ptr(pool).cast_mut()).expect("the address of a pool");
     let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, address.cast());
-    let task = if pool.pending.begin_task() {
-        let is_observed = pool.observer().is_some();
-        let task = TaskCell::<F, InPool>::spawned(head, is_observed, future);
+    let is_open = pool.pending.begin_task();
+    let future = is_open.then_some(future);
+    let task = TaskCell::allocate::<InPool<'_>>(head, pool.observer().is_some(), future);
+    if is_open {
         push(task.cast());
-        task
-    } else {
-        TaskCell::<F, InPool>::refused(head)
-    };
+    }
     // SAFETY: a task of that future. The handle's reference is this caller's.
     unsafe { JoinHandle::new(task) }
 }
 
-unsafe fn execute<F>(job: NonNull<Job>, worker: WorkerRef<'_>, _from: usize)
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    let (task, worker): (NonNull<Header>, _) = (job.cast(), worker.worker());
-    // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
-    unsafe { task.as_ref() }.set_last_worker(worker.own_index());
+unsafe fn execute<F: Future>(job: NonNull<Job>, worker: WorkerRef<'_>, _from: usize) {
+    let worker = worker.worker();
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
-    match unsafe { TaskCell::<F, InPool>::run(task, &OnWorker(worker)) } {
-        Ran::Waits => {}
-        // Behind all others: a task that wakes itself yields to them.
-        Ran::Woken => worker.send_to_back(job),
-        Ran::Finished => {
-            let shared = worker.shared();
-            // SAFETY: the pool's reference, which is the caller's.
-            unsafe { shared.owned_tasks::<OwnedTasks>().remove(task) };
-            shared.end_task();
-        }
+    if unsafe { run::<F>(job, worker, &InPool(worker)) } {
+        let shared = worker.shared();
+        // SAFETY: the pool's reference, which is the caller's.
+        unsafe { shared.owned_tasks::<OwnedTasks>().remove(job.cast()) };
+        shared.end_task();
     }
-    worker.end_poll();
 }
 
-struct OnWorker<'w>(&'w Worker);
-
-impl Runner for OnWorker<'_> {
-    fn is_closing(&self) -> bool {
-        self.0.shared().is_closing()
+/// Runs a task of a pool or a scope on a worker. True if it has finished: then the caller has the
+/// pool's reference.
+///
+/// # Safety
+/// As for [`TaskCell::run`].
+pub(crate) unsafe fn run<F: Future>(
+    job: NonNull<Job>,
+    worker: &Worker,
+    owner: &impl Owner,
+) -> bool {
+    let task: NonNull<Header> = job.cast();
+    // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
+    unsafe { task.as_ref() }.set_last_worker(worker.own_index());
+    // SAFETY: as the caller promises.
+    let ran = unsafe { TaskCell::<F>::run(task, owner) };
+    if ran == Ran::Woken {
+        // Behind all others: a task that wakes itself yields to them.
+        worker.send_to_back(job);
     }
-
-    fn track(&self, task: NonNull<Header>) {
-        // SAFETY: it is being run here, and `execute` removes it when it has finished.
-        unsafe { self.0.shared().owned_tasks::<OwnedTasks>().insert(task, self.0.slot().get()) };
-    }
-
-    fn pool(&self) -> Option<Arc<Shared>> {
-        Some(Arc::clone(self.0.shared()))
-    }
+    worker.end_poll();
+    ran == Ran::Finished
 }

@@ -10,13 +10,10 @@ pub(crate) mod header;
 pub(crate) mod in_pool;
 #[cfg(all(test, loom))]
 mod models;
-mod outcome;
 mod owned;
 mod state;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod tests;
-mod waker;
-pub(crate) mod yielding;
 
 pub(crate) use handle::JoinHandle;
 pub(crate) use in_pool::spawn_by;

@@ -12,12 +12,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-use super::cell::{Owner, Ran, Runner, TaskCell};
+use super::cell::{Owner, Ran, TaskCell};
 use super::error::JoinError;
 use super::handle::JoinHandle;
 use super::header::{self, Header};
 use super::owned::OwnedTasks;
-use super::waker;
 use crate::header::{GroupHeader, Job, Kind, WorkerRef};
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 use crate::shared::{CancelAll as _, Shared};
@@ -40,14 +39,12 @@ impl Owner for Model {
         // SAFETY: it is there until all have ended.
         unsafe { model.as_ref() }.queue.lock().unwrap().push_back(Word(task));
     }
-}
 
-impl Runner for &Model {
     fn is_closing(&self) -> bool {
         self.is_closing.load(Ordering::Acquire)
     }
     fn track(&self, task: NonNull<Header>) {
-        // SAFETY: it is being run, and is removed in `work`.
+        // SAFETY: it is being run.
         unsafe { self.owned.insert(task, 0) };
     }
     fn pool(&self) -> Option<StdArc<Shared>> {
@@ -60,9 +57,9 @@ unsafe fn never(_: NonNull<Job>, _: WorkerRef<'_>, _: usize) {
 }
 
 impl Model {
-    fn new(lists: usize) -> Arc<Self> {
+    fn new() -> Arc<Self> {
         let queue = Mutex::new(VecDeque::new());
-        let (owned, is_closing) = (OwnedTasks::new(lists), AtomicBool::new(false));
+        let (owned, is_closing) = (OwnedTasks::new(1), AtomicBool::new(false));
         Arc::new(Self { queue, owned, is_closing })
     }
 
@@ -73,7 +70,7 @@ impl Model {
         F::Output: Send + 'static,
     {
         let head = GroupHeader::new(const { &Kind::of_group(never) }, NonNull::from(self).cast());
-        let task = TaskCell::<F, Self>::spawned(head, false, future);
+        let task = TaskCell::allocate::<Self>(head, false, Some(future));
         // SAFETY: about to be scheduled.
         unsafe { <Self as Owner>::schedule(task) };
         // SAFETY: just made.
@@ -90,7 +87,7 @@ impl Model {
             let next = self.queue.lock().unwrap().pop_front();
             let Some(Word(task)) = next else { return };
             // SAFETY: the word was in the queue.
-            match unsafe { TaskCell::<F, Self>::run(task, &self) } {
+            match unsafe { TaskCell::<F>::run(task, self) } {
                 Ran::Waits => {}
                 // SAFETY: the word is ours.
                 Ran::Woken => unsafe { <Self as Owner>::schedule(task) },
@@ -154,7 +151,7 @@ impl<const N: usize> Drop for Flags<N> {
 fn waker_of<T>(task: &JoinHandle<T>) -> Waker {
     let task = task.word();
     // SAFETY: alive: the handle is there.
-    let borrowed = unsafe { waker::borrowed(task) };
+    let borrowed = unsafe { header::borrowed_waker(task) };
     Waker::clone(&borrowed)
 }
 
@@ -206,7 +203,7 @@ fn outcome<T>(mut task: JoinHandle<T>) -> Result<T, JoinError> {
 #[test]
 fn loom_task_a_wake_is_not_lost() {
     check(4, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, flags) = Flags::<1>::new();
         let task = model.spawn(future);
         let waker = waker_of(&task);
@@ -225,7 +222,7 @@ fn loom_task_a_wake_is_not_lost() {
 #[test]
 fn loom_task_two_wakes_while_it_runs() {
     check(3, || {
-        let model = Model::new(2);
+        let model = Model::new();
         let (future, flags) = Flags::<2>::new();
         let task = model.spawn(future);
         let wakers = [waker_of(&task), waker_of(&task)];
@@ -248,7 +245,7 @@ fn loom_task_two_wakes_while_it_runs() {
 #[test]
 fn loom_task_two_wakes_while_it_waits() {
     check(3, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, flags) = Flags::<2>::new();
         let task = model.spawn(future);
         model.work::<Flags<2>>();
@@ -271,7 +268,7 @@ fn loom_task_two_wakes_while_it_waits() {
 #[test]
 fn loom_task_cancelled_while_it_is_woken() {
     check(3, || {
-        let model = Model::new(2);
+        let model = Model::new();
         let (future, flags) = Flags::<1>::new();
         let task = model.spawn(future);
         let waker = waker_of(&task);
@@ -295,7 +292,7 @@ fn loom_task_cancelled_while_it_is_woken() {
 #[test]
 fn loom_task_awaited_while_it_finishes() {
     check(4, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, flags) = Flags::<1>::new();
         flags[0].store(true, Ordering::Relaxed);
         let mut task = model.spawn(future);
@@ -324,7 +321,7 @@ fn loom_task_awaited_while_it_finishes() {
 #[test]
 fn loom_task_handle_dropped_while_it_finishes() {
     check(4, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, flags) = Flags::<1>::new();
         flags[0].store(true, Ordering::Relaxed);
         let mut task = model.spawn(future);
@@ -342,7 +339,7 @@ fn loom_task_handle_dropped_while_it_finishes() {
 #[test]
 fn loom_task_last_references_go_at_the_same_time() {
     check(4, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, flags) = Flags::<1>::new();
         flags[0].store(true, Ordering::Relaxed);
         let task = model.spawn(future);
@@ -359,7 +356,7 @@ fn loom_task_last_references_go_at_the_same_time() {
 #[test]
 fn loom_task_all_are_cancelled_while_some_begin_to_wait() {
     check(3, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, _flags) = Flags::<1>::new();
         let task = model.spawn(future);
         let other = model.clone();
@@ -376,7 +373,7 @@ fn loom_task_all_are_cancelled_while_some_begin_to_wait() {
 #[test]
 fn loom_task_two_use_one_list() {
     check(3, || {
-        let model = Model::new(2);
+        let model = Model::new();
         let futures = [Flags::<1>::new(), Flags::<1>::new()];
         let mut waiting = Vec::new();
         for (future, flags) in futures {
@@ -404,11 +401,11 @@ fn loom_task_two_use_one_list() {
     });
 }
 
-/// Two threads insert tasks at once, into two lists or one after the other. Both tasks are found.
+/// Two threads insert tasks at once. Both tasks are found.
 #[test]
 fn loom_task_two_are_inserted_at_once() {
     check(3, || {
-        let model = Model::new(2);
+        let model = Model::new();
         let tasks = [(); 2].map(|()| model.spawn(Flags::<1>::new().0));
         let other = model.clone();
         let other = thread::spawn(move || other.work::<Flags<1>>());
@@ -426,7 +423,7 @@ fn loom_task_two_are_inserted_at_once() {
 #[test]
 fn loom_task_one_is_removed_while_all_are_cancelled() {
     check(3, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, flags) = Flags::<1>::new();
         let task = model.spawn(future);
         model.work::<Flags<1>>();
@@ -449,11 +446,36 @@ fn loom_task_one_is_removed_while_all_are_cancelled() {
     });
 }
 
+/// The end of one task sweeps the list, which another one is in.
+#[test]
+fn loom_task_a_list_is_swept_while_all_are_cancelled() {
+    check(3, || {
+        let model = Model::new();
+        let (waits, _flags) = Flags::<1>::new();
+        let (ends, flags) = Flags::<1>::new();
+        let (waits, ends) = (model.spawn(waits), model.spawn(ends));
+        model.work::<Flags<1>>(); // both are in the list
+        let waker = waker_of(&ends);
+        let other = model.clone();
+        let other = thread::spawn(move || {
+            flags[0].store(true, Ordering::Relaxed);
+            waker.wake();
+            other.work::<Flags<1>>();
+        });
+        model.owned.cancel_all();
+        model.work::<Flags<1>>();
+        other.join().unwrap();
+        model.work::<Flags<1>>();
+        assert!(ends.is_finished());
+        assert!(outcome(waits).unwrap_err().is_cancelled());
+    });
+}
+
 /// A thread drops the only reference that it has.
 #[test]
 fn loom_task_wakers_are_cloned_and_dropped() {
     check(3, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, _flags) = Flags::<1>::new();
         let task = model.spawn(future);
         let waker = waker_of(&task);
@@ -469,7 +491,7 @@ fn loom_task_wakers_are_cloned_and_dropped() {
 #[test]
 fn loom_task_cancelled_by_two() {
     check(3, || {
-        let model = Model::new(1);
+        let model = Model::new();
         let (future, _flags) = Flags::<1>::new();
         let task = Arc::new(model.spawn(future));
         let (shared, other) = (task.clone(), model.clone());

@@ -61,7 +61,7 @@ impl Before {
     }
 }
 
-/// What a waker that was used up has to do.
+/// What the code that has woken or cancelled a task has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Woken {
@@ -88,36 +88,27 @@ impl State {
         Self(AtomicUsize::new(CANCELLED | FINISHED | HANDLE | REFERENCE))
     }
 
-    /// Wakes the task. True if the caller puts its word into a queue.
-    #[must_use]
-    pub(super) fn wake(&self) -> bool {
-        // Relaxed: a finished task has nothing to hand over.
-        if self.0.load(Ordering::Relaxed) & FINISHED != 0 {
-            return false;
-        }
-        // AcqRel, also where the bit is set: the run that follows sees what the waker did (by
-        // `begin`, or, if it is running, by `pause` and then `begin`).
-        Before(self.0.fetch_or(SCHEDULED, Ordering::AcqRel)).was_waiting()
+    /// Wakes the task, and drops so many references of the caller's: none, or one.
+    pub(super) fn wake(&self, references: usize) -> Woken {
+        self.schedule(SCHEDULED, references)
     }
 
-    /// As [`wake`](Self::wake), and drops the caller's reference.
-    pub(super) fn wake_and_drop(&self) -> Woken {
-        let wake = |before| Some((before | SCHEDULED) - REFERENCE);
-        // AcqRel as in `wake`, and as in `drop_reference`.
+    /// Cancels the task.
+    pub(super) fn cancel(&self) -> Woken {
+        self.schedule(SCHEDULED | CANCELLED, 0)
+    }
+
+    fn schedule(&self, bits: usize, references: usize) -> Woken {
+        let change = |before| Some((before | bits) - references * REFERENCE);
+        // AcqRel, also where the bit is set: the run that follows sees what the waker did (by
+        // `begin`, or, if it is running, by `pause` and then `begin`). And as in `drop_reference`.
         let (Ok(before) | Err(before)) =
-            self.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, wake);
+            self.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, change);
         match Before(before) {
             before if before.was_waiting() => Woken::Schedule,
-            before if before.references() == 1 => Woken::Free,
+            before if before.references() == references => Woken::Free,
             _ => Woken::Nothing,
         }
-    }
-
-    /// Cancels the task. True if the caller puts its word into a queue.
-    #[must_use]
-    pub(super) fn cancel(&self) -> bool {
-        // AcqRel as in `wake`.
-        Before(self.0.fetch_or(SCHEDULED | CANCELLED, Ordering::AcqRel)).was_waiting()
     }
 
     /// A run begins: the caller has taken the task's word out of a queue.
@@ -208,30 +199,34 @@ mod tests {
         assert!(before.is_scheduled() && !before.is_cancelled());
         assert!(!before.has_handle() && !before.has_awaiter());
         assert!(!state.finish().is_scheduled() && state.is_finished());
-        assert!(!state.wake() && state.drop_reference());
+        assert_eq!(state.wake(0), Woken::Nothing);
+        assert!(state.drop_reference());
         let refused = State::refused();
-        assert!(refused.is_finished() && !refused.wake());
-        assert_eq!(refused.wake_and_drop(), Woken::Free);
+        assert!(refused.is_finished());
+        assert_eq!((refused.wake(0), refused.wake(1)), (Woken::Nothing, Woken::Free));
     }
 
     #[test]
     fn a_task_runs_again_after_each_wake_until_it_finishes() {
         let state = State::spawned();
-        assert!(!state.wake() && !state.cancel(), "it is scheduled");
+        let scheduled = (state.wake(0), state.cancel());
+        assert_eq!(scheduled, (Woken::Nothing, Woken::Nothing), "it is scheduled");
         let state = State::spawned();
         assert_eq!(state.begin().references(), 2);
         assert_eq!((state.unset_awaiter(), state.set_awaiter()), (Ok(false), Ok(())));
         assert_eq!((state.unset_awaiter(), state.set_awaiter()), (Ok(true), Ok(())));
-        assert!(!state.wake() && state.pause().is_scheduled(), "it was woken during the run");
+        assert_eq!(state.wake(0), Woken::Nothing, "it runs");
+        assert!(state.pause().is_scheduled(), "it was woken during the run");
         let _ = state.begin();
-        assert!(!state.pause().is_scheduled() && state.wake());
+        assert!(!state.pause().is_scheduled());
+        assert_eq!(state.wake(0), Woken::Schedule);
         assert!(!state.begin().is_cancelled() && !state.pause().is_scheduled());
         state.add_reference();
-        assert_eq!(state.wake_and_drop(), Woken::Schedule);
+        assert_eq!(state.wake(1), Woken::Schedule);
         let _ = state.begin();
         state.add_reference();
-        assert_eq!(state.wake_and_drop(), Woken::Nothing, "it runs");
-        assert!(!state.cancel());
+        assert_eq!(state.wake(1), Woken::Nothing, "it runs");
+        assert_eq!(state.cancel(), Woken::Nothing);
         let before = state.finish();
         assert!(before.is_cancelled() && before.has_handle() && before.has_awaiter());
         assert_eq!(before.references(), 2);

@@ -10,20 +10,18 @@ use std::thread;
 use super::JoinHandle;
 use super::cell::TaskCell;
 use super::header::Header;
-use super::in_pool::InPool;
-use super::yielding::yield_now;
 use crate::Pool;
 use crate::idle::Abp;
 use crate::primitive::stepped::{self, Gate, wait_for};
-use crate::task::{self, Placement};
+use crate::task::{self, Placement, yield_now};
 
 /// The words of a task beside its future or its outcome, whichever is larger.
-const WORDS: usize = 12;
+const WORDS: usize = 10;
 
 #[test]
 fn a_task_is_one_small_allocation() {
     fn size<F: Future>(_: &F) -> usize {
-        size_of::<TaskCell<F, InPool>>()
+        size_of::<TaskCell<F>>()
     }
     let word = size_of::<usize>();
     assert_eq!(size_of::<Header>(), WORDS * word);

@@ -1,7 +1,6 @@
 //! Hood's policy: yield between failed attempts, and later at the lowest priority.
 
-use super::context::IdleContext;
-use super::policy::{IdlePolicy, Move, Thief};
+use super::policy::{IdleContext, IdlePolicy, Move, Thief};
 
 /// Hood's policy: a thief yields between failed attempts, and later lowers its priority to yield.
 ///

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::context::{Activity, IdleContext};
-use super::pending_wakeups::PendingWakeups;
-use super::policy::{End, IdlePolicy, Move, Thief};
+use super::bws::PendingWakeups;
+use super::policy::{Activity, End, IdleContext, IdlePolicy, Move, Thief};
 use crate::os::RunState;
 use crate::primitive::{Instant, spin_loop};
 use crate::tuning::{
@@ -35,23 +34,16 @@ use crate::tuning::{
 /// ```
 #[derive(Debug)]
 pub struct Balanced {
-    time_slice: Option<Duration>,
-    common: Arc<Common>,
-}
-
-/// What the thieves of a pool share.
-#[derive(Debug)]
-struct Common {
     sleep_threshold: u32,
-    pending_wakeups: PendingWakeups,
+    time_slice: Option<Duration>,
+    pending_wakeups: Arc<PendingWakeups>,
 }
 
 impl Balanced {
     /// Sets the number of failed steals in a row after which a thief sleeps.
     #[must_use]
     pub fn with_threshold(sleep_threshold: u32) -> Self {
-        let common = Common { sleep_threshold, pending_wakeups: PendingWakeups::default() };
-        Self { time_slice: None, common: Arc::new(common) }
+        Self { sleep_threshold, time_slice: None, pending_wakeups: Arc::default() }
     }
 
     /// Has workers ask the kernel for time slices of that length.
@@ -71,15 +63,23 @@ impl Default for Balanced {
     }
 }
 
+impl Default for Box<dyn IdlePolicy> {
+    /// The policy of a pool whose builder sets none: [`Balanced`].
+    fn default() -> Self {
+        Box::new(Balanced::default())
+    }
+}
+
 impl IdlePolicy for Balanced {
     fn name(&self) -> &'static str {
         "balanced"
     }
 
     fn thief(&self, worker: usize, workers: usize) -> Box<dyn Thief> {
-        self.common.pending_wakeups.prepare(workers);
-        let common = Arc::clone(&self.common);
-        Box::new(BalancedThief { worker, attempts: 0, attempted: Instant::now(), common })
+        self.pending_wakeups.prepare(workers);
+        let pending_wakeups = Arc::clone(&self.pending_wakeups);
+        let policy = Self { pending_wakeups, ..*self };
+        Box::new(BalancedThief { worker, attempts: 0, attempted: Instant::now(), policy })
     }
 
     fn is_limited(&self) -> bool {
@@ -97,7 +97,7 @@ struct BalancedThief {
     /// The steal counter of BWS: the attempts in a row, including the next one.
     attempts: u32,
     attempted: Instant,
-    common: Arc<Common>,
+    policy: Balanced,
 }
 
 impl Thief for BalancedThief {
@@ -109,7 +109,7 @@ impl Thief for BalancedThief {
             return Move::Sleep;
         }
         self.attempts += 1;
-        if self.attempts <= UNPACED_ATTEMPTS.min(self.common.sleep_threshold) {
+        if self.attempts <= UNPACED_ATTEMPTS.min(self.policy.sleep_threshold) {
             return Move::Search;
         }
         self.pause();
@@ -124,9 +124,9 @@ impl Thief for BalancedThief {
             }
         }
         let patience = if is_quiet { QUIET_PATIENCE } else { 1 };
-        if self.attempts > self.common.sleep_threshold.saturating_mul(patience) {
+        if self.attempts > self.policy.sleep_threshold.saturating_mul(patience) {
             // To stay awake costs less than to sleep and wake another worker.
-            if !self.common.pending_wakeups.take(self.worker) {
+            if !self.policy.pending_wakeups.take(self.worker) {
                 return Move::Sleep;
             }
             self.attempts = 0;
@@ -138,7 +138,7 @@ impl Thief for BalancedThief {
         if end == End::Stole {
             let asleep = context.asleep();
             if asleep > 0 && context.workers - asleep < context.processors {
-                self.common.pending_wakeups.add(self.worker, 2);
+                self.policy.pending_wakeups.add(self.worker, 2);
             }
         }
     }
@@ -157,7 +157,7 @@ impl BalancedThief {
 
     /// What to do about a victim that had nothing to steal.
     fn help(&self, victim: usize, is_quiet: bool, context: &IdleContext<'_>) -> Option<Move> {
-        let pending_wakeups = &self.common.pending_wakeups;
+        let pending_wakeups = &self.policy.pending_wakeups;
         match context.activity(victim) {
             Activity::Works => {
                 pending_wakeups.take_over(self.worker, victim);

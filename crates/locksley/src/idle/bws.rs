@@ -1,11 +1,12 @@
-//! The policy of BWS.
+//! The policy of BWS, and its wake-up counters: successful thieves request wake-ups, and other
+//! thieves carry them out.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use super::context::{Activity, IdleContext};
-use super::pending_wakeups::PendingWakeups;
-use super::policy::{End, IdlePolicy, Move, Thief};
+use super::policy::{Activity, End, IdleContext, IdlePolicy, Move, Thief};
 use crate::os::RunState;
+use crate::primitive::CachePadded;
 use crate::tuning::SLEEP_THRESHOLD;
 
 /// Algorithm 2 of BWS: thieves hand their processor to preempted peers that have work.
@@ -59,34 +60,30 @@ impl IdlePolicy for Bws {
     fn thief(&self, worker: usize, workers: usize) -> Box<dyn Thief> {
         self.pending_wakeups.prepare(workers);
         let pending_wakeups = Arc::clone(&self.pending_wakeups);
-        Box::new(BwsThief {
-            worker,
-            sleep_threshold: self.sleep_threshold,
-            failed_steals: 0,
-            pending_wakeups,
-        })
+        let policy = Self { pending_wakeups, ..*self };
+        Box::new(BwsThief { worker, failed_steals: 0, policy })
     }
 }
 
 #[derive(Debug)]
 struct BwsThief {
     worker: usize,
-    sleep_threshold: u32,
     /// The paper's steal counter.
     failed_steals: u32,
-    pending_wakeups: Arc<PendingWakeups>,
+    policy: Bws,
 }
 
 impl Thief for BwsThief {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        let pending_wakeups = &self.policy.pending_wakeups;
         if context.failures == 0 || context.workers == 1 {
             self.failed_steals = 0;
             return if context.workers > 1 { Move::Search } else { Move::Sleep };
         }
         self.failed_steals += 1;
-        if self.failed_steals > self.sleep_threshold {
+        if self.failed_steals > self.policy.sleep_threshold {
             self.failed_steals = 0;
-            if !self.pending_wakeups.take(self.worker) {
+            if !pending_wakeups.take(self.worker) {
                 return Move::Sleep;
             }
         }
@@ -95,9 +92,9 @@ impl Thief for BwsThief {
         match context.activity(victim) {
             Activity::Works => match context.run_state(victim) {
                 RunState::WaitsHere => return Move::HandOver(victim),
-                _ => self.pending_wakeups.take_over(self.worker, victim),
+                _ => pending_wakeups.take_over(self.worker, victim),
             },
-            Activity::Sleeps if self.pending_wakeups.take(self.worker) => {
+            Activity::Sleeps if pending_wakeups.take(self.worker) => {
                 return Move::Wake(victim);
             }
             Activity::Sleeps | Activity::Searches => {}
@@ -107,7 +104,64 @@ impl Thief for BwsThief {
 
     fn search_ends(&mut self, _context: &IdleContext<'_>, end: End) {
         if end == End::Stole {
-            self.pending_wakeups.add(self.worker, 2);
+            self.policy.pending_wakeups.add(self.worker, 2);
         }
+    }
+}
+
+/// The wake-up counters of BWS (section 3.2): the number of sleepers that each worker wants woken.
+///
+/// Thieves take requests over from workers with work, which spend no time on them. A lost or
+/// doubled request wakes one worker less or more, and no task depends on it, so accesses are
+/// relaxed.
+#[derive(Debug, Default)]
+pub(super) struct PendingWakeups(OnceLock<Box<[CachePadded<AtomicU32>]>>);
+
+impl PendingWakeups {
+    /// Allocates the counters, once. Every worker calls this before any other method.
+    pub(super) fn prepare(&self, workers: usize) {
+        let _ = self.0.get_or_init(|| (0..workers).map(|_| CachePadded::default()).collect());
+    }
+
+    fn of(&self, worker: usize) -> Option<&AtomicU32> {
+        self.0.get()?.get(worker).map(|padded| &**padded)
+    }
+
+    pub(super) fn add(&self, worker: usize, number: u32) {
+        if let Some(pending_wakeups) = self.of(worker) {
+            pending_wakeups.fetch_add(number, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes one request of `worker`. Returns true if there was one.
+    pub(super) fn take(&self, worker: usize) -> bool {
+        let less = |pending_wakeups: u32| pending_wakeups.checked_sub(1);
+        self.of(worker).is_some_and(|pending_wakeups| {
+            pending_wakeups.load(Ordering::Relaxed) > 0
+                && pending_wakeups.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+        })
+    }
+
+    /// Moves one request of `victim`, if there is one, to `thief`.
+    pub(super) fn take_over(&self, thief: usize, victim: usize) {
+        if self.take(victim) {
+            self.add(thief, 1);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_taken_over_and_taken_once() {
+        let pending_wakeups = PendingWakeups::default();
+        pending_wakeups.prepare(2);
+        pending_wakeups.add(0, 2);
+        pending_wakeups.take_over(1, 0);
+        assert!(pending_wakeups.take(1) && !pending_wakeups.take(1));
+        pending_wakeups.take_over(0, 1);
+        assert!(pending_wakeups.take(0) && !pending_wakeups.take(0), "there was none to take over");
     }
 }

@@ -17,8 +17,6 @@
 mod abp;
 mod balanced;
 mod bws;
-mod context;
-mod pending_wakeups;
 mod policy;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -26,6 +24,5 @@ mod tests;
 pub use abp::Abp;
 pub use balanced::Balanced;
 pub use bws::Bws;
-pub(crate) use context::Peers;
-pub use context::{Activity, IdleContext};
-pub use policy::{End, IdlePolicy, Move, Thief};
+pub(crate) use policy::Peers;
+pub use policy::{Activity, End, IdleContext, IdlePolicy, Move, Thief};

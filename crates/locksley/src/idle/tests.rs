@@ -14,8 +14,6 @@ struct World {
     victim: Activity,
     run_state: RunState,
     is_quiet: bool,
-    /// Runnable threads of other programs.
-    others: usize,
 }
 
 /// A pool of four workers, of which one searches and three work, beside busy programs.
@@ -26,7 +24,6 @@ const BUSY: World = World {
     victim: Activity::Searches,
     run_state: RunState::Runs,
     is_quiet: false,
-    others: 8,
 };
 
 impl Peers for World {
@@ -46,9 +43,6 @@ impl Peers for World {
     fn run_state(&self, worker: usize, seen_from: usize) -> RunState {
         assert_eq!((worker, seen_from), (1, 0));
         self.run_state
-    }
-    fn runnable_threads(&self) -> Option<usize> {
-        Some(self.others + self.workers - self.asleep)
     }
 }
 
@@ -201,7 +195,7 @@ fn balanced_sleeps_after_64_failed_steals_beside_busy_programs() {
     assert_eq!(alone.next(&mut *Balanced::default().thief(0, 1), 0), Move::Sleep);
 }
 
-const QUIET: World = World { is_quiet: true, others: 0, ..BUSY };
+const QUIET: World = World { is_quiet: true, ..BUSY };
 
 #[test]
 fn balanced_is_four_times_as_patient_on_a_quiet_machine_and_yields() {
@@ -297,6 +291,5 @@ fn a_thief_knows_how_many_workers_do_what() {
     let world = World { asleep: 1, ..BUSY };
     let context = world.context(1, 0);
     assert_eq!((context.searching(), context.asleep(), context.is_machine_quiet()), (1, 1, false));
-    assert_eq!(context.others_on_the_machine(), Some(8));
     assert!(QUIET.context(1, 0).is_machine_quiet());
 }

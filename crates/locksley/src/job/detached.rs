@@ -45,35 +45,16 @@ impl Shared {
     fn proceed_to_close(&self, left: Left) {
         match left {
             Left::Some => {}
-            Left::Tasks => self.cancel_tasks(),
+            // Once. Release pairs with the acquire in `is_closing`.
+            Left::Tasks if self.closing.swap(true, Ordering::AcqRel) => {}
+            Left::Tasks => self.owned_tasks.cancel_all(),
             Left::Nothing => {
                 self.closed.set();
                 // No limit holds any more: a thread that ends counts as active.
                 self.resize(self.workers);
-                self.replacements.wake_all();
                 // Those that sleep end. A borrowed thread that waits has to run what is left.
                 (0..self.slots_taken()).for_each(|slot| self.unpark(Slot::new(slot)));
             }
         }
-    }
-
-    /// Has a worker cancel all futures, once.
-    #[cold]
-    fn cancel_tasks(&self) {
-        if self.is_closing() || !self.pending.begin_task() {
-            return; // they are being cancelled, or all have ended
-        }
-        // Release pairs with the acquire in `is_closing`.
-        if self.closing.swap(true, Ordering::AcqRel) {
-            return self.end_task(); // another thread was faster
-        }
-        let cancel = |worker: &Worker| {
-            worker.shared().owned_tasks.cancel_all();
-            worker.shared().end_task();
-        };
-        // SAFETY: it is run once, because it counts as a task; it borrows nothing, and does not
-        // unwind.
-        let job = unsafe { HeapJob::into_job(None, cancel) };
-        self.send(None, job);
     }
 }

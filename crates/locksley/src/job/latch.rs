@@ -13,13 +13,17 @@ use crate::shared::Shared;
 use crate::tuning::WAIT_SPIN;
 use crate::worker::{Worker, follow};
 
-/// A latch for which one thread waits.
+/// A latch for which one thread waits. It is set when all parts that it counts have ended.
 #[derive(Debug)]
 pub(crate) struct Latch<'w> {
     pub(crate) flag: Flag,
+    /// The number of parts that have not ended.
+    unfinished: Countdown,
     waiter: Waiter<'w>,
     /// The generation of the process that has the thread which sets the latch.
     generation: u32,
+    /// In an observed pool, what the waiter comes after.
+    latest: LatestStamp,
 }
 
 /// The thread that waits for a latch.
@@ -31,21 +35,40 @@ enum Waiter<'w> {
 }
 
 impl<'w> Latch<'w> {
-    /// A latch for which the calling thread waits, which may be the worker `waiter`.
+    /// A latch for which the calling thread waits, which may be the worker `waiter`. It counts one
+    /// part.
     pub(crate) fn new(waiter: Option<&'w Worker>) -> Self {
         let worker = |it: &'w Worker| Waiter::Worker(it.slot(), it.shared());
-        let waiter = waiter.map_or_else(|| Waiter::Thread(thread::current()), worker);
-        Self { flag: Flag::default(), waiter, generation: os::generation() }
+        Self {
+            flag: Flag::default(),
+            unfinished: Countdown::new(1),
+            waiter: waiter.map_or_else(|| Waiter::Thread(thread::current()), worker),
+            generation: os::generation(),
+            latest: LatestStamp::default(),
+        }
     }
 
-    /// Sets the latch.
+    /// Counts one more part. The caller is a part that has not ended.
+    pub(crate) fn increment(&self) {
+        self.unfinished.begin();
+    }
+
+    /// Counts the end of one part. If it is a task in an observed pool, the waiter then comes after
+    /// the task, which ran on `worker`.
     ///
     /// # Safety
-    /// The latch is alive when the call begins. The waiter may free it as soon as it sees the latch
-    /// set.
-    pub(crate) unsafe fn set(this: NonNull<Self>) {
-        // SAFETY: alive until the flag is set below, after the last use of this reference.
+    /// The latch is alive when the call begins, and the part was counted. The waiter may free the
+    /// latch as soon as all parts have ended.
+    pub(crate) unsafe fn end(this: NonNull<Self>, worker: Option<&Worker>) {
+        // SAFETY: alive until the last part has set the flag below, which is its last use of this
+        // reference. The other parts do not use it after they have ended.
         let latch = unsafe { this.as_ref() };
+        if let Some(stamp) = worker.and_then(Worker::stamp) {
+            latch.latest.record(stamp);
+        }
+        if !latch.unfinished.end() {
+            return;
+        }
         match &latch.waiter {
             &Waiter::Worker(slot, pool) => {
                 // Keeps the pool alive, which the thread that sets the latch need not belong to.
@@ -61,16 +84,22 @@ impl<'w> Latch<'w> {
         }
     }
 
-    /// Waits until the latch is set. A thread that is the worker `current` waits by calling `wait`.
-    /// Any other thread spins, and then blocks.
+    /// Ends the caller's own part, and waits for all others. A thread that is the worker `current`
+    /// waits by calling `wait`. Any other thread spins, and then blocks.
     ///
     /// # Panics
     /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the
     /// latch. The frame may unwind, since no other thread of the child refers to it.
-    pub(crate) fn wait_with(&self, current: Option<&Worker>, wait: impl FnOnce(&Worker, &Flag)) {
-        if let Some(worker) = current {
-            return wait(worker, &self.flag);
+    pub(crate) fn end_and_wait(&self, current: Option<&Worker>, wait: impl FnOnce(&Worker, &Flag)) {
+        // SAFETY: alive, since it is borrowed.
+        unsafe { Self::end(NonNull::from(self), None) };
+        match current {
+            Some(worker) => wait(worker, &self.flag),
+            None => self.block(),
         }
+        follow(self.latest.get());
+    }
+    fn block(&self) {
         let began = Instant::now();
         while !self.flag.is_set() && began.elapsed() < WAIT_SPIN {
             (0..8).for_each(|_| spin_loop());
@@ -79,59 +108,5 @@ impl<'w> Latch<'w> {
             assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
             thread::park();
         }
-    }
-}
-
-/// A join counter: sets a latch when all tasks that were counted have ended.
-#[derive(Debug)]
-pub(crate) struct CountLatch<'w> {
-    /// The number of tasks that have not ended, and 1 for the creator of the latch.
-    unfinished: Countdown,
-    all_done: Latch<'w>,
-    /// In an observed pool, what the waiter comes after.
-    latest: LatestStamp,
-}
-
-impl<'w> CountLatch<'w> {
-    /// A counter for which the calling thread waits, which may be the worker `waiter`. The thread
-    /// counts as the first task.
-    pub(crate) fn new(waiter: Option<&'w Worker>) -> Self {
-        let all_done = Latch::new(waiter);
-        Self { unfinished: Countdown::new(1), all_done, latest: LatestStamp::default() }
-    }
-
-    /// Counts one more task. The caller is a task that has not ended.
-    pub(crate) fn increment(&self) {
-        self.unfinished.begin();
-    }
-
-    /// Records the stamp of the task that ends on `worker`. Called before [`end`](Self::end).
-    pub(crate) fn record_stamp(&self, worker: &Worker) {
-        if let Some(stamp) = worker.stamp() {
-            self.latest.record(stamp);
-        }
-    }
-
-    /// Counts the end of one task.
-    ///
-    /// # Safety
-    /// The latch is alive when the call begins, and the task was counted. The waiter may free the
-    /// latch as soon as all tasks have ended.
-    pub(crate) unsafe fn end(this: NonNull<Self>) {
-        // SAFETY: alive until all tasks have ended, and the caller's has not.
-        let latch = unsafe { this.as_ref() };
-        if latch.unfinished.end() {
-            let all_done = NonNull::from(&latch.all_done);
-            // SAFETY: alive until it is set, which only this call does.
-            unsafe { Latch::set(all_done) };
-        }
-    }
-
-    /// Ends the caller's own task, and waits for all others, as [`Latch::wait_with`] does.
-    pub(crate) fn end_and_wait(&self, current: Option<&Worker>, wait: impl FnOnce(&Worker, &Flag)) {
-        // SAFETY: alive, since it is borrowed.
-        unsafe { Self::end(NonNull::from(self)) };
-        self.all_done.wait_with(current, wait);
-        follow(self.latest.get());
     }
 }

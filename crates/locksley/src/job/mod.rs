@@ -9,7 +9,7 @@
 mod detached;
 pub(crate) mod latch;
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
@@ -18,7 +18,7 @@ use crate::numbers::Slot;
 use crate::trace::Event;
 use crate::unwind::{self, Payload};
 use crate::worker::Worker;
-use latch::CountLatch;
+use latch::Latch;
 
 /// The second half of a join, in the frame of its creator. Its header is also its latch. A worker
 /// that takes the word and runs the job sets the latch, even if that worker is the creator. If it
@@ -126,13 +126,12 @@ where
 }
 
 /// A job in the frame of its creator, which waits for the latch before it leaves the frame.
-#[derive(Debug)]
 #[repr(C)]
 pub(crate) struct StackJob<'l, F, R> {
     header: GroupHeader,
-    latch: &'l CountLatch<'l>,
-    task: UnsafeCell<Option<F>>,
-    result: UnsafeCell<Option<Result<R, Payload>>>,
+    latch: &'l Latch<'l>,
+    task: Cell<Option<F>>,
+    result: Cell<Option<Result<R, Payload>>>,
 }
 
 impl<'l, F, R> StackJob<'l, F, R>
@@ -143,8 +142,8 @@ where
     const KIND: &'static Kind = &Kind::of_group(Self::execute);
 
     /// A job that the latch counts.
-    pub(crate) fn new(task: F, latch: &'l CountLatch<'l>) -> Self {
-        let (task, result) = (UnsafeCell::new(Some(task)), UnsafeCell::new(None));
+    pub(crate) fn new(task: F, latch: &'l Latch<'l>) -> Self {
+        let (task, result) = (Cell::new(Some(task)), Cell::new(None));
         Self { header: GroupHeader::of(Self::KIND, None), latch, task, result }
     }
 
@@ -158,10 +157,8 @@ where
     /// # Safety
     /// The caller has seen that the latch is set.
     pub(crate) unsafe fn take_result(&self) -> Result<R, Payload> {
-        // SAFETY: the thread that ran the job has published the result, and does not touch it any
-        // more.
-        let result = unsafe { &mut *self.result.get() };
-        result.take().expect("the latch is set after the result is stored")
+        // The thread that ran the job has published the result, and does not touch it any more.
+        self.result.take().expect("the latch is set after the result is stored")
     }
 
     unsafe fn execute(job: NonNull<Job>, worker: WorkerRef<'_>, _from: usize) {
@@ -170,16 +167,13 @@ where
             // SAFETY: the header is the first field of a `Self`, which its creator keeps alive
             // until the latch is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
-            // SAFETY: only this worker has taken the word.
-            let task = unsafe { &mut *this.task.get() }.take().expect("a job is run once");
-            let result = unwind::catch(|| task(worker));
-            // SAFETY: as above; the creator reads it only after the latch is set.
-            *unsafe { &mut *this.result.get() } = Some(result);
-            this.latch.record_stamp(worker); // for observers
+            // Only this worker has taken the word, and the creator waits for the latch.
+            let task = this.task.take().expect("a job is run once");
+            this.result.set(Some(unwind::catch(|| task(worker))));
             NonNull::from(this.latch)
         };
         // SAFETY: alive until all jobs that it counts have ended, of which this is one.
-        unsafe { CountLatch::end(latch) };
+        unsafe { Latch::end(latch, Some(worker)) };
     }
 }
 

@@ -8,6 +8,7 @@ use super::grain::Grain;
 use super::parts::Parts;
 use super::token::Token;
 use crate::pool::Pool;
+use crate::unwind;
 use crate::worker::Worker;
 
 /// The options of a loop.
@@ -28,26 +29,23 @@ pub(super) enum Target {
 }
 
 impl<T: Token> Plan<T> {
-    /// Runs a loop over `parts` by the calling worker, or else in the global pool.
+    /// Runs a loop over `parts` by the calling worker, or else in the global pool. `None` if the
+    /// token has stopped it.
     pub(super) fn run<P: Parts, R: Send>(
         self,
         parts: P,
         leaf: &(impl Fn(P) -> R + Sync),
         combine: &(impl Fn(R, R) -> R + Sync),
-    ) -> Result<R, T::Stopped> {
+    ) -> Option<R> {
         let has_panicked = AtomicBool::new(false);
         let division = Division { plan: self, leaf, combine, has_panicked, types: PhantomData };
         let task = |worker: &Worker| division.start(worker, parts);
-        let result = Worker::with_current(|current| match current {
+        Worker::with_current(|current| match current {
             Some(worker) => task(worker),
             None => Pool::global().install(task),
-        });
-        result.map_err(|stopped| stopped.expect("a panic of a part comes out of the loop"))
+        })
     }
 }
-
-/// Why a part has no result: what the token says, or `None` if another part has panicked.
-type Stopped<T> = Option<<T as Token>::Stopped>;
 
 /// The state that all parts of one loop share.
 struct Division<'f, P, R, T, L, C> {
@@ -59,6 +57,7 @@ struct Division<'f, P, R, T, L, C> {
     types: PhantomData<fn(P) -> R>,
 }
 
+/// The result of a part is `None` if the token or a panic of another part has stopped it.
 impl<P, R, T, L, C> Division<'_, P, R, T, L, C>
 where
     P: Parts,
@@ -67,7 +66,7 @@ where
     L: Fn(P) -> R + Sync,
     C: Fn(R, R) -> R + Sync,
 {
-    fn start(&self, worker: &Worker, parts: P) -> Result<R, Stopped<T>> {
+    fn start(&self, worker: &Worker, parts: P) -> Option<R> {
         match self.plan.target {
             Target::Place(place) => {
                 worker.join_near(place, |_| (), |worker| self.start_here(worker, parts)).1
@@ -83,65 +82,65 @@ where
         }
     }
 
-    fn start_here(&self, worker: &Worker, parts: P) -> Result<R, Stopped<T>> {
+    fn start_here(&self, worker: &Worker, parts: P) -> Option<R> {
         self.divide(worker, parts, &Grain::new(worker, self.plan.grain))
     }
 
     /// Called before a division and before each leaf.
     #[inline(always)]
-    fn check(&self) -> Result<(), Stopped<T>> {
+    fn is_stopped(&self) -> bool {
         // Relaxed: the result of the loop is the panic, which the join hands over.
-        if self.has_panicked.load(Ordering::Relaxed) {
-            return Err(None);
-        }
-        self.plan.token.check().map_err(Some)
+        self.has_panicked.load(Ordering::Relaxed) || self.plan.token.is_cancelled()
     }
 
     /// Calls a function of the program, and records if it panics.
     #[inline(always)]
     fn call<X>(&self, function: impl FnOnce() -> X) -> X {
-        let record = RecordPanic(&self.has_panicked);
-        let result = function();
-        std::mem::forget(record);
-        result
+        unwind::catch(function).unwrap_or_else(|payload| {
+            self.has_panicked.store(true, Ordering::Relaxed);
+            unwind::resume(payload)
+        })
     }
 
-    /// The result of one half is dropped if the other half was stopped.
-    fn divide(&self, worker: &Worker, parts: P, grain: &Grain) -> Result<R, Stopped<T>> {
-        self.check()?;
+    fn divide(&self, worker: &Worker, parts: P, grain: &Grain) -> Option<R> {
+        if self.is_stopped() {
+            return None;
+        }
         let items = parts.len();
         if items <= grain.items() {
-            return Ok(self.call(|| grain.run(items, || (self.leaf)(parts))));
+            return Some(self.call(|| grain.run(items, || (self.leaf)(parts))));
         }
         let (left, right) = parts.split_at(items / 2);
-        let (left, right) = worker.join(
+        self.combine(worker.join(
             |worker| self.divide(worker, left, grain),
-            |worker| match grain.for_worker(worker) {
-                None => self.divide(worker, right, grain),
-                Some(own) => self.divide(worker, right, &own),
+            |worker| {
+                let own = grain.for_worker(worker);
+                self.divide(worker, right, own.as_ref().unwrap_or(grain))
             },
-        );
-        let (left, right) = (left?, right?);
-        Ok(self.call(|| (self.combine)(left, right)))
+        ))
+    }
+
+    /// Combines the results of two halves. The result of one half is dropped if the other half was
+    /// stopped.
+    #[inline(always)]
+    fn combine(&self, halves: (Option<R>, Option<R>)) -> Option<R> {
+        let (left, right) = (halves.0?, halves.1?);
+        Some(self.call(|| (self.combine)(left, right)))
     }
 
     /// Divides the part that begins with item `start` among the places. `ends` are the ends of
     /// their shares. The worker keeps the half that is nearer to its own place, and sends the other
     /// one to where it belongs.
-    fn spread(
-        &self,
-        worker: &Worker,
-        parts: P,
-        start: usize,
-        ends: &[usize],
-    ) -> Result<R, Stopped<T>> {
+    fn spread(&self, worker: &Worker, parts: P, start: usize, ends: &[usize]) -> Option<R> {
         let grain = self.plan.grain;
         let end = start + parts.len();
         let (first, last) = places_of(start..end, ends, grain);
         if first == last {
             return self.start_here(worker, parts);
         }
-        self.check()?;
+        if self.is_stopped() {
+            return None;
+        }
         let middle = match grain {
             // As `divide` does, so that the leaves are the same.
             Some(_) => start + (end - start) / 2,
@@ -151,23 +150,12 @@ where
         let left = |worker: &Worker| self.spread(worker, left, start, ends);
         let right = |worker: &Worker| self.spread(worker, right, middle, ends);
         let (place_of_right, _) = places_of(middle..end, ends, grain);
-        let (left, right) = if worker.place() < place_of_right {
+        self.combine(if worker.place() < place_of_right {
             worker.join_near(place_of_right, left, right)
         } else {
             let (right, left) = worker.join_near(first, right, left);
             (left, right)
-        };
-        let (left, right) = (left?, right?);
-        Ok(self.call(|| (self.combine)(left, right)))
-    }
-}
-
-/// Records, when it is dropped, that a part has panicked.
-struct RecordPanic<'f>(&'f AtomicBool);
-
-impl Drop for RecordPanic<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        })
     }
 }
 

@@ -1,56 +1,62 @@
 //! The results of a `map`, written in place by the workers that compute them.
 
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
+use std::mem;
+use std::ops::Range;
+use std::ptr;
 
 use super::parts::Parts;
 
-/// Items, and the memory for their results.
-pub(super) struct Output<'v, P, R> {
+/// The memory for the results.
+pub(super) struct Results<R>(*mut R);
+
+// SAFETY: an `Output` or a `Filled` accesses its own results only, and those are `Send`.
+unsafe impl<R: Send> Sync for Results<R> {}
+
+/// Items, and the indices of their results.
+pub(super) struct Output<P> {
     parts: P,
-    /// The first of `count` cells to which only this has access. All cells have the provenance of
-    /// one pointer to all of them, so that neighbours can be united.
-    start: *mut MaybeUninit<R>,
-    count: usize,
-    cells: PhantomData<&'v mut [MaybeUninit<R>]>,
+    /// In range. No other `Output` or `Filled` of the loop has these indices.
+    indices: Range<usize>,
 }
 
-// SAFETY: it owns items that are `Send`, and memory for results that are `Send`.
-unsafe impl<P: Send, R: Send> Send for Output<'_, P, R> {}
-
-impl<'v, P: Parts, R: Send> Output<'v, P, R> {
+impl<P: Parts> Output<P> {
+    /// Writes the results. The caller takes both arguments from one [`collect`].
+    ///
     /// # Panics
-    /// If there are fewer items than cells: a `Parts` that is not as long as it says.
-    pub(super) fn fill(self, body: impl Fn(P::Item) -> R) -> Filled<'v, R> {
-        let mut filled = Filled { start: self.start, count: 0, cells: PhantomData };
-        for item in self.parts.into_items().take(self.count) {
-            let result = MaybeUninit::new(body(item));
-            // SAFETY: below `count`, so it is one of the cells.
-            let cell = unsafe { filled.start.add(filled.count) };
-            // SAFETY: a cell of this output that was not written.
-            unsafe { cell.write(result) };
-            filled.count += 1;
+    /// If there are fewer items than indices: a `Parts` that is not as long as it says.
+    pub(super) fn fill<R>(
+        self,
+        results: &Results<R>,
+        body: impl Fn(P::Item) -> R,
+    ) -> Filled<'_, R> {
+        let (all, Range { start, end }) = (results.0, self.indices);
+        let mut filled = Filled { results, indices: start..start };
+        for item in self.parts.into_items().take(end - start) {
+            let result = body(item);
+            // SAFETY: less than `end`, so it is in range.
+            let place = unsafe { all.add(filled.indices.end) };
+            // SAFETY: this alone has the index, and has not written the result yet.
+            unsafe { place.write(result) };
+            filled.indices.end += 1;
         }
-        assert_eq!(filled.count, self.count, "a `Parts` has as many items as it says");
+        assert_eq!(filled.indices.end, end, "a `Parts` has as many items as it says");
         filled
     }
 }
 
-/// Items and cells are divided at the same index.
-impl<P: Parts, R: Send> Parts for Output<'_, P, R> {
+/// Items and indices are divided at the same position.
+impl<P: Parts> Parts for Output<P> {
     type Item = P::Item;
 
     fn len(&self) -> usize {
-        self.count
+        Parts::len(&self.indices)
     }
 
     fn split_at(self, middle: usize) -> (Self, Self) {
-        assert!(middle <= self.count, "`middle` is in range");
+        assert!(middle <= self.len(), "`middle` is in range");
         let (first, second) = self.parts.split_at(middle);
-        // SAFETY: not beyond the end of the cells.
-        let start = unsafe { self.start.add(middle) };
-        let left = Self { parts: first, count: middle, ..self };
-        (left, Self { parts: second, start, count: self.count - middle, cells: PhantomData })
+        let (before, after) = self.indices.split_at(middle);
+        (Self { parts: first, indices: before }, Self { parts: second, indices: after })
     }
 
     fn into_items(self) -> impl Iterator<Item = P::Item> {
@@ -58,58 +64,49 @@ impl<P: Parts, R: Send> Parts for Output<'_, P, R> {
     }
 }
 
-/// Returns the results of all items, in order. `fill` gets all items with their cells, and returns
-/// the cells, united.
+/// Returns the results of all items, in order. `fill` gets all items, and returns all results.
 ///
 /// # Panics
-/// If a cell is missing there.
-pub(super) fn collect<P: Parts, R: Send, E>(
+/// If a result is missing there.
+pub(super) fn collect<P: Parts, R: Send>(
     parts: P,
-    fill: impl for<'v> FnOnce(Output<'v, P, R>) -> Result<Filled<'v, R>, E>,
-) -> Result<Vec<R>, E> {
+    fill: impl for<'v> FnOnce(Output<P>, &'v Results<R>) -> Option<Filled<'v, R>>,
+) -> Option<Vec<R>> {
     let count = parts.len();
-    let mut results = Vec::with_capacity(count);
-    let cells = &mut results.spare_capacity_mut()[..count];
-    let start = cells.as_mut_ptr();
-    let filled = fill(Output { parts, start, count, cells: PhantomData })?;
-    assert!(filled.start == start && filled.count == count, "all cells are written");
-    let filled = filled.keep();
-    // SAFETY: this many cells from the first one on have been written: `Filled` begins there and
-    // has no gaps.
-    unsafe { results.set_len(filled) };
-    Ok(results)
+    let mut vec = Vec::with_capacity(count);
+    let results = Results(vec.as_mut_ptr());
+    let filled = fill(Output { parts, indices: 0..count }, &results)?;
+    assert_eq!(filled.indices, 0..count, "all results are written");
+    mem::forget(filled);
+    // SAFETY: `filled` had this many results from the first one on, and leaves them there.
+    unsafe { vec.set_len(count) };
+    Some(vec)
 }
 
-/// Neighbouring cells that have been written. If it is dropped, because a neighbour panicked or was
-/// cancelled, it drops the results.
+/// Neighbouring results that have been written. If it is dropped, because a neighbour panicked or
+/// was cancelled, it drops the results.
 pub(super) struct Filled<'v, R> {
-    start: *mut MaybeUninit<R>,
-    count: usize,
-    cells: PhantomData<&'v mut [MaybeUninit<R>]>,
+    results: &'v Results<R>,
+    indices: Range<usize>,
 }
-
-// SAFETY: it owns results that are `Send`.
-unsafe impl<R: Send> Send for Filled<'_, R> {}
 
 impl<R> Filled<'_, R> {
     /// The union of two neighbours: `fill` has checked that there is no gap between them.
     pub(super) fn join(mut self, right: Self) -> Self {
-        assert_eq!(self.start.wrapping_add(self.count), right.start, "neighbours");
-        self.count += right.keep();
+        assert_eq!(self.indices.end, right.indices.start, "neighbours");
+        self.indices.end = right.indices.end;
+        mem::forget(right);
         self
-    }
-
-    /// Leaves the results in their cells, and returns their number.
-    fn keep(self) -> usize {
-        std::mem::ManuallyDrop::new(self).count
     }
 }
 
 impl<R> Drop for Filled<'_, R> {
     fn drop(&mut self) {
-        let written = std::ptr::slice_from_raw_parts_mut(self.start.cast::<R>(), self.count);
-        // SAFETY: `count` cells from `start` on were written, and only this has access to them:
-        // `fill` counts the cells that it has written, and `join` unites neighbours.
+        // SAFETY: in range.
+        let first = unsafe { self.results.0.add(self.indices.start) };
+        let written = ptr::slice_from_raw_parts_mut(first, Parts::len(&self.indices));
+        // SAFETY: these results were written, and only this has their indices: `fill` counts what
+        // it has written, and `join` unites neighbours.
         unsafe { written.drop_in_place() };
     }
 }

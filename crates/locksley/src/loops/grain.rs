@@ -1,6 +1,6 @@
 //! The number of items of a leaf, found while the loop runs.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::numbers::Slot;
@@ -16,26 +16,23 @@ use crate::worker::Worker;
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Grain {
-    /// The slot of the worker.
-    worker: Slot,
-    is_fixed: bool,
+    /// The slot of the worker. `None` for a fixed size.
+    worker: Option<Slot>,
     items: AtomicUsize,
-    /// True if leaves take about as long as they should.
-    is_found: AtomicBool,
-    /// The number of leaves that have begun.
-    leaves: AtomicU32,
+    /// The number of leaves until one is timed. It stays 0 until leaves take about as long as they
+    /// should.
+    untimed: AtomicU32,
 }
 
 // Relaxed in all accesses: one worker writes, and others read a hint.
 impl Grain {
     /// The fixed size, or else one item: it may take long.
     pub(super) fn new(worker: &Worker, fixed: Option<usize>) -> Self {
-        Self { is_fixed: fixed.is_some(), ..Self::of(worker.slot(), fixed.unwrap_or(1)) }
+        fixed.map_or_else(|| Self::of(Some(worker.slot()), 1), |items| Self::of(None, items))
     }
 
-    fn of(worker: Slot, items: usize) -> Self {
-        let (is_fixed, is_found, leaves) = Default::default();
-        Self { worker, is_fixed, items: AtomicUsize::new(items), is_found, leaves }
+    fn of(worker: Option<Slot>, items: usize) -> Self {
+        Self { worker, items: AtomicUsize::new(items), untimed: AtomicU32::new(0) }
     }
 
     /// The most items of a leaf.
@@ -59,36 +56,35 @@ impl Grain {
     /// Counts a leaf. True if it is to be timed.
     #[inline]
     fn count_leaf(&self) -> bool {
-        if self.is_fixed {
+        if self.worker.is_none() {
             return false; // writes nothing, because all workers share a fixed size
         }
-        let leaves = self.leaves.load(Ordering::Relaxed).wrapping_add(1);
-        self.leaves.store(leaves, Ordering::Relaxed);
-        !self.is_found.load(Ordering::Relaxed) || leaves.is_multiple_of(LEAF_SAMPLE)
+        let untimed = self.untimed.load(Ordering::Relaxed);
+        self.untimed.store(untimed.saturating_sub(1), Ordering::Relaxed);
+        untimed == 0
     }
 
     /// A separate size for a worker that has stolen a part. `None` if this one is to be used.
     #[inline]
     pub(super) fn for_worker(&self, worker: &Worker) -> Option<Self> {
-        let is_other = !self.is_fixed && worker.slot() != self.worker;
-        is_other.then(|| Self::of(worker.slot(), (self.items() / LEAF_SAMPLE as usize).max(1)))
+        let is_other = self.worker.is_some_and(|own| own != worker.slot());
+        let items = || (self.items() / LEAF_SAMPLE as usize).max(1);
+        is_other.then(|| Self::of(Some(worker.slot()), items()))
     }
 
     fn correct(&self, items: usize, took: Duration) {
         let grain = self.items();
-        let too_long = took > 2 * LEAF;
-        if too_long {
+        if took > 2 * LEAF {
             // If the worker was only suspended, the leaves soon grow again.
             let scaled = items as u128 * LEAF.as_nanos() / took.as_nanos();
             self.items.store((scaled as usize).max(1), Ordering::Relaxed);
-        } else if took < LEAF / 2 {
+        } else if took < LEAF / 2 && items > grain / 2 {
             // Parts are halved, so leaves have between half the grain and the grain. A smaller one
             // was divided by an earlier grain, or is the whole loop.
-            if items > grain / 2 {
-                self.items.store(grain.saturating_mul(2), Ordering::Relaxed);
-            }
+            self.items.store(grain.saturating_mul(2), Ordering::Relaxed);
         }
-        self.is_found.store(too_long || took >= LEAF / 2, Ordering::Relaxed);
+        let untimed = if took < LEAF / 2 { 0 } else { LEAF_SAMPLE - 1 };
+        self.untimed.store(untimed, Ordering::Relaxed);
     }
 }
 
@@ -98,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_size_doubles_after_a_short_leaf_and_shrinks_after_a_long_one() {
-        let grain = Grain::of(Slot::new(0), 1);
+        let grain = Grain::of(Some(Slot::new(0)), 1);
         for _ in 0..5 {
             grain.correct(grain.items(), LEAF / 10);
         }
@@ -127,7 +123,7 @@ mod tests {
     #[test]
     fn leaves_become_long_for_any_number_of_items() {
         for items in [1 << 20, 1_000_000, 786_432, 655_360, 100_003, 999_983] {
-            let grain = Grain::of(Slot::new(0), 1);
+            let grain = Grain::of(Some(Slot::new(0)), 1);
             let leaves = leaves_of(&grain, items);
             assert!(grain.items() >= 1024, "{items}: {grain:?}");
             assert!(leaves < items as u32 / 512 + 100, "{items}: {leaves} leaves");

@@ -116,8 +116,8 @@ impl<P: Parts, T: Token> Par<P, T> {
     /// ```
     #[track_caller]
     pub fn chunks(self, size: usize) -> Par<impl Parts<Item = P>, T> {
-        let Self { parts, plan } = self;
-        Par { parts: Chunks::new(parts, size), plan }
+        assert!(size > 0, "the size of a chunk is 0");
+        Par { parts: Chunks { parts: self.parts, size }, plan: self.plan }
     }
 
     /// Sets the size of leaves: the loop divides by halves until a part has at most `items` items.
@@ -250,10 +250,10 @@ impl<P: Parts, T: Token> Par<P, T> {
     /// assert_eq!(lengths, [5, 2, 8]);
     /// ```
     pub fn map<R: Send>(self, body: impl Fn(P::Item) -> R + Sync) -> T::Outcome<Vec<R>> {
-        let results = collect(self.parts, |output| {
-            self.plan.run(output, &|output| Output::fill(output, &body), &Filled::join)
-        });
-        T::outcome(results)
+        T::outcome(collect(self.parts, |output, results| {
+            let leaf = |output: Output<P>| output.fill(results, &body);
+            self.plan.run(output, &leaf, &Filled::join)
+        }))
     }
 
     /// Folds all items into one value. Each leaf begins with `identity()` and folds its items in

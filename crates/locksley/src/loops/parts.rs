@@ -186,16 +186,9 @@ fn items<N: Integer>(start: N, count: usize) -> impl Iterator<Item = N> {
 /// [`Par::chunks`](super::Par::chunks).
 #[derive(Debug)]
 pub(super) struct Chunks<P> {
-    parts: P,
-    size: usize,
-}
-
-impl<P: Parts> Chunks<P> {
-    #[track_caller]
-    pub(super) fn new(parts: P, size: usize) -> Self {
-        assert!(size > 0, "the size of a chunk is 0");
-        Self { parts, size }
-    }
+    pub(super) parts: P,
+    /// More than 0.
+    pub(super) size: usize,
 }
 
 impl<P: Parts> Parts for Chunks<P> {
@@ -253,10 +246,10 @@ mod tests {
     #[test]
     fn the_last_chunk_may_be_shorter() {
         let mut items = [0; 10];
-        let (left, right) = Chunks::new(&mut items[..], 4).split_at(2);
+        let (left, right) = Chunks { parts: &mut items[..], size: 4 }.split_at(2);
         assert_eq!((Parts::len(&left), Parts::len(&right)), (2, 1));
         assert_eq!(right.into_items().map(|chunk| chunk.len()).collect::<Vec<_>>(), [2]);
-        assert_eq!(Chunks::new(0..0, 4).into_items().count(), 0);
-        assert_eq!(Chunks::new(0..9, usize::MAX).into_items().count(), 1);
+        assert_eq!(Chunks { parts: 0..0, size: 4 }.into_items().count(), 0);
+        assert_eq!(Chunks { parts: 0..9, size: usize::MAX }.into_items().count(), 1);
     }
 }

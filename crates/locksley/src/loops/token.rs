@@ -1,7 +1,5 @@
 //! The type parameter by which a loop has a token or not.
 
-use std::convert::Infallible;
-
 use crate::cancellation::{Cancellation, Cancelled};
 
 /// The token of a loop: a reference to a [`Cancellation`], or `()` for none.
@@ -11,41 +9,37 @@ pub trait Token: Copy + Send + Sync {
     /// The return type of a loop: `R`, or `Result<R, Cancelled>`.
     type Outcome<R>;
 
-    #[doc(hidden)]
-    type Stopped: Send;
-
     /// Called before the loop divides, and before each leaf.
     #[doc(hidden)]
-    fn check(self) -> Result<(), Self::Stopped>;
+    fn is_cancelled(self) -> bool;
 
+    /// The outcome of a loop: `None` if the token has stopped it.
     #[doc(hidden)]
-    fn outcome<R>(result: Result<R, Self::Stopped>) -> Self::Outcome<R>;
+    fn outcome<R>(result: Option<R>) -> Self::Outcome<R>;
 }
 
 impl Token for () {
     type Outcome<R> = R;
-    type Stopped = Infallible;
 
     #[inline(always)]
-    fn check(self) -> Result<(), Infallible> {
-        Ok(())
+    fn is_cancelled(self) -> bool {
+        false
     }
 
-    fn outcome<R>(Ok(result): Result<R, Infallible>) -> R {
-        result
+    fn outcome<R>(result: Option<R>) -> R {
+        result.expect("no token stops the loop, and a panic of a part comes out of it")
     }
 }
 
 impl Token for &Cancellation {
     type Outcome<R> = Result<R, Cancelled>;
-    type Stopped = Cancelled;
 
     #[inline(always)]
-    fn check(self) -> Result<(), Cancelled> {
-        Cancellation::check(self)
+    fn is_cancelled(self) -> bool {
+        Cancellation::is_cancelled(self)
     }
 
-    fn outcome<R>(result: Result<R, Cancelled>) -> Result<R, Cancelled> {
-        result
+    fn outcome<R>(result: Option<R>) -> Result<R, Cancelled> {
+        result.ok_or(Cancelled)
     }
 }

@@ -1,19 +1,17 @@
 //! The configuration of a pool.
 
 use std::any::Any;
+use std::env;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use super::environment::{default_assists, default_workers};
 use super::error::BuildError;
-use super::start::{self, spawn_worker};
-use super::thread::WorkerThread;
+use super::start::{self, WorkerThread, spawn_worker};
 use super::{Pool, global};
-use crate::deque::DequeChoice;
 #[cfg(feature = "alternatives")]
 use crate::deque::alternatives::DequeKind;
-use crate::idle::{Balanced, IdlePolicy};
+use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
@@ -38,48 +36,14 @@ use crate::tuning::GROWTH;
 /// assert_eq!(pool.workers(), 4);
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
+#[derive(Default)]
 #[must_use]
 pub struct PoolBuilder {
     workers: Option<usize>,
     max_workers: Option<usize>,
-    thread_name: Box<dyn Fn(usize) -> String>,
+    thread_name: Option<Box<dyn Fn(usize) -> String>>,
     assists: Option<Assists>,
     config: Configuration,
-}
-
-impl Default for PoolBuilder {
-    fn default() -> Self {
-        Self {
-            workers: None,
-            max_workers: None,
-            thread_name: Box::new(|index| format!("locksley-{index}")),
-            assists: None,
-            config: Configuration {
-                workers: 0,
-                idle_policy: Arc::new(Balanced::default()),
-                assists: Assists::ALL,
-                affinity: Affinity::default(),
-                names: None,
-                stack_size: None,
-                on_start: None,
-                on_exit: None,
-                worker_data: None,
-                oldest_first: false,
-                placement: Placement::default(),
-                panic_handler: None,
-                places: None,
-                size: None,
-                observer: None,
-                tracer: None,
-                deque: DequeChoice::default(),
-                in_background: false,
-                with_current_thread: false,
-                replacements: None,
-                own_threads_only: false,
-                can_rebuild: false,
-            },
-        }
-    }
 }
 
 impl PoolBuilder {
@@ -131,7 +95,7 @@ impl PoolBuilder {
     /// Sets the names of the threads, by [`Worker::index`](crate::Worker::index). A name must not
     /// contain a NUL byte. Default: `locksley-0` and so on.
     pub fn thread_name(self, name: impl Fn(usize) -> String + 'static) -> Self {
-        Self { thread_name: Box::new(name), ..self }
+        Self { thread_name: Some(Box::new(name)), ..self }
     }
 
     /// Sets the stack size of each worker in bytes. Default: that of the standard library.
@@ -183,9 +147,9 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets what workers without work do. Default: [`Balanced`].
+    /// Sets what workers without work do. Default: [`Balanced`](crate::idle::Balanced).
     pub fn idle_policy(mut self, idle_policy: impl IdlePolicy) -> Self {
-        self.config.idle_policy = Arc::new(idle_policy);
+        self.config.idle_policy = Arc::new(Box::new(idle_policy));
         self
     }
 
@@ -361,10 +325,10 @@ impl PoolBuilder {
     /// # Errors
     /// Every [`BuildError`] except [`BuildError::GlobalPoolExists`].
     pub fn build(mut self) -> Result<Pool, BuildError> {
-        let numbers = self.numbers()?;
-        self.config.names = Some(self.names(numbers.workers)?);
+        let needed = self.set_numbers()?;
+        self.config.names = Some(self.names()?);
         self.config.can_rebuild = true;
-        self.start(numbers, spawn_worker)
+        self.start(needed, spawn_worker)
     }
 
     /// Starts the workers on threads of the program.
@@ -400,12 +364,12 @@ impl PoolBuilder {
         mut self,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
-        let numbers = self.numbers()?;
+        let needed = self.set_numbers()?;
         self.config.affinity = Affinity::Builder;
         // Only on request: the program may rely on properties of its own threads.
         let wants_threads = self.config.replacements.is_some();
-        self.config.names = wants_threads.then(|| self.names(numbers.workers)).transpose()?;
-        self.start(numbers, |worker| spawn(worker).map(|()| None))
+        self.config.names = wants_threads.then(|| self.names()).transpose()?;
+        self.start(needed, |worker| spawn(worker).map(|()| None))
     }
 
     /// Builds the pool that [`Pool::global`] returns, and that [`join`](crate::join),
@@ -431,19 +395,10 @@ impl PoolBuilder {
     }
 }
 
-/// Numbers of workers.
-#[derive(Clone, Copy)]
-struct Numbers {
-    /// All workers.
-    workers: usize,
-    /// How many of them may be active, if the program or the environment sets a number.
-    size: Option<usize>,
-    /// How many of them the pool cannot do without.
-    needed: usize,
-}
-
 impl PoolBuilder {
-    fn numbers(&self) -> Result<Numbers, BuildError> {
+    /// Sets the number of all workers, and the size if the program or the environment gives one.
+    /// Returns the number of workers that the pool cannot do without.
+    fn set_numbers(&mut self) -> Result<usize, BuildError> {
         let at_most = |size: usize| self.max_workers.map_or(size, |most| size.min(most));
         let size = match self.workers {
             None => default_workers()?.map(at_most),
@@ -451,46 +406,40 @@ impl PoolBuilder {
         };
         let (workers, needed) = match self.max_workers.or(size) {
             Some(workers) => (workers, workers),
-            None => self.default_numbers(),
+            None => default_numbers(),
         };
         BuildError::check_number(workers, MAX_WORKERS)?;
         BuildError::check_number(size.unwrap_or(workers), workers)?;
-        Ok(Numbers { workers, size, needed })
-    }
-
-    /// All workers of a pool that follows the system, and how many of them are needed now.
-    fn default_numbers(&self) -> (usize, usize) {
-        let processors = Processors::allowed();
-        let (allowed, online) = (processors.count(), os::online_processors());
-        let needed = allowed.min(MAX_WORKERS);
-        let useful = allowed.saturating_mul(GROWTH).min(online.unwrap_or(allowed)).max(needed);
-        (useful.min(MAX_WORKERS), needed)
+        (self.config.workers, self.config.size) = (workers, size);
+        Ok(needed)
     }
 
     /// The names of the threads that the pool creates.
-    fn names(&self, workers: usize) -> Result<Arc<[String]>, BuildError> {
+    fn names(&self) -> Result<Arc<[String]>, BuildError> {
         let name = |worker| {
-            let name = (self.thread_name)(worker);
+            let name = match &self.thread_name {
+                Some(name) => name(worker),
+                None => format!("locksley-{worker}"),
+            };
             if name.contains('\0') {
                 return Err(BuildError::ThreadName { worker, name });
             }
             Ok(name)
         };
-        (0..workers).map(name).collect()
+        (0..self.config.workers).map(name).collect()
     }
 
     fn start(
         mut self,
-        Numbers { workers, size, needed }: Numbers,
+        needed: usize,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
     ) -> Result<Pool, BuildError> {
         self.config.tracer = self.config.tracer.or_else(default_tracer);
         self.config.assists = self.assists.map_or_else(default_assists, Ok)?;
-        let config = Configuration { workers, size, ..self.config };
-        let pool = match start::start(config.clone(), &mut spawn) {
+        let pool = match start::start(self.config.clone(), &mut spawn) {
             // The pool can do without the threads of workers that only sleep at first.
             Err(BuildError::Thread { worker, .. }) if worker >= needed => {
-                start::start(Configuration { workers: needed, ..config }, spawn)?
+                start::start(Configuration { workers: needed, ..self.config }, spawn)?
             }
             pool => pool?,
         };
@@ -499,6 +448,39 @@ impl PoolBuilder {
         }
         Ok(pool)
     }
+}
+
+/// All workers of a pool that follows the system, and how many of them are needed now.
+fn default_numbers() -> (usize, usize) {
+    let allowed = Processors::allowed().count();
+    let online = os::online_processors().unwrap_or(allowed);
+    let needed = allowed.min(MAX_WORKERS);
+    let useful = allowed.saturating_mul(GROWTH).min(online).max(needed);
+    (useful.min(MAX_WORKERS), needed)
+}
+
+/// The number of workers that `LOCKSLEY_WORKERS` sets, or `None` if it is not set.
+fn default_workers() -> Result<Option<usize>, BuildError> {
+    variable("LOCKSLEY_WORKERS").map(|value| parse(&value)).transpose()
+}
+
+/// The assists that `LOCKSLEY_ASSISTS` names, or all if it is not set.
+fn default_assists() -> Result<Assists, BuildError> {
+    match variable("LOCKSLEY_ASSISTS") {
+        Some(value) => value.parse().map_err(BuildError::Assists),
+        None => Ok(Assists::ALL),
+    }
+}
+
+/// The value of an environment variable. An empty one counts as unset.
+fn variable(name: &str) -> Option<String> {
+    let value = env::var_os(name).filter(|value| !value.is_empty())?;
+    Some(value.to_string_lossy().into_owned())
+}
+
+fn parse(value: &str) -> Result<usize, BuildError> {
+    let number = value.trim().parse().ok().filter(|&n| n > 0);
+    number.ok_or_else(|| BuildError::Environment { value: value.to_owned() })
 }
 
 impl fmt::Debug for PoolBuilder {
@@ -513,7 +495,9 @@ mod tests {
 
     /// Builds a pool on a system that grants three threads.
     fn build_on_three_threads(workers: usize, needed: usize) -> Result<Pool, BuildError> {
-        Pool::builder().start(Numbers { workers, size: None, needed }, |worker| {
+        let mut builder = Pool::builder();
+        builder.config.workers = workers;
+        builder.start(needed, |worker| {
             if worker.index() >= 3 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -529,5 +513,15 @@ mod tests {
         assert_eq!(build_on_three_threads(3, 2).unwrap().workers(), 3);
         let error = build_on_three_threads(6, 4);
         assert!(matches!(error, Err(BuildError::Thread { worker: 3, .. })));
+    }
+
+    #[test]
+    fn the_variable_must_be_a_number_of_workers() {
+        assert_eq!(parse(" 12 ").unwrap(), 12);
+        for wrong in ["", "0", "-1", "two", "1.5", "99999999999999999999999"] {
+            let error = parse(wrong).unwrap_err();
+            assert!(matches!(&error, BuildError::Environment { value } if value == wrong));
+            assert!(error.to_string().contains("LOCKSLEY_WORKERS"), "{error}");
+        }
     }
 }

@@ -1,17 +1,15 @@
 //! Pools: their configuration, start, use and end, and the global one.
 
 pub(crate) mod builder;
-mod environment;
 pub(crate) mod error;
 pub(crate) mod global;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall_near;
-mod start;
+pub(crate) mod start;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests;
-pub(crate) mod thread;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -21,7 +19,7 @@ pub(crate) use builder::PoolBuilder;
 pub(crate) use error::BuildError;
 
 use crate::job::StackJob;
-use crate::job::latch::{CountLatch, Latch};
+use crate::job::latch::Latch;
 use crate::places::Places;
 use crate::primitive::{self, thread::JoinHandle};
 use crate::shared::Shared;
@@ -288,12 +286,10 @@ impl Pool {
         F: FnOnce(&Worker) -> R + Send,
         R: Send,
     {
-        let shared = self.shared();
-        Worker::with_current(|current| match current {
-            Some(worker) if worker.belongs_to(shared) => task(worker),
-            Some(_) => send_and_wait(shared, current, task),
-            None => shared.call(task, |task| send_and_wait(shared, None, task)),
-        })
+        if Worker::with_current(|current| current.is_some()) {
+            return install(self, task);
+        }
+        self.shared().call(task, |task| install(self, task))
     }
 }
 
@@ -351,7 +347,7 @@ where
     F: FnOnce(&Worker) -> R + Send,
     R: Send,
 {
-    let latch = CountLatch::new(current);
+    let latch = Latch::new(current);
     let job = StackJob::new(task, &latch);
     latch.increment();
     pool.send(current, job.as_job());
@@ -373,14 +369,11 @@ impl Drop for Pool {
             return;
         }
         Worker::with_current(|current| match current {
-            Some(borrowed_thread)
-                if borrowed_thread.belongs_to(&self.shared) && borrowed_thread.is_borrowed() =>
-            {
-                // Accepted tasks may wait in this worker's deque, and this thread may never run
+            Some(own) if own.belongs_to(&self.shared) => {
+                // Accepted tasks may wait in the deque of a borrowed thread, which may never run
                 // them otherwise.
-                while !primitive::thread::panicking() && borrowed_thread.run_one() {}
+                while own.is_borrowed() && !primitive::thread::panicking() && own.run_one() {}
             }
-            Some(worker) if worker.belongs_to(&self.shared) => drop(threads),
             _ if threads.is_empty() => {}
             Some(foreign) if !primitive::thread::panicking() => {
                 join_as_worker(foreign, threads, &self.shared);
@@ -405,7 +398,7 @@ fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared)
         let wait = || {
             join_all(take(), pool);
             // SAFETY: the latch lives until the scope ends, which joins this thread.
-            unsafe { Latch::set(NonNull::from(&latch)) };
+            unsafe { Latch::end(NonNull::from(&latch), None) };
         };
         match primitive::thread::Builder::new().spawn_scoped(scope, wait) {
             Ok(_) => foreign.wait_for_others(&latch.flag),

@@ -1,22 +1,20 @@
-//! The start of a pool's workers.
+//! The start of a pool, and the threads of its workers, from beginning to end.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
 use super::Pool;
 use super::error::BuildError;
 use super::global;
-use super::thread::{Starting, WorkerThread};
-use crate::deque::OwnDeque;
 use crate::futures::OwnedTasks;
-use crate::header::Job;
-use crate::numbers::{Index, Slot};
+use crate::numbers::Index;
 use crate::os;
-use crate::primitive::mpsc::channel;
+use crate::primitive::mpsc::{Sender, channel};
 use crate::primitive::thread::JoinHandle;
 use crate::shared::Shared;
-use crate::shared::config::Configuration;
-use crate::shared::guests::Guests;
+use crate::shared::config::{Affinity, Configuration};
 use crate::sleep::MAX_WORKERS;
 use crate::tuning::{GUESTS, REPLACEMENTS};
 use crate::unwind::{self, Payload};
@@ -36,7 +34,7 @@ pub(super) fn start(
     }
     // In a forked child, a thread that was a worker is none any more.
     os::watch_for_forks(Worker::forget_current);
-    let (deques, shared) = new_shared(config);
+    let shared = new_shared(config);
     // From here on an early return drops the pool, which ends the workers that have started.
     let mut pool = Pool {
         shared: Arc::clone(&shared),
@@ -44,18 +42,16 @@ pub(super) fn start(
         is_detached: false,
         rebuilt: OnceLock::new(),
     };
-    let mut deques = deques.into_iter().enumerate();
-    let borrowed = if shared.config.with_current_thread { deques.next() } else { None };
-    start_threads(&mut pool, deques, spawn)?;
+    start_threads(&mut pool, spawn)?;
     // The last step, so that nothing can fail after the thread has become a worker.
-    if let Some((index, deque)) = borrowed {
-        adopt_current_thread(index, deque, &shared)?;
+    if shared.config.with_current_thread {
+        adopt_current_thread(Index::new(0), &shared)?;
     }
     Ok(pool)
 }
 
-/// Makes what the workers share. Also returns the owner's handle of each worker's deque.
-fn new_shared(config: Configuration) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
+/// Makes what the workers share.
+fn new_shared(config: Configuration) -> Arc<Shared> {
     let workers = config.workers;
     let guests = if config.allows_guests() { GUESTS.min(MAX_WORKERS - workers) } else { 0 };
     let rest = MAX_WORKERS - workers - guests;
@@ -63,67 +59,59 @@ fn new_shared(config: Configuration) -> (Vec<OwnDeque<Job>>, Arc<Shared>) {
         Some(_) => config.replacements.unwrap_or(workers.max(REPLACEMENTS)).min(rest),
         None => 0,
     };
-    let (mut deques, slots): (Vec<_>, Vec<_>) =
-        (0..workers + guests).map(|_| config.new_slot()).unzip();
-    let tasks = Box::new(OwnedTasks::new(slots.len() + replacements));
-    let guests = Guests::new(deques.drain(workers..));
-    let shared = Shared::new(slots.into_iter(), guests, replacements, tasks, config);
-    (deques, Arc::new(shared))
+    let tasks = Box::new(OwnedTasks::new(workers + guests + replacements));
+    Arc::new(Shared::new(guests, replacements, tasks, config))
 }
 
 /// Gives each worker a thread. Unless they start in the background, waits until they are ready.
 fn start_threads(
     pool: &mut Pool,
-    deques: impl Iterator<Item = (usize, OwnDeque<Job>)>,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<(), BuildError> {
     let (ready, results) = channel();
-    for (index, deque) in deques {
-        let ready = (!pool.shared.config.in_background).then(|| ready.clone());
+    let mut awaited = BTreeSet::new();
+    for index in pool.shared.config.borrowed_threads()..pool.shared.workers {
+        let is_awaited = !pool.shared.config.in_background;
+        awaited.extend(is_awaited.then_some(index));
+        let ready = is_awaited.then(|| ready.clone());
         let (shared, is_for_global) = (Arc::clone(&pool.shared), global::is_in_build());
-        let starting = Starting { index, deque, shared, ready, is_for_global };
-        let thread = spawn(WorkerThread(Some(starting)));
+        let thread = spawn(WorkerThread { index, shared, ready, is_for_global });
         pool.threads.extend(thread.map_err(|source| BuildError::Thread { worker: index, source })?);
     }
     drop(ready);
-    // The results end when no worker has a sender any more: all are ready or have failed. The first
-    // error counts, but `collect` would not wait for the results behind it.
-    results.into_iter().fold(Ok(()), Result::and)
-}
-
-fn ensure_not_on_worker() -> Result<(), BuildError> {
-    Worker::with_current(|current| match current {
-        Some(_) => Err(BuildError::AlreadyAWorker),
-        None => Ok(()),
+    // The results end when no worker has a sender any more: each is ready, has failed or was
+    // dropped. The first error counts, but not before they end.
+    let results: Vec<_> = results.into_iter().collect();
+    for result in results {
+        awaited.remove(&result?);
+    }
+    awaited.first().map_or(Ok(()), |&worker| {
+        let source = io::Error::other("the worker was dropped before it had a thread");
+        Err(BuildError::Thread { worker, source })
     })
 }
 
+fn ensure_not_on_worker() -> Result<(), BuildError> {
+    let is_worker = Worker::with_current(|current| current.is_some());
+    if is_worker { Err(BuildError::AlreadyAWorker) } else { Ok(()) }
+}
+
 /// Makes the calling thread a worker.
-fn adopt_current_thread(
-    index: usize,
-    deque: OwnDeque<Job>,
-    shared: &Arc<Shared>,
-) -> Result<(), BuildError> {
+fn adopt_current_thread(index: Index, shared: &Arc<Shared>) -> Result<(), BuildError> {
     ensure_not_on_worker()?; // again: `spawn` has run on this thread since the first check
-    let data = || shared.config.make_data(index);
-    let slot = Slot::new(index);
-    let numbers = (Index::new(index), slot);
-    let make = || Worker::new(Role::Borrowed, numbers, deque, Arc::clone(shared), data());
-    match unwind::catch(make) {
-        Ok(worker) => {
-            // Not `attach_thread`: other workers would watch the thread, and it may end without
-            // `detach_thread`.
-            shared.slot(slot).start_clock();
-            shared.slot(slot).charge_elsewhere();
-            worker.set_current_forever();
-            Ok(())
-        }
-        Err(payload) => Err(hook_error(index, payload)),
-    }
+    let data = || shared.config.make_data(index.get());
+    let numbers = (index, index.slot());
+    let worker = unwind::catch(|| Worker::new(Role::Borrowed, numbers, Arc::clone(shared), data()))
+        .map_err(|payload| hook_error(index.get(), payload))?;
+    let slot = shared.slot(index.slot());
+    slot.attach_thread(None);
+    slot.charge_elsewhere();
+    worker.set_current_forever();
+    Ok(())
 }
 
 /// The error for a panic of a hook.
-pub(super) fn hook_error(worker: usize, payload: Payload) -> BuildError {
+fn hook_error(worker: usize, payload: Payload) -> BuildError {
     let message = unwind::message(&payload).unwrap_or("(the panic has no message)").to_owned();
     unwind::discard(payload);
     BuildError::Hook { worker, message }
@@ -131,12 +119,99 @@ pub(super) fn hook_error(worker: usize, payload: Payload) -> BuildError {
 
 /// Gives a worker a thread of the pool.
 pub(super) fn spawn_worker(worker: WorkerThread) -> io::Result<Option<JoinHandle<()>>> {
-    let shared = Arc::clone(&worker.starting().shared);
+    let shared = Arc::clone(&worker.shared);
     let names = shared.config.names.as_ref().expect("the pool creates its threads");
-    let spawned = shared.config.spawn(names[worker.index()].clone(), move || {
+    let spawned = shared.config.spawn(names[worker.index].clone(), move || {
         // Before the hooks, so that a hook can set another time slice.
-        worker.starting().shared.set_time_slice();
+        worker.shared.set_time_slice();
         worker.run();
     });
     spawned.map(Some)
+}
+
+/// A worker that has no thread yet: [`run`](Self::run) makes the calling thread its own. See
+/// [`PoolBuilder::build_with`](crate::PoolBuilder::build_with).
+///
+/// If it is dropped without having run, a `build_with` that waits for its workers fails. A pool
+/// that starts in the background keeps the worker's index, and tasks that are sent to that worker
+/// never run.
+#[must_use = "without a thread the worker does not work"]
+pub struct WorkerThread {
+    index: usize,
+    shared: Arc<Shared>,
+    /// Tells the builder that the worker is ready or has failed. `None` if the pool starts in the
+    /// background.
+    ready: Option<Ready>,
+    /// True if the build of the global pool waits for this one.
+    is_for_global: bool,
+}
+
+/// Sends the index of a worker that is ready. The builder waits until every worker has dropped its
+/// own.
+type Ready = Sender<Result<usize, BuildError>>;
+
+impl WorkerThread {
+    /// The worker's number in its pool, from 0.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Works for the pool, on the calling thread, until the pool is closed.
+    ///
+    /// A pool is closed when it has been dropped, all detached closures have ended, and all futures
+    /// that were still [tasks](crate::task) have been cancelled and dropped. Afterwards the thread
+    /// is no worker any more.
+    pub fn run(mut self) {
+        match self.shared.config.affinity {
+            Affinity::Process => os::move_to_process_affinity(),
+            Affinity::Place => self.shared.bind(Index::new(self.index)),
+            Affinity::Builder => false,
+        };
+        match self.ready.take() {
+            Some(ready) => self.run_awaited(ready),
+            // No thread waits for the worker: its hooks run as code of the pool, and it works even
+            // if they panic.
+            None => {
+                let index = Index::new(self.index);
+                let numbers = (index, index.slot());
+                self.shared.run_worker(Role::Own, numbers, Worker::work_until_closed);
+            }
+        }
+    }
+
+    /// The builder waits until the worker is ready, and reports a panic of a start hook.
+    fn run_awaited(self, ready: Ready) {
+        let Self { index, shared, is_for_global, .. } = self;
+        let (config, numbers) = (&shared.config, (Index::new(index), Index::new(index).slot()));
+        let start = || {
+            let data = config.make_data(index);
+            let worker = Worker::new(Role::Own, numbers, Arc::clone(&shared), data);
+            config.on_start.iter().for_each(|hook| hook(index));
+            worker
+        };
+        let start = || if is_for_global { global::run_in_build(start) } else { start() };
+        let worker = match unwind::catch(start) {
+            Ok(worker) => worker,
+            Err(payload) => {
+                let _ = ready.send(Err(hook_error(index, payload)));
+                return;
+            }
+        };
+        shared.slot(numbers.1).attach_thread(Some(config.assists));
+        let _ = ready.send(Ok(index));
+        drop(ready);
+        worker.as_current(|| worker.work_until_closed());
+        shared.slot(numbers.1).detach_thread();
+        let report = |payload| shared.report_panic(payload);
+        let exit = || config.on_exit.iter().for_each(|hook| hook(index));
+        unwind::catch(exit).unwrap_or_else(report);
+        unwind::catch(|| drop(worker)).unwrap_or_else(report);
+    }
+}
+
+impl fmt::Debug for WorkerThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerThread").field("index", &self.index).finish_non_exhaustive()
+    }
 }

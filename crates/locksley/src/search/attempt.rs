@@ -51,7 +51,7 @@ impl Search {
 
     /// Looks once into each queue of the pool: near ones before far ones, from a random one on.
     fn sweep(&mut self, seeker: Seeker<'_>) -> Option<Found> {
-        let victims = self.victims.all_by_distance(seeker);
+        let victims = self.victims.all_near_first(seeker);
         let steal = |victim| self.steal(seeker, victim);
         seeker.receive().or_else(|| victims.into_iter().find_map(steal))
     }
@@ -247,7 +247,7 @@ mod tests {
         let (shared, wake_token) = (pool.shared_now(), &WakeToken::new(0..usize::MAX));
         let found = |thief, victim| {
             let (index, slot) = (Index::new(thief), Slot::new(thief));
-            let seeker = Seeker { shared, slot, index, wake_token, may_lose_index: false };
+            let seeker = Seeker { shared, slot, index, wake_token, idle: None };
             let found = Search::new(seeker).steal(seeker, Slot::new(victim))?;
             shared.inject(found.job);
             Some(found.from.get())

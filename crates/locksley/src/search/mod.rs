@@ -20,6 +20,7 @@ use crate::numbers::{Index, Slot};
 use crate::os::{self, LoweredPriority, RunState};
 use crate::primitive::{Instant, spin_loop};
 use crate::shared::Shared;
+use crate::shared::index_lock::Idle;
 use crate::sleep::{SleepOutcome, WakeToken};
 use crate::trace::{Event, SleepRole};
 use crate::tuning::CHECK_MACHINE_EVERY;
@@ -34,9 +35,9 @@ pub(crate) struct Seeker<'s> {
     pub(crate) slot: Slot,
     pub(crate) index: Index,
     pub(crate) wake_token: &'s WakeToken,
-    /// True if another thread may take the index between two attempts. The caller then ensures that
-    /// it has the index before it runs a task.
-    pub(crate) may_lose_index: bool,
+    /// What the worker counts as between two attempts, when another thread may take the index. The
+    /// caller then ensures that it has the index before it runs a task. `None` if it keeps the index.
+    pub(crate) idle: Option<Idle>,
 }
 
 /// The search of one worker, and what it keeps from one search to the next.
@@ -280,12 +281,13 @@ impl Search {
 impl Seeker<'_> {
     /// The worker is about to take a task. Returns false if another thread has the index.
     fn end_idle(self) -> bool {
-        !self.may_lose_index || self.shared.index_lock(self.index).end_idle(self.slot)
+        self.idle.is_none() || self.shared.index_lock(self.index).end_idle(self.slot)
     }
 
     /// The worker has no task. Returns false if another thread waits for the index.
     fn begin_idle(self) -> bool {
-        !self.may_lose_index || self.shared.index_lock(self.index).begin_idle(self.slot)
+        let lock = self.shared.index_lock(self.index);
+        self.idle.is_none_or(|idle| lock.begin_idle(self.slot, idle))
     }
 
     /// True if there may be a pinned task, or one in the worker's own deque.
@@ -298,7 +300,7 @@ impl Seeker<'_> {
     fn must_stay_awake(self) -> bool {
         let is_lost = || {
             let lock = self.shared.index_lock(self.index);
-            self.may_lose_index && !lock.is_held_by(self.slot)
+            self.idle.is_some() && !lock.is_held_by(self.slot)
         };
         let inbox = &self.shared.slot(self.index.slot()).inbox;
         self.may_have_local_task() || !inbox.is_empty() || is_lost()

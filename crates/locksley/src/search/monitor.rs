@@ -7,7 +7,6 @@ use crate::deque::Inbox;
 use crate::header::Job;
 use crate::limits::{Evidence, Waits};
 use crate::numbers::Slot;
-use crate::os::ThreadDelay;
 use crate::primitive::Instant;
 use crate::shared::Shared;
 use crate::shared::slot::SlotState;
@@ -34,7 +33,7 @@ impl OwnWaits {
         if shared.sleep.limit() <= shared.bounds.least() || elapsed < LOOK_INTERVAL {
             return;
         }
-        let waited = shared.slot(slot).delay.get().and_then(ThreadDelay::read);
+        let waited = shared.slot(slot).thread().and_then(|thread| thread.delay.read());
         let before = std::mem::replace(&mut self.waited, waited);
         self.looked = now;
         let waits = before

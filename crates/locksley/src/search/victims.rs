@@ -37,36 +37,21 @@ impl Victims {
         (victim != seeker.slot).then_some(victim)
     }
 
-    /// A worker, or a guest, whose number comes after those of the workers.
+    /// A worker, or a guest, whose number comes after those of the workers. As many attempts as there
+    /// are others near come first, then half of all.
     fn choose_index(&mut self, seeker: Seeker<'_>, failures: u64) -> Index {
         let shared = seeker.shared;
-        let guests = shared.guests.used();
-        let Some(here) = shared.place_states().get(shared.place_of(seeker.index).get()) else {
-            return Index::new(self.other(shared.workers + guests, seeker.index.get()));
-        };
-        let near = here.workers.len() + guests;
-        // Distance 0 is the own place.
-        let distance = match near {
-            1 if here.rings.is_empty() => 0,
-            1 => 1 + self.geometric(here.rings.len()),
-            // As many attempts as there are others near come first.
-            _ if failures < near as u64 => 0,
-            _ => self.geometric(1 + here.rings.len()),
-        };
-        Index::new(match distance.checked_sub(1) {
-            Some(ring) => here.rings[ring][self.below(here.rings[ring].len())],
-            None => {
-                let chosen = self.other(near, seeker.index.get() - here.workers.start);
-                match chosen.checked_sub(here.workers.len()) {
-                    Some(guest) => shared.workers + guest,
-                    None => here.workers.start + chosen,
-                }
-            }
-        })
+        let (here, guests) = (shared.neighbours_of(seeker.index), shared.guests_seen());
+        let near = here.len() + guests;
+        let is_near = near > 1 && (failures < near as u64 || self.below(2) == 0);
+        let among = if is_near { here } else { 0..shared.workers };
+        let chosen = self.other(among.len() + guests, seeker.index.get() - among.start);
+        let guest = chosen.checked_sub(among.len());
+        Index::new(guest.map_or(among.start + chosen, |guest| shared.workers + guest))
     }
 
     /// All slots but the thief's own: those of its place first, each group from a random one on.
-    pub(super) fn all_by_distance(&mut self, seeker: Seeker<'_>) -> Vec<Slot> {
+    pub(super) fn all_near_first(&mut self, seeker: Seeker<'_>) -> Vec<Slot> {
         let shared = seeker.shared;
         let near = shared.neighbours_of(seeker.index);
         let far = (near.end..shared.slots_taken()).chain(0..near.start);
@@ -85,13 +70,6 @@ impl Victims {
         }
         let chosen = self.below(count - 1);
         if chosen < own { chosen } else { chosen + 1 }
-    }
-
-    /// A number below `bound`, which is not 0: 0 in half of all cases, 1 in a quarter, and so on;
-    /// the last number as often as the one before it.
-    fn geometric(&mut self, bound: usize) -> usize {
-        const MANY: usize = 1 << 30;
-        (self.below(MANY) | MANY).trailing_zeros().min(bound as u32 - 1) as usize
     }
 
     /// A number below `bound`, which is not 0.
@@ -122,11 +100,7 @@ mod tests {
             for worker in 0..pool.workers() {
                 let index = Index::new(worker);
                 let slot = index.slot();
-                check(
-                    shape,
-                    shared,
-                    Seeker { shared, slot, index, wake_token, may_lose_index: false },
-                );
+                check(shape, shared, Seeker { shared, slot, index, wake_token, idle: None });
             }
         }
     }
@@ -164,35 +138,27 @@ mod tests {
     #[test]
     fn the_own_place_comes_first_for_as_many_attempts_as_it_has_workers() {
         thieves(|shape, shared, seeker| {
-            let Some(here) = shared.place_states().get(shared.place_of(seeker.index).get()) else {
+            let here = shared.neighbours_of(seeker.index);
+            if here.len() == shared.workers {
                 return;
-            };
-            let neighbours = here.workers.len() as u64 - 1;
+            }
+            let neighbours = here.len() as u64 - 1;
             let far = |failures| {
                 let times = times(seeker, failures, 8000);
-                let far = times.iter().enumerate().filter(|(slot, _)| !here.workers.contains(slot));
+                let far = times.iter().enumerate().filter(|(slot, _)| !here.contains(slot));
                 far.map(|(_, times)| times).sum::<usize>()
             };
             if neighbours > 0 {
                 assert!(far(neighbours) <= 1100, "{shape:?}");
-                // Half of the others are in the own place.
-                assert!((2800..5200).contains(&far(neighbours + 1)), "{shape:?}");
+                // Half of the others are in the own place, and half anywhere.
+                let anywhere = 1000 + 7000 / 2;
+                let expected = anywhere * (shared.workers - here.len()) / (shared.workers - 1);
+                let range = expected * 9 / 10..=expected * 11 / 10;
+                assert!(range.contains(&far(neighbours + 1)), "{shape:?}");
             } else {
                 assert!(far(0) > 7000, "{shape:?}: it is alone");
             }
         });
-    }
-
-    #[test]
-    fn a_number_is_as_often_as_geometric_says() {
-        let mut victims = Victims::new(Slot::new(7));
-        let mut times = [0; 4];
-        (0..16_384).for_each(|_| times[victims.geometric(4)] += 1);
-        for (number, expected) in [8192, 4096, 2048, 2048].into_iter().enumerate() {
-            let range = expected * 9 / 10..=expected * 11 / 10;
-            assert!(range.contains(&times[number]), "{times:?}");
-        }
-        assert_eq!([(); 20].map(|()| victims.geometric(1)), [0; 20]);
     }
 
     #[test]
@@ -201,7 +167,7 @@ mod tests {
             let near = shared.neighbours_of(seeker.index);
             let mut first = Vec::new();
             for _ in 0..40 {
-                let all = Victims::new(Slot::new(first.len())).all_by_distance(seeker);
+                let all = Victims::new(Slot::new(first.len())).all_near_first(seeker);
                 let is_near = |slot: &Slot| near.contains(&slot.get());
                 assert!(all.iter().map(is_near).is_sorted_by(|a, b| a >= b), "{shape:?}: {all:?}");
                 let mut sorted: Vec<_> = all.iter().map(|slot| slot.get()).collect();
@@ -221,9 +187,9 @@ mod tests {
         let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
         let (shared, wake_token) = (pool.shared_now(), &WakeToken::new(0..usize::MAX));
         let (index, slot) = (Index::new(0), Slot::new(0));
-        let seeker = Seeker { shared, slot, index, wake_token, may_lose_index: false };
+        let seeker = Seeker { shared, slot, index, wake_token, idle: None };
         let mut victims = Victims::new(slot);
         assert!((0..100).all(|failures| victims.choose(seeker, failures).is_none()));
-        assert!(victims.all_by_distance(seeker).is_empty());
+        assert!(victims.all_near_first(seeker).is_empty());
     }
 }

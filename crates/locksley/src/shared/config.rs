@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use super::placement::Placement;
 use super::slot::SlotState;
-use crate::deque::{DequeChoice, OwnDeque};
-use crate::header::Job;
+use crate::deque::DequeChoice;
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists};
@@ -47,10 +46,10 @@ pub enum Affinity {
 }
 
 /// What a pool is built from, and, in a forked child, built from again.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Configuration {
     pub(crate) workers: usize,
-    pub(crate) idle_policy: Arc<dyn IdlePolicy>,
+    pub(crate) idle_policy: Arc<Box<dyn IdlePolicy>>,
     pub(crate) assists: Assists,
     pub(crate) affinity: Affinity,
     /// The name of each worker's thread. `None` if the program creates the threads of the workers,
@@ -101,11 +100,9 @@ impl Configuration {
         usize::from(self.with_current_thread)
     }
 
-    /// Makes a slot, and the owner's handle of its deque.
-    pub(crate) fn new_slot(&self) -> (OwnDeque<Job>, Box<SlotState>) {
+    pub(crate) fn new_slot(&self) -> Box<SlotState> {
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
-        let (deque, shared) = self.deque.deque(heavy_barriers);
-        (deque, Box::new(SlotState::new(shared)))
+        Box::new(SlotState::new(self.deque.deque(heavy_barriers)))
     }
 
     /// Spawns a thread for a worker.

@@ -8,13 +8,14 @@
 //! | word | meaning | other threads |
 //! |---|---|---|
 //! | holder | the holder runs a task, or is about to | claim the lock, and wait |
-//! | holder, `IDLE` | the holder searches or sleeps, and has no task | take the lock |
+//! | holder, `IDLE` | the holder searches or sleeps, and runs no task | take the lock |
+//! | the same, `IN_TASK` | it does so inside of a task that waits | take the lock |
 //! | holder, `CLAIMED` | threads wait in the list | are served in their order |
 //!
 //! A holder passes the lock on when its task ends, before it takes the next one, or when it blocks.
 //! The list has a mutex, which is held for some instructions. A thread that is suspended meanwhile
-//! delays this index only: thieves open its deque and take its tasks. `IDLE` and `CLAIMED` exclude each other, but for a moment: a thread
-//! that claims an idle lock takes it.
+//! delays this index only: thieves open its deque and take its tasks. `IDLE` and `CLAIMED` exclude
+//! each other, but for a moment: a thread that claims an idle lock takes it.
 
 use std::collections::VecDeque;
 
@@ -23,7 +24,24 @@ use crate::primitive::{AtomicU32, Mutex, Ordering};
 
 const HOLDER: u32 = 0xFFFF;
 const IDLE: u32 = 1 << 16;
-const CLAIMED: u32 = 1 << 17;
+const IN_TASK: u32 = 1 << 17;
+const CLAIMED: u32 = 1 << 18;
+
+/// What a holder does while it is idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// It has no task.
+    WithoutTask,
+    /// It is inside of a task that waits.
+    InTask,
+}
+
+/// The idle holder from which the lock was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loser {
+    pub(crate) slot: Slot,
+    pub(crate) idle: Idle,
+}
 
 /// The lock of one index.
 #[derive(Debug)]
@@ -68,18 +86,19 @@ impl IndexLock {
         self.word.load(Ordering::Acquire) == word_of(slot)
     }
 
-    /// Lets other threads take the lock: the holder has no task. Returns false if the calling
+    /// Lets other threads take the lock: the holder runs no task. Returns false if the calling
     /// thread is not the holder, or others wait.
-    pub(crate) fn begin_idle(&self, slot: Slot) -> bool {
+    pub(crate) fn begin_idle(&self, slot: Slot, idle: Idle) -> bool {
+        let in_task = if idle == Idle::InTask { IN_TASK } else { 0 };
         // Release pairs with the acquire of the thread that takes the lock.
-        self.exchange(word_of(slot), word_of(slot) | IDLE)
+        self.exchange(word_of(slot), word_of(slot) | IDLE | in_task)
     }
 
     /// The holder is about to take a task. Returns false if another thread has taken the lock.
     pub(crate) fn end_idle(&self, slot: Slot) -> bool {
         // A thread may claim the lock just now: then its claim waits until the task has ended.
         let idle = word_of(slot) | IDLE;
-        let end = |word| (word & !CLAIMED == idle).then_some(word & !IDLE);
+        let end = |word| (word & !CLAIMED & !IN_TASK == idle).then_some(word & !IDLE & !IN_TASK);
         // As in `exchange`.
         self.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, end).is_ok()
     }
@@ -96,7 +115,7 @@ impl IndexLock {
 
     /// Takes the lock if the holder is idle, and returns the holder. Otherwise the thread waits in
     /// the list: it holds the lock when [`is_held_by`](Self::is_held_by) says so.
-    pub(crate) fn claim(&self, slot: Slot) -> Option<Slot> {
+    pub(crate) fn claim(&self, slot: Slot) -> Option<Loser> {
         self.take_if_idle(slot).or_else(|| {
             let mut claims = self.claims();
             claims.push_back(slot);
@@ -110,18 +129,21 @@ impl IndexLock {
     }
 
     /// Takes the lock if the holder is idle, and returns the holder.
-    pub(crate) fn take_if_idle(&self, slot: Slot) -> Option<Slot> {
+    fn take_if_idle(&self, slot: Slot) -> Option<Loser> {
         let take = |word| (word & IDLE != 0).then(|| word_of(slot) | word & CLAIMED);
         // As in `exchange`.
         let before = self.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, take).ok()?;
-        Some(Slot::new((before & HOLDER) as usize))
+        let idle = if before & IN_TASK == 0 { Idle::WithoutTask } else { Idle::InTask };
+        Some(Loser { slot: Slot::new((before & HOLDER) as usize), idle })
     }
 
     /// Passes the lock of the calling thread, which holds it, to the thread that has waited longest.
-    /// Returns that thread, to be unparked. `None` if no thread waits.
-    pub(crate) fn pass_on(&self, from: Slot) -> Option<Slot> {
+    /// Returns that thread, to be unparked. `None` if no thread waits. Otherwise calls `lose` just
+    /// before.
+    pub(crate) fn pass_on(&self, from: Slot, lose: impl FnOnce()) -> Option<Slot> {
         let mut claims = self.claims();
         let next = claims.pop_front()?;
+        lose();
         let claimed = if claims.is_empty() { 0 } else { CLAIMED };
         debug_assert!(self.holder() == from);
         // Nothing else changes the word: the holder is not idle, and the bit changes under the
@@ -163,23 +185,30 @@ mod tests {
     fn a_busy_holder_serves_claims_in_their_order() {
         let lock = IndexLock::new(A);
         assert!(lock.is_held_undisputed(A) && !lock.is_held_by(B));
-        assert_eq!(lock.pass_on(A), None);
+        assert_eq!(lock.pass_on(A, || ()), None);
         assert_eq!((lock.claim(B), lock.claim(C)), (None, None));
         assert!(lock.is_held_by(A) && !lock.is_held_undisputed(A));
-        assert!(!lock.begin_idle(A) && !lock.give(A, Slot::new(9)), "others wait");
-        assert_eq!(lock.pass_on(A), Some(B));
+        assert!(
+            !lock.begin_idle(A, Idle::WithoutTask) && !lock.give(A, Slot::new(9)),
+            "others wait"
+        );
+        assert_eq!(lock.pass_on(A, || ()), Some(B));
         assert!(lock.is_held_by(B) && !lock.is_held_undisputed(B));
-        assert_eq!(lock.pass_on(B), Some(C));
+        assert_eq!(lock.pass_on(B, || ()), Some(C));
         assert!(lock.is_held_undisputed(C));
     }
 
     #[test]
     fn an_idle_holder_loses_the_lock_to_the_first_claim() {
         let lock = IndexLock::new(A);
-        assert!(!lock.begin_idle(B) && lock.begin_idle(A) && !lock.begin_idle(A));
-        assert_eq!(lock.claim(B), Some(A));
+        assert!(
+            !lock.begin_idle(B, Idle::WithoutTask)
+                && lock.begin_idle(A, Idle::WithoutTask)
+                && !lock.begin_idle(A, Idle::WithoutTask)
+        );
+        assert_eq!(lock.claim(B), Some(Loser { slot: A, idle: Idle::WithoutTask }));
         assert!(!lock.end_idle(A) && lock.is_held_undisputed(B));
-        assert!(lock.begin_idle(B) && lock.end_idle(B) && !lock.end_idle(B));
+        assert!(lock.begin_idle(B, Idle::WithoutTask) && lock.end_idle(B) && !lock.end_idle(B));
         assert!(lock.give(B, C) && !lock.give(B, C));
         assert!(lock.is_held_by(C) && lock.end_idle(C));
     }
@@ -187,12 +216,12 @@ mod tests {
     #[test]
     fn an_idle_holder_that_takes_a_task_serves_a_claim_afterwards() {
         let lock = IndexLock::new(A);
-        assert!(lock.begin_idle(A));
+        assert!(lock.begin_idle(A, Idle::WithoutTask));
         // In the middle of `claim`.
         lock.claims().push_back(B);
         lock.word.fetch_or(CLAIMED, Ordering::Relaxed);
         assert!(lock.end_idle(A) && lock.is_held_by(A));
-        assert_eq!((lock.take_if_idle(B), lock.pass_on(A)), (None, Some(B)));
+        assert_eq!((lock.take_if_idle(B), lock.pass_on(A, || ())), (None, Some(B)));
         assert!(lock.is_held_undisputed(B));
     }
 
@@ -202,7 +231,7 @@ mod tests {
         assert_eq!((lock.claim(B), lock.claim(C)), (None, None));
         assert!(lock.withdraw(B) && !lock.withdraw(B));
         assert!(!lock.is_held_undisputed(A));
-        assert_eq!(lock.pass_on(A), Some(C));
+        assert_eq!(lock.pass_on(A, || ()), Some(C));
         assert!(!lock.withdraw(C) && lock.is_held_undisputed(C));
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `slot.rs` | the queues of a thread, and what it publishes of itself |
 //! | `index_lock.rs` | which thread runs tasks under an index |
-//! | `replacements.rs`, `guests.rs` | which slots of replacements and guests are free |
+//! | `replacements.rs` | which replacements are free |
 //! | `queues.rs` | what lies in the queues; sends jobs |
 //! | `place_map.rs` | the workers of each place |
 //! | `stats.rs` | the counters and times of the workers |
@@ -12,7 +12,6 @@
 //! | `config.rs`, `placement.rs` | what a pool is built with |
 
 pub(crate) mod config;
-pub(crate) mod guests;
 pub(crate) mod index_lock;
 #[cfg(all(test, loom))]
 mod models;
@@ -28,7 +27,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::deque::Inbox;
+use crate::deque::{Inbox, OwnDeque};
 use crate::header::{Flag, Job};
 use crate::idle::{Activity, Peers};
 use crate::limits::Bounds;
@@ -41,7 +40,6 @@ use crate::sleep::Sleep;
 use crate::trace::{Event, PoolHandle};
 use crate::unwind::{AbortOnUnwind, Payload};
 use config::Configuration;
-use guests::Guests;
 use index_lock::IndexLock;
 use pending::Pending;
 use place_map::PlaceMap;
@@ -50,7 +48,7 @@ use slot::SlotState;
 
 /// The futures of a pool that have returned `Pending`.
 pub(crate) trait CancelAll: Any + Send + Sync {
-    /// Makes the workers drop all of these futures.
+    /// Makes the workers drop all of these futures, and all that return `Pending` later.
     fn cancel_all(&self);
 }
 
@@ -61,7 +59,10 @@ pub(crate) struct Shared {
     /// are needed.
     slots: Box<[OnceLock<Box<SlotState>>]>,
     pub(crate) workers: usize,
-    pub(crate) guests: Guests,
+    /// The number of slots of guests, which come after those of the workers.
+    guests: usize,
+    /// The number of these up to the last one that a guest ever had. A hint for thieves.
+    guests_seen: AtomicUsize,
     pub(crate) replacements: Replacements,
     /// The number of slots up to the last one that a thread ever had.
     slots_taken: AtomicUsize,
@@ -87,18 +88,17 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// `slots` has one slot for each worker and for each of the `guests`. There may be so many
-    /// `replacements`.
+    /// There may be so many `guests` and `replacements` at a time.
     pub(crate) fn new(
-        slots: impl Iterator<Item = Box<SlotState>>,
-        guests: Guests,
+        guests: usize,
         replacements: usize,
         owned_tasks: Box<dyn CancelAll>,
         config: Configuration,
     ) -> Self {
         let (workers, assists) = (config.workers, config.assists);
-        let unmade = (0..replacements).map(|_| OnceLock::new());
-        let slots: Box<[_]> = slots.map(OnceLock::from).chain(unmade).collect();
+        let slots: Box<[_]> =
+            (0..workers + guests + replacements).map(|_| OnceLock::new()).collect();
+        slots[..workers + guests].iter().for_each(|slot| _ = slot.set(config.new_slot()));
         let machine = Machine::new(assists);
         let own = workers - config.borrowed_threads();
         // A policy that is compared with others may keep all workers active.
@@ -115,6 +115,7 @@ impl Shared {
             slots,
             workers,
             guests,
+            guests_seen: AtomicUsize::new(0),
             replacements: Replacements::new(replacements),
             slots_taken: AtomicUsize::new(workers),
             index_locks: (0..workers).map(index_lock).collect(),
@@ -140,7 +141,25 @@ impl Shared {
 
     /// The slot of the first replacement.
     pub(crate) fn first_replacement(&self) -> usize {
-        self.workers + self.guests.count()
+        self.workers + self.guests
+    }
+
+    /// The number of guests' slots up to the last one that a guest ever had.
+    pub(crate) fn guests_seen(&self) -> usize {
+        self.guests_seen.load(Ordering::Relaxed)
+    }
+
+    /// Takes a slot for a guest, with the deque.
+    pub(crate) fn take_slot_of_guest(&self) -> Option<(Slot, OwnDeque<Job>)> {
+        (0..self.guests).find_map(|guest| {
+            let slot = Slot::new(self.workers + guest);
+            let deque = self.slot(slot).take_own_deque()?;
+            if self.guests_seen() <= guest {
+                self.guests_seen.fetch_max(guest + 1, Ordering::Relaxed);
+            }
+            self.mark_slot_taken(slot);
+            Some((slot, deque))
+        })
     }
 
     /// True if the pool was built before a fork and this is the child, which has none of its
@@ -179,7 +198,7 @@ impl Shared {
 
     /// True if futures are dropped instead of polled.
     pub(crate) fn is_closing(&self) -> bool {
-        // Acquire pairs with the release in `cancel_tasks`.
+        // Acquire pairs with the release in `proceed_to_close`.
         self.closing.load(Ordering::Acquire)
     }
 
@@ -229,8 +248,8 @@ impl Shared {
             return;
         }
         let own = self.config.borrowed_threads()..self.workers;
-        let affinities = own.filter_map(|worker| self.slot(Slot::new(worker)).affinity.get());
-        if let Some(granted) = self.machine.read_grant(now, affinities) {
+        let threads = own.filter_map(|worker| self.slot(Slot::new(worker)).thread());
+        if let Some(granted) = self.machine.read_grant(now, threads.map(|it| &it.affinity)) {
             let limit = self.bounds.set_granted(granted, self.sleep.limit());
             if limit > self.sleep.limit() {
                 self.set_limit(limit);
@@ -283,10 +302,6 @@ impl Peers for Shared {
 
     fn run_state(&self, slot: usize, seen_from: usize) -> RunState {
         self.slot(Slot::new(slot)).run_state(self.slot(Slot::new(seen_from)).processor())
-    }
-
-    fn runnable_threads(&self) -> Option<usize> {
-        self.config.assists.has(Assists::RUNNABLE_THREADS).then(os::runnable_threads).flatten()
     }
 }
 

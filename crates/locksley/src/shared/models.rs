@@ -9,7 +9,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::index_lock::IndexLock;
+use super::index_lock::{Idle, IndexLock};
 use super::replacements::Replacements;
 use crate::header::Flag;
 use crate::numbers::{Index, Slot};
@@ -31,7 +31,8 @@ struct Model {
     data: UnsafeCell<usize>,
     replacements: Replacements,
     closed: Flag,
-    /// The tasks that a replacement has run.
+    /// The tasks that are left to a replacement, and those that it has run.
+    left: AtomicUsize,
     replaced: AtomicUsize,
 }
 
@@ -49,6 +50,7 @@ impl Model {
             data: UnsafeCell::new(0),
             replacements: Replacements::new(1),
             closed: Flag::default(),
+            left: AtomicUsize::new(0),
             replaced: AtomicUsize::new(0),
         })
     }
@@ -62,8 +64,8 @@ impl Model {
         self.data.with_mut(|data| unsafe { *data += 1 });
     }
 
-    fn pass_on(&self, slot: Slot) -> bool {
-        self.lock.pass_on(slot).map(|next| self.unpark(next)).is_some()
+    fn pass_on(&self, slot: Slot, lose: impl FnOnce()) -> bool {
+        self.lock.pass_on(slot, lose).map(|next| self.unpark(next)).is_some()
     }
 
     /// As `Worker::serve_claim`.
@@ -72,33 +74,31 @@ impl Model {
             return true;
         }
         self.lock.end_idle(slot);
-        self.lock.has_task(slot) && !self.pass_on(slot)
+        self.lock.has_task(slot) && !self.pass_on(slot, || self.free_replacement_in(slot))
     }
 
     /// As `Worker::take_index_back`, for a thread that does not give up.
     fn take_back(&self, slot: Slot) {
-        if let Some(idle) = self.lock.claim(slot) {
-            self.free_loser(idle);
-            return self.unpark(idle);
+        if let Some(loser) = self.lock.claim(slot) {
+            if loser.idle == Idle::WithoutTask {
+                self.free_replacement_in(loser.slot);
+            }
+            return self.unpark(loser.slot);
         }
-        let mut before = self.lock.holder();
         while !self.lock.is_held_by(slot) {
             self.parkers[slot.get()].park(|| self.lock.is_held_by(slot), None);
-            let now = self.lock.holder();
-            before = if now == slot { before } else { now };
         }
-        self.free_loser(before);
     }
 
-    fn free_loser(&self, loser: Slot) {
-        if loser == REPLACEMENT {
-            self.replacements.free_loser(0, INDEX);
+    fn free_replacement_in(&self, slot: Slot) {
+        if slot == REPLACEMENT {
+            self.replacements.put_back(0);
         }
     }
 
     /// The thread has run its task and has no other one: it searches for ever, or is about to end.
     fn become_idle(&self, slot: Slot) {
-        while self.keeps(slot) && !self.lock.begin_idle(slot) {}
+        while self.keeps(slot) && !self.lock.begin_idle(slot, Idle::WithoutTask) {}
     }
 
     /// A thread whose event has come: takes its index back, and goes on with its task.
@@ -108,48 +108,57 @@ impl Model {
         self.become_idle(slot);
     }
 
-    /// The thread of a replacement. It runs a task each time it has the index, if it comes to that.
+    /// The thread of a replacement. While it has the index, it runs the tasks that are left, and
+    /// sleeps in between.
     fn replace(&self) {
         let is_closed = || self.closed.is_set();
-        while let Some(sending) = self.replacements.wait(0, is_closed) {
-            assert_eq!(sending.index(), INDEX);
-            if self.lock.end_idle(REPLACEMENT) {
-                if self.keeps(REPLACEMENT) {
+        let has_index = || {
+            assert_eq!(self.replacements.index(0), INDEX);
+            self.lock.is_held_by(REPLACEMENT)
+        };
+        let has_task = || self.left.load(Ordering::Acquire) > 0;
+        while !is_closed() {
+            if has_index() && has_task() {
+                if self.lock.end_idle(REPLACEMENT) && self.keeps(REPLACEMENT) {
+                    self.left.fetch_sub(1, Ordering::AcqRel);
                     self.run_task();
                     self.replaced.fetch_add(1, Ordering::Release);
                 }
+                self.become_idle(REPLACEMENT);
             }
-            self.become_idle(REPLACEMENT);
-            self.replacements.set_free(0, sending);
+            let is_over = || has_index() && has_task() || is_closed();
+            self.parkers[REPLACEMENT.get()].park(is_over, None);
         }
     }
 
     /// As `Worker::give_index_away`. Returns true if a replacement has got the index.
     fn give_away(&self, slot: Slot, start: impl FnOnce()) -> bool {
+        self.left.fetch_add(1, Ordering::Release);
         loop {
-            if self.pass_on(slot) {
+            if self.pass_on(slot, || ()) {
                 return false;
             }
-            let Some(taken) = self.replacements.take() else {
-                if self.lock.begin_idle(slot) {
+            let Some(number) = self.replacements.take() else {
+                if self.lock.begin_idle(slot, Idle::InTask) {
                     return false;
                 }
                 continue;
             };
+            self.replacements.set_index(number, INDEX);
             if self.lock.give(slot, REPLACEMENT) {
-                self.replacements.send_out(taken, INDEX);
-                if !taken.has_thread {
+                self.unpark(REPLACEMENT);
+                if self.replaced.load(Ordering::Relaxed) == 0 {
                     start();
                 }
                 return true;
             }
-            self.replacements.put_back(taken);
+            self.replacements.put_back(number);
         }
     }
 
     fn close(&self) {
         self.closed.set();
-        self.replacements.wake_all();
+        self.unpark(REPLACEMENT);
     }
 }
 
@@ -199,7 +208,8 @@ fn loom_index_a_claim_is_served_while_the_holder_searches() {
         let waiter = spawn(&model, |model| model.go_on(WAITER));
         for _ in 0..2 {
             // As `Search::run` does, whatever the results.
-            if !(model.lock.begin_idle(OWN) && model.lock.end_idle(OWN)) && !model.keeps(OWN) {
+            let is_idle = model.lock.begin_idle(OWN, Idle::WithoutTask);
+            if !(is_idle && model.lock.end_idle(OWN)) && !model.keeps(OWN) {
                 model.take_back(OWN);
             }
             model.run_task();
@@ -281,21 +291,36 @@ fn loom_replacement_one_that_has_lost_its_index_is_sent_out_again() {
     });
 }
 
-/// Two workers want the same replacement.
+/// Three workers want the same two replacements. One thread takes both and puts them back in another
+/// order meanwhile.
 #[test]
 fn loom_replacement_one_thread_takes_it() {
     check(3, || {
-        let all = Arc::new(Replacements::new(1));
-        let other = all.clone();
-        let other = thread::spawn(move || other.take().inspect(|&taken| other.put_back(taken)));
-        let own = all.take();
-        if let Some(taken) = own {
-            assert_eq!(all.take(), None, "it is taken");
-            all.put_back(taken);
+        let all = Arc::new(Replacements::new(2));
+        let taken = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let others = [(); 2].map(|()| {
+            let (all, taken) = (all.clone(), taken.clone());
+            thread::spawn(move || {
+                let number = all.take()?;
+                assert_eq!(taken[number].fetch_add(1, Ordering::Relaxed), 0, "it is taken");
+                taken[number].fetch_sub(1, Ordering::Relaxed);
+                all.put_back(number);
+                Some(number)
+            })
+        });
+        let (first, second) = (all.take(), all.take());
+        let own: Vec<_> = first.into_iter().chain(second).collect();
+        for &number in &own {
+            assert_eq!(taken[number].fetch_add(1, Ordering::Relaxed), 0, "it is taken");
         }
-        let other = other.join().unwrap();
-        assert!(own.is_some() || other.is_some());
-        assert!(all.take().is_some_and(|taken| !taken.has_thread));
+        for number in own {
+            taken[number].fetch_sub(1, Ordering::Relaxed);
+            all.put_back(number);
+        }
+        others.into_iter().for_each(|other| _ = other.join().unwrap());
+        let mut left = [all.take().unwrap(), all.take().unwrap()];
+        left.sort_unstable();
+        assert_eq!((left, all.take()), ([0, 1], None));
     });
 }
 

@@ -1,5 +1,4 @@
-//! The places of a pool: the workers of each place, the tasks that are sent to it, and the other
-//! places by distance.
+//! The places of a pool: the workers of each place, and the tasks that are sent to it.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -29,9 +28,6 @@ pub(crate) struct PlaceState {
     pub(crate) workers: Range<usize>,
     /// The tasks that were sent to this place. Workers of other places take them, too.
     pub(crate) inbox: Inbox<Job>,
-    /// The workers of other places. Equally near places share a ring, and the nearest ring comes
-    /// first. No ring is empty.
-    pub(crate) rings: Box<[Box<[usize]>]>,
 }
 
 impl PlaceMap {
@@ -42,8 +38,11 @@ impl PlaceMap {
         let of_worker = divide(&places, workers);
         let count = places.count();
         let states = if count == 1 { 0 } else { count };
-        let state =
-            |place| CachePadded::new(place_state(machine_topology(), &places, &of_worker, place));
+        let state = |place| {
+            let first = of_worker.iter().position(|&it| it == place).unwrap_or(0);
+            let count = of_worker.iter().filter(|&&it| it == place).count();
+            CachePadded::new(PlaceState { workers: first..first + count, inbox: Inbox::new() })
+        };
         Self {
             place_states: (0..states).map(state).collect(),
             places,
@@ -89,27 +88,6 @@ fn divide(places: &Places, workers: usize) -> Box<[usize]> {
         of_processor.get(worker * of_processor.len() / workers).copied().unwrap_or(0)
     };
     (0..workers).map(place).collect()
-}
-
-fn place_state(
-    machine: &Topology,
-    places: &Places,
-    of_worker: &[usize],
-    place: usize,
-) -> PlaceState {
-    let workers_of = |places: &[usize]| -> Box<[usize]> {
-        let is_in = |(_, of_worker): &(usize, &usize)| places.contains(of_worker);
-        of_worker.iter().enumerate().filter(is_in).map(|(worker, _)| worker).collect()
-    };
-    let first = of_worker.iter().position(|&it| it == place).unwrap_or(0);
-    let count = of_worker.iter().filter(|&&it| it == place).count();
-    let by_distance = places.others_by_nearness(machine, place);
-    let rings = by_distance.iter().map(|equally_near| workers_of(equally_near));
-    PlaceState {
-        workers: first..first + count,
-        inbox: Inbox::new(),
-        rings: rings.filter(|ring| !ring.is_empty()).collect(),
-    }
 }
 
 impl Shared {
@@ -244,31 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn near_places_come_before_far_ones_and_places_without_workers_have_no_ring() {
-        let package = |processors| Region::new(Kind::Package, ProcessorSet::from_iter(processors));
-        let machine = Topology::of((0..12).collect(), [package(0..6), package(6..12)]);
-        let pairs = (0..6).map(|pair| ProcessorSet::from_iter(2 * pair..2 * pair + 2));
-        let places = Places::given(machine.processors(), pairs).unwrap();
-        let of_worker = [0, 0, 1, 2, 3, 3, 5];
-        let place_state = place_state(&machine, &places, &of_worker, 3);
-        assert_eq!(place_state.workers, 4..6);
-        assert_eq!(
-            place_state.rings.iter().map(|ring| &**ring).collect::<Vec<_>>(),
-            [&[6][..], &[0, 1, 2, 3],]
-        );
-    }
-
-    #[test]
-    fn each_place_knows_all_other_workers_once() {
-        let sets = ["0", "1-2", "3", "4"].map(|set: &str| set.parse().unwrap());
-        let places = Places::given(&(0..5).collect(), sets).unwrap();
-        let map = PlaceMap::new(Some(Arc::new(places)), 5, &[0, 1, 2, 3, 4]);
-        for (place, place_state) in map.place_states.iter().enumerate() {
-            let mut all = place_state.rings.concat();
-            all.extend(place_state.workers.clone());
-            all.sort_unstable();
-            assert_eq!(all, [0, 1, 2, 3, 4]);
-            assert!(map.of_worker[place_state.workers.clone()].iter().all(|&it| it == place));
+    fn each_place_knows_its_workers_and_a_place_without_workers_knows_none() {
+        let sets = ["0", "1-2", "3", "4-5"].map(|set: &str| set.parse().unwrap());
+        let places = Arc::new(Places::given(&(0..6).collect(), sets).unwrap());
+        for (workers, expected) in [(6, [0..1, 1..3, 3..4, 4..6]), (2, [0..1, 0..0, 1..2, 0..0])] {
+            let map = PlaceMap::new(Some(Arc::clone(&places)), workers, &[0, 1, 2, 3, 4, 5]);
+            let workers: Vec<_> = map.place_states.iter().map(|it| it.workers.clone()).collect();
+            assert_eq!(workers, expected);
         }
     }
 

@@ -1,179 +1,91 @@
-//! Which replacements are free.
+//! Which replacements are free: a stack, in which those with a thread lie on top.
 //!
-//! | word | the replacement | entered by |
-//! |---|---|---|
-//! | `NO_THREAD` | is free, and has no thread | - |
-//! | `FREE` | is free; its thread is parked, or about to park | its thread |
-//! | `TAKEN` | is about to get an index | a thread that takes it |
-//! | an index | works, or is about to work, under that index; or has lost it | that thread |
-//! | an index, `IN_FRAME` | is inside of a task that has blocked | its thread |
-//!
-//! A replacement whose lock was taken is free: whoever has taken it may say so, although the thread
-//! of the replacement has yet to notice. A number that each sending changes keeps the thread from
-//! freeing itself when it was sent out again.
+//! A replacement that is taken is given an index: first its number, then its lock. It is free again
+//! as soon as it has lost that index without being inside of a task. Whoever takes the index says
+//! so, since the thread of the replacement may be suspended. So a replacement may be given another
+//! index before its thread has noticed that it has lost the first one.
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::deque::OwnDeque;
-use crate::header::Job;
 use crate::numbers::Index;
 use crate::primitive::thread::JoinHandle;
-use crate::primitive::{AtomicU64, CachePadded, Ordering};
-use crate::sleep::Parker;
+use crate::primitive::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// All replacements of a pool, including those without a thread.
-#[derive(Default)]
 pub(crate) struct Replacements {
-    all: Box<[CachePadded<Replacement>]>,
+    all: Box<[Replacement]>,
+    /// The free ones, a stack as Treiber's ("Systems programming: coping with parallelism", 1986).
+    /// Low half: the number of the first one, plus 1; 0 if there is none. High half: the number of
+    /// changes, so that a thread that was suspended does not take a word for the one that it read.
+    free: AtomicU64,
     /// The threads that have been started.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
 struct Replacement {
-    word: AtomicU64,
-    parker: Parker,
-    /// Made together with the slot, and taken by the thread when it starts.
-    deque: Mutex<Option<OwnDeque<Job>>>,
+    /// The free one below, as in `free`.
+    next: AtomicU32,
+    has_thread: AtomicBool,
+    /// The index that it was given last.
+    index: AtomicU32,
 }
 
-/// The default of a word.
-const NO_THREAD: u64 = 0;
-const FREE: u64 = 1;
-const TAKEN: u64 = 2;
-/// Added to an index.
-const FIRST_INDEX: u64 = 3;
-/// The bits of these.
-const STATE: u64 = (1 << 32) - 1;
-const IN_FRAME: u64 = 1 << 32;
-/// Above these bits is the number of times that it was sent out.
-const ONE_SENDING: u64 = 1 << 33;
-
-fn state_of(index: Index) -> u64 {
-    index.get() as u64 + FIRST_INDEX
-}
-
-/// A replacement that was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub(crate) struct Taken {
-    pub(crate) number: usize,
-    pub(crate) has_thread: bool,
-}
-
-/// That a replacement was sent out.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sending(u64);
-
-impl Sending {
-    pub(crate) fn index(self) -> Index {
-        Index::new(((self.0 & STATE) - FIRST_INDEX) as usize)
-    }
+/// The word of `free` after `before`.
+fn change(before: u64, first: u32) -> u64 {
+    (before >> 32).wrapping_add(1) << 32 | u64::from(first)
 }
 
 impl Replacements {
     pub(crate) fn new(replacements: usize) -> Self {
-        let all = (0..replacements).map(|_| CachePadded::default()).collect();
-        Self { all, threads: Mutex::default() }
+        let all = (0..replacements).map(|_| Replacement::default()).collect();
+        let this = Self { all, free: AtomicU64::new(0), threads: Mutex::default() };
+        (0..replacements).rev().for_each(|number| this.put_back(number));
+        this
     }
 
     /// Takes a free replacement; one that has a thread if possible.
-    pub(crate) fn take(&self) -> Option<Taken> {
-        let take = |from| {
-            let is_taken = |it: &CachePadded<Replacement>| {
-                // Relaxed: `send_out` or `put_back` follows. Read first: most are not free.
-                let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-                let word = it.word.load(Ordering::Relaxed);
-                let taken = word & !STATE | TAKEN;
-                word & STATE == from
-                    && it.word.compare_exchange(word, taken, success, failure).is_ok()
-            };
-            let number = self.all.iter().position(is_taken)?;
-            Some(Taken { number, has_thread: from == FREE })
+    pub(crate) fn take(&self) -> Option<usize> {
+        let take = |before: u64| {
+            let first = (before as u32).checked_sub(1)?;
+            // Relaxed: if another thread has changed it, `free` has changed, too.
+            Some(change(before, self.all[first as usize].next.load(Ordering::Relaxed)))
         };
-        take(FREE).or_else(|| take(NO_THREAD))
+        // Acquire pairs with the release in `put_back`.
+        let before = self.free.fetch_update(Ordering::Acquire, Ordering::Acquire, take).ok()?;
+        Some(before as u32 as usize - 1)
     }
 
-    /// Frees a replacement that was taken, and was not sent out or has no thread.
-    pub(crate) fn put_back(&self, taken: Taken) {
-        let free = if taken.has_thread { FREE } else { NO_THREAD };
-        let word = &self.all[taken.number].word;
-        word.store(word.load(Ordering::Relaxed) & !STATE | free, Ordering::Relaxed);
+    /// Frees a replacement that was taken.
+    pub(crate) fn put_back(&self, number: usize) {
+        let put_back = |before: u64| {
+            self.all[number].next.store(before as u32, Ordering::Relaxed);
+            Some(change(before, number as u32 + 1))
+        };
+        // AcqRel: with the release, the next one sees what is below.
+        let _ = self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, put_back);
     }
 
-    /// Has a replacement that was taken work under an index, whose lock it was given. Wakes its
-    /// thread, if it has one.
-    pub(crate) fn send_out(&self, taken: Taken, index: Index) {
-        let it = &self.all[taken.number];
-        // Only this thread changes the word of a replacement that it has taken.
-        let before = it.word.load(Ordering::Relaxed) & !STATE;
-        let word = before.wrapping_add(ONE_SENDING) | state_of(index);
-        // Release pairs with the acquire in `wait`: the thread sees that it has the lock.
-        it.word.store(word, Ordering::Release);
-        it.parker.unpark();
+    /// The index that a replacement was given last. It works under that index while it has the lock.
+    pub(crate) fn index(&self, number: usize) -> Index {
+        // Relaxed: the lock is given after this was written.
+        Index::new(self.all[number].index.load(Ordering::Relaxed) as usize)
     }
 
-    /// Frees a replacement from which the caller has taken the lock of `index`, unless the thread of
-    /// the replacement is inside of a task, or has freed itself.
-    pub(crate) fn free_loser(&self, number: usize, index: Index) {
-        let free =
-            |word| (word & (STATE | IN_FRAME) == state_of(index)).then_some(word & !STATE | FREE);
-        // Relaxed: as in `take`.
-        let _ = self.all[number].word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free);
+    /// Says which index a replacement is about to be given, which was taken.
+    pub(crate) fn set_index(&self, number: usize, index: Index) {
+        self.all[number].index.store(index.get() as u32, Ordering::Relaxed);
     }
 
-    /// The thread of a replacement, which was sent out by `sending`, is free, unless it was freed and
-    /// sent out again meanwhile.
-    pub(crate) fn set_free(&self, number: usize, sending: Sending) {
-        let free = sending.0 & !STATE | FREE;
-        let word = &self.all[number].word;
-        let _ = word.compare_exchange(sending.0, free, Ordering::Relaxed, Ordering::Relaxed);
+    /// True if a replacement that was taken has a thread.
+    pub(crate) fn has_thread(&self, number: usize) -> bool {
+        // Relaxed: `put_back` and `take` order it.
+        self.all[number].has_thread.load(Ordering::Relaxed)
     }
 
-    /// Says whether the thread of a replacement is inside of a task that has blocked. It has the
-    /// lock of its index when this becomes true.
-    pub(crate) fn set_in_frame(&self, number: usize, is_in_frame: bool) {
-        let word = &self.all[number].word;
-        // Relaxed: the thread gives the lock away after that, with release.
-        if is_in_frame {
-            word.fetch_or(IN_FRAME, Ordering::Relaxed);
-        } else if word.load(Ordering::Relaxed) & IN_FRAME != 0 {
-            word.fetch_and(!IN_FRAME, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits, on the thread of a replacement, until it is sent out. `None` if `is_closed`.
-    pub(crate) fn wait(&self, number: usize, is_closed: impl Fn() -> bool) -> Option<Sending> {
-        let it = &self.all[number];
-        loop {
-            // Acquire pairs with the release in `send_out`.
-            let word = it.word.load(Ordering::Acquire);
-            if word & STATE >= FIRST_INDEX {
-                return Some(Sending(word));
-            }
-            if is_closed() {
-                return None;
-            }
-            it.parker.park(|| it.word.load(Ordering::Acquire) != word || is_closed(), None);
-        }
-    }
-
-    /// Wakes all replacements that are free, after the pool has been closed. Their threads end.
-    pub(crate) fn wake_all(&self) {
-        self.all.iter().for_each(|it| _ = it.parker.unpark());
-    }
-
-    /// Keeps the deque of a replacement for its thread.
-    pub(crate) fn set_deque(&self, number: usize, deque: OwnDeque<Job>) {
-        *self.all[number].deque.lock().unwrap_or_else(PoisonError::into_inner) = Some(deque);
-    }
-
-    pub(crate) fn take_deque(&self, number: usize) -> OwnDeque<Job> {
-        let deque = self.all[number].deque.lock().unwrap_or_else(PoisonError::into_inner).take();
-        deque.expect("a replacement gets a thread once")
-    }
-
-    pub(crate) fn add_thread(&self, thread: JoinHandle<()>) {
+    /// Keeps the thread of a replacement that was taken.
+    pub(crate) fn set_thread(&self, number: usize, thread: JoinHandle<()>) {
+        self.all[number].has_thread.store(true, Ordering::Relaxed);
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     }
 
@@ -188,39 +100,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_has_lost_its_index_is_free_unless_it_is_inside_of_a_task() {
-        let (all, [index, other]) = (Replacements::new(1), [0, 65_533].map(Index::new));
-        let taken = all.take().unwrap();
-        assert!(!taken.has_thread && all.take().is_none());
-        all.free_loser(0, index);
-        assert_eq!(all.take(), None, "it has no index yet");
-        all.send_out(taken, index);
-        assert_eq!(all.wait(0, || false).unwrap().index(), index);
-        all.free_loser(0, other);
-        all.set_in_frame(0, true);
-        all.free_loser(0, index);
-        assert_eq!(all.take(), None);
-        all.set_in_frame(0, false);
-        all.free_loser(0, index);
-        let taken = all.take().unwrap();
-        assert!(taken.has_thread);
-        all.send_out(taken, other);
-        assert_eq!(all.wait(0, || false).unwrap().index(), other);
-    }
-
-    #[test]
-    fn one_that_was_sent_out_again_does_not_free_itself() {
-        let (all, index) = (Replacements::new(1), Index::new(7));
-        all.send_out(all.take().unwrap(), index);
-        let first = all.wait(0, || false).unwrap();
-        all.free_loser(0, index);
-        let taken = all.take().unwrap();
-        all.set_free(0, first);
-        assert_eq!(all.take(), None);
-        all.send_out(taken, index);
-        all.set_free(0, first);
-        assert_eq!(all.take(), None);
-        all.set_free(0, all.wait(0, || false).unwrap());
-        assert!(all.take().is_some());
+    fn each_is_taken_once_and_those_with_a_thread_come_first() {
+        let all = Replacements::new(3);
+        assert_eq!([(); 4].map(|()| all.take()), [Some(0), Some(1), Some(2), None]);
+        assert!(!all.has_thread(1));
+        all.set_thread(1, std::thread::spawn(|| ()));
+        [2, 0, 1].into_iter().for_each(|number| all.put_back(number));
+        assert_eq!([(); 2].map(|()| all.take()), [Some(1), Some(0)]);
+        assert!(all.has_thread(1));
+        all.put_back(1);
+        assert_eq!([(); 3].map(|()| all.take()), [Some(1), Some(2), None]);
+        all.take_threads().into_iter().for_each(|thread| thread.join().unwrap());
     }
 }

@@ -4,19 +4,21 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8};
 
-use crate::deque::{Inbox, SharedDeque};
+use crate::deque::{Inbox, OwnDeque, SharedDeque};
 use crate::header::{Job, JobFifo};
 use crate::idle::Activity;
 use crate::os::{
     Assists, Progress, RunState, ThreadAffinity, ThreadClock, ThreadDelay, ThreadProgress,
     ThreadWatch,
 };
-use crate::primitive::{AtomicU64, CachePadded, Ordering};
+use crate::primitive::{AtomicU64, CachePadded, Mutex, Ordering};
 use crate::stats::{Counters, ELSEWHERE, Ledger, WorkerStats};
 
 /// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
 pub(crate) struct SlotState {
     pub(crate) deque: SharedDeque<Job>,
+    /// The owner's handle of the deque, while no thread is in the slot.
+    own_deque: Mutex<Option<OwnDeque<Job>>>,
     /// Tasks that only the thread in this slot may run.
     pub(crate) pinned_tasks: Inbox<Job>,
     /// Ready tasks for the worker with this index. Other workers take them, too.
@@ -33,24 +35,32 @@ pub(crate) struct SlotState {
     /// The last task that the worker pushed to run next. Low half: its index in the deque. High
     /// half: how many there were, which tells it from an earlier one with the same index.
     next: CachePadded<AtomicU64>,
-    /// The processor time of the thread.
-    pub(crate) clock: OnceLock<ThreadClock>,
-    /// How long the thread was ready and did not run.
-    pub(crate) delay: OnceLock<ThreadDelay>,
-    /// Whether the thread blocks.
-    progress: OnceLock<ThreadProgress>,
-    /// The processors that the thread may run on.
-    pub(crate) affinity: OnceLock<ThreadAffinity>,
-    /// Where the thread is: on which processor, and whether it runs, waits for it or blocks.
-    watch: OnceLock<ThreadWatch>,
+    /// Not set for guests.
+    thread: OnceLock<ThreadHandles>,
     /// Where the worker's time goes.
     ledger: CachePadded<Ledger>,
 }
 
+/// What the system tells of a thread.
+pub(crate) struct ThreadHandles {
+    /// Its processor time.
+    pub(crate) clock: ThreadClock,
+    /// How long it was ready and did not run.
+    pub(crate) delay: ThreadDelay,
+    /// Whether it blocks.
+    progress: ThreadProgress,
+    /// The processors that it may run on.
+    pub(crate) affinity: ThreadAffinity,
+    /// On which processor it is, and whether it runs, waits for that or blocks. `None` for borrowed
+    /// threads, which may end without [`SlotState::detach_thread`].
+    watch: Option<ThreadWatch>,
+}
+
 impl SlotState {
-    pub(crate) fn new(deque: SharedDeque<Job>) -> Self {
+    pub(crate) fn new((own_deque, deque): (OwnDeque<Job>, SharedDeque<Job>)) -> Self {
         Self {
             deque,
+            own_deque: Mutex::new(Some(own_deque)),
             pinned_tasks: Inbox::new(),
             inbox: Inbox::new(),
             fifo: JobFifo::new(None),
@@ -58,41 +68,52 @@ impl SlotState {
             activity: CachePadded::default(),
             running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
             next: CachePadded::new(AtomicU64::new(0)),
-            clock: OnceLock::new(),
-            delay: OnceLock::new(),
-            progress: OnceLock::new(),
-            affinity: OnceLock::new(),
-            watch: OnceLock::new(),
+            thread: OnceLock::new(),
             ledger: CachePadded::new(Ledger::new()),
         }
     }
 
-    /// Begins to account for the time of the worker. It calls this on its own thread.
-    pub(crate) fn start_clock(&self) {
-        self.clock.get_or_init(ThreadClock::of_this_thread);
-        self.delay.get_or_init(ThreadDelay::of_this_thread);
-        self.affinity.get_or_init(ThreadAffinity::of_this_thread);
-        self.progress.get_or_init(ThreadProgress::of_this_thread);
+    /// Takes the owner's handle of the deque, and with it the slot. `None` if a thread has it.
+    pub(crate) fn take_own_deque(&self) -> Option<OwnDeque<Job>> {
+        self.own_deque.try_lock().ok()?.take()
+    }
+
+    /// Leaves the slot to another thread.
+    pub(crate) fn put_back(&self, own_deque: OwnDeque<Job>) {
+        // Not poisoned: no code that panics runs under the lock.
+        *self.own_deque.lock().unwrap() = Some(own_deque);
+    }
+
+    /// Begins to account for the time of the calling thread, which is the worker's. With `assists`,
+    /// lets other workers observe where it runs.
+    pub(crate) fn attach_thread(&self, assists: Option<Assists>) {
+        self.thread.get_or_init(|| ThreadHandles {
+            clock: ThreadClock::of_this_thread(),
+            delay: ThreadDelay::of_this_thread(),
+            progress: ThreadProgress::of_this_thread(),
+            affinity: ThreadAffinity::of_this_thread(),
+            watch: assists.map(ThreadWatch::with_assists),
+        });
         self.ledger.begin();
     }
 
-    /// As [`start_clock`](Self::start_clock); also lets other workers observe where the thread
-    /// runs.
-    pub(crate) fn attach_thread(&self, assists: Assists) {
-        self.start_clock();
-        self.watch.get_or_init(|| ThreadWatch::with_assists(assists));
-    }
-
-    /// Stops accounting for time, and lets no other worker observe the thread any more. The clock,
-    /// delay and affinity stay. The worker calls this on its own thread before the thread ends.
+    /// Stops accounting for time, and lets no other worker observe the thread any more. The clock
+    /// and affinity stay. The worker calls this on its own thread before the thread ends.
     pub(crate) fn detach_thread(&self) {
         self.ledger.end();
-        if let Some(watch) = self.watch.get() {
-            watch.retire();
+        if let Some(thread) = self.thread() {
+            thread.watch.iter().for_each(ThreadWatch::retire);
+            thread.delay.retire();
         }
-        if let Some(delay) = self.delay.get() {
-            delay.retire();
-        }
+    }
+
+    /// What the system tells of the thread. `None` for a guest, and until the thread has started.
+    pub(crate) fn thread(&self) -> Option<&ThreadHandles> {
+        self.thread.get()
+    }
+
+    fn watch(&self) -> Option<&ThreadWatch> {
+        self.thread()?.watch.as_ref()
     }
 
     /// Begins the call of a guest.
@@ -181,22 +202,22 @@ impl SlotState {
 
     /// The processor on which the worker's thread ran last.
     pub(crate) fn processor(&self) -> Option<usize> {
-        self.watch.get()?.processor()
+        self.watch()?.processor()
     }
 
     /// Whether the worker's thread runs, waits for processor `here` or another one, or blocks.
     pub(crate) fn run_state(&self, here: Option<usize>) -> RunState {
-        self.watch.get().map_or(RunState::Unknown, |watch| watch.run_state(here))
+        self.watch().map_or(RunState::Unknown, |watch| watch.run_state(here))
     }
 
     /// The processor time of the thread, and whether it blocks, where the system tells.
     pub(crate) fn progress(&self) -> Option<Progress> {
-        self.progress.get()?.read()
+        self.thread()?.progress.read()
     }
 
     /// How often the worker's thread has left its processor and come back.
     pub(crate) fn switches(&self) -> Option<u64> {
-        self.watch.get()?.switches()
+        self.watch()?.switches()
     }
 
     pub(crate) fn stats(&self) -> WorkerStats {
@@ -207,7 +228,7 @@ impl SlotState {
             searching,
             sleeping,
             lock_wait: self.deque.lock_wait(),
-            processor_time: self.clock.get().and_then(ThreadClock::read),
+            processor_time: self.thread().and_then(|thread| thread.clock.read()),
             ..self.counters.read()
         }
     }

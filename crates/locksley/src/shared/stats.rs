@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::Shared;
 use super::slot::SlotState;
 use crate::idle::Activity;
-use crate::os::{ThreadClock, ThreadDelay};
 use crate::stats::{PoolStats, WorkerStats};
 use crate::tuning::SAMPLED_WORKERS;
 
@@ -15,7 +14,7 @@ impl Shared {
     pub(crate) fn stats(&self) -> PoolStats {
         let guests = self.workers..self.first_replacement();
         let stats = |(number, slot): (usize, &SlotState)| {
-            let off_processor = slot.delay.get().and_then(ThreadDelay::read);
+            let off_processor = slot.thread().and_then(|thread| thread.delay.read());
             let stats = WorkerStats { off_processor, ..slot.stats() };
             // Guests have no clocks of the pool.
             if guests.contains(&number) { stats.or_zero() } else { stats }
@@ -36,11 +35,10 @@ impl Shared {
     pub(crate) fn sample_busy(&self) -> (Vec<usize>, Option<Duration>) {
         let slots = self.taken().enumerate();
         let active = slots.filter(|(_, slot)| slot.activity() == Activity::Works);
-        let own = active.filter(|(_, slot)| slot.clock.get().is_some());
+        let threads = active.filter_map(|(number, slot)| Some((number, slot.thread()?)));
         let (mut sampled, mut busy) = (Vec::new(), Some(Duration::ZERO));
-        for (number, slot) in own.take(SAMPLED_WORKERS) {
-            let ran = slot.clock.get().and_then(ThreadClock::read);
-            let waited = slot.delay.get().and_then(ThreadDelay::read);
+        for (number, thread) in threads.take(SAMPLED_WORKERS) {
+            let (ran, waited) = (thread.clock.read(), thread.delay.read());
             busy = busy.zip(ran).map(|(busy, ran)| busy + ran + waited.unwrap_or_default());
             sampled.push(number);
         }

@@ -1,7 +1,7 @@
 //! How much time a worker spends on each activity: working, searching, sleeping.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::counters::Count;
@@ -12,39 +12,32 @@ use super::counters::Count;
 pub(crate) struct Ledger {
     activity: AtomicU8,
     /// The begin of the activity, in nanoseconds.
-    since: AtomicI64,
+    since: AtomicU64,
     spent: [Count; 4],
 }
 
 /// The number of [`Activity::Works`](crate::idle::Activity). Those of the others are 1 and 2.
 const WORKING: u8 = 0;
-/// A borrowed thread runs code outside of the pool.
+/// The worker has not started or has ended, or its thread is borrowed and runs code outside of the
+/// pool. This time is not reported.
 pub(crate) const ELSEWHERE: u8 = 3;
-
-/// The time of the worker does not run: it has not started, or has ended.
-const NOT_RUNNING: i64 = -1;
 
 impl Ledger {
     pub(crate) fn new() -> Self {
-        Self {
-            activity: AtomicU8::new(WORKING),
-            since: AtomicI64::new(NOT_RUNNING),
-            spent: Default::default(),
-        }
+        let (since, spent) = Default::default();
+        Self { activity: AtomicU8::new(ELSEWHERE), since, spent }
     }
 
     /// Starts the worker's time.
     pub(crate) fn begin(&self) {
-        if self.since.load(Ordering::Relaxed) == NOT_RUNNING {
-            self.since.store(monotonic(), Ordering::Relaxed);
+        if self.is_elsewhere() {
+            self.switch_to(WORKING);
         }
     }
 
     /// Stops the worker's time.
     pub(crate) fn end(&self) {
-        let before = self.activity.load(Ordering::Relaxed);
-        self.switch(before, WORKING);
-        self.since.store(NOT_RUNNING, Ordering::Relaxed);
+        self.switch_to(ELSEWHERE);
     }
 
     /// Switches to another activity.
@@ -55,7 +48,7 @@ impl Ledger {
         }
     }
 
-    /// True if the worker's thread runs code outside of the pool.
+    /// True if the worker's time is not running.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.activity.load(Ordering::Relaxed) == ELSEWHERE
     }
@@ -67,13 +60,10 @@ impl Ledger {
 
     fn switch(&self, before: u8, activity: u8) {
         let (now, since) = (monotonic(), self.since.load(Ordering::Relaxed));
-        if since == NOT_RUNNING {
-            return self.activity.store(activity, Ordering::Relaxed);
-        }
         // In this order a concurrent reader may miss the last interval. It never counts it twice.
         self.since.store(now, Ordering::Relaxed);
         self.activity.store(activity, Ordering::Relaxed);
-        self.spent[usize::from(before)].add((now - since).max(0) as u64);
+        self.spent[usize::from(before)].add(now.saturating_sub(since));
     }
 
     /// The times of working, searching and sleeping up to now. A read during a
@@ -81,19 +71,16 @@ impl Ledger {
     pub(crate) fn read(&self) -> [Duration; 3] {
         let mut nanos = self.spent.each_ref().map(Count::read);
         let activity = usize::from(self.activity.load(Ordering::Relaxed));
-        let since = self.since.load(Ordering::Relaxed);
-        if since != NOT_RUNNING {
-            nanos[activity] += (monotonic() - since).max(0) as u64;
-        }
+        nanos[activity] += monotonic().saturating_sub(self.since.load(Ordering::Relaxed));
         let [working, searching, sleeping, _] = nanos.map(Duration::from_nanos);
         [working, searching, sleeping]
     }
 }
 
 /// Nanoseconds since the first call.
-fn monotonic() -> i64 {
+fn monotonic() -> u64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
-    FIRST.get_or_init(Instant::now).elapsed().as_nanos() as i64
+    FIRST.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 #[cfg(all(test, not(loom)))]
@@ -118,7 +105,7 @@ mod tests {
         let least = monotonic() - begun;
         let spent = ledger.read();
         let most = monotonic() - before;
-        let sum = spent.iter().sum::<Duration>().as_nanos() as i64;
+        let sum = spent.iter().sum::<Duration>().as_nanos() as u64;
         assert!((least..=most).contains(&sum), "{least} <= {sum} <= {most}");
         for (part, switches) in spent.into_iter().zip([1, 2, 1]) {
             assert!(part >= switches * BIT, "{spent:?}");

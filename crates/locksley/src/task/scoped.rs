@@ -4,15 +4,14 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::fork::{Scope, ScopeState};
-use crate::futures::cell::{Owner, Ran, Runner, TaskCell};
+use crate::futures::cell::{Owner, TaskCell};
 use crate::futures::header::{self, Header};
 use crate::futures::{JoinHandle, in_pool};
 use crate::header::{GroupHeader, Job, Kind, WorkerRef};
-use crate::shared::Shared;
 use crate::worker::Worker;
 
 /// A scope as the owner of tasks: the address is that of its [`ScopeState`], which lives until all
-/// tasks have finished.
+/// tasks have finished. A scope waits for its futures, as for its closures: they are not cancelled.
 struct InScope;
 
 impl Owner for InScope {
@@ -23,19 +22,6 @@ impl Owner for InScope {
         let pool = Arc::as_ptr(unsafe { ScopeState::from_group(state) }.pool);
         // SAFETY: as the caller promises. The state borrows the `Arc` until the scope has ended.
         unsafe { in_pool::make_ready(task, pool) };
-    }
-}
-
-/// A scope waits for its futures, as for its closures: they are not cancelled.
-impl Runner for InScope {
-    fn is_closing(&self) -> bool {
-        false
-    }
-
-    fn track(&self, _task: NonNull<Header>) {}
-
-    fn pool(&self) -> Option<Arc<Shared>> {
-        None // the scope takes each panic
     }
 }
 
@@ -80,39 +66,31 @@ impl<'scope> Scope<'scope> {
         let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, self.count_task());
         let is_observed = self.pool().observer().is_some();
         // The handle's reference is left to the run that finishes the task.
-        let task = TaskCell::<F, InScope>::spawned(head, is_observed, future);
-        Worker::with_current(|current| self.push_or_send(current, task.cast()));
+        let task = TaskCell::allocate::<InScope>(head, is_observed, Some(future));
+        Worker::with_current(|current| self.pool().push_or_send(current, task.cast()));
     }
 }
 
 unsafe fn execute<F>(job: NonNull<Job>, worker: WorkerRef<'_>, _from: usize)
 where
-    F: Future<Output = ()> + Send,
+    F: Future<Output = ()>,
 {
     let (task, worker): (NonNull<Header>, _) = (job.cast(), worker.worker());
     // SAFETY: the word of the task exists, so it has not finished, and the pool's reference exists.
-    let header = unsafe { task.as_ref() };
-    header.set_last_worker(worker.own_index());
-    let state = header.owner();
+    let state = unsafe { task.as_ref() }.owner();
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
-    match unsafe { TaskCell::<F, InScope>::run(task, &InScope) } {
-        Ran::Waits => {}
-        // Behind all others: a task that wakes itself yields to them.
-        Ran::Woken => worker.send_to_back(job),
-        Ran::Finished => {
-            // SAFETY: the handle's reference, which `spawn_future` has left to this.
-            let ended = unsafe { JoinHandle::<()>::new(task) }.take();
-            // SAFETY: the pool's reference, which is the caller's.
-            unsafe { header::drop_reference(task) };
-            if let Err(error) = ended
-                && let Ok(payload) = error.try_into_panic()
-            {
-                // SAFETY: the scope waits for the task until its end is counted, below.
-                unsafe { ScopeState::from_group(state) }.keep_panic(payload);
-            }
-            // SAFETY: counted by `count_task`, and ended once.
-            unsafe { ScopeState::end_task(state, worker) };
+    if unsafe { in_pool::run::<F>(job, worker, &InScope) } {
+        // SAFETY: the handle's reference, which `spawn_future` has left to this.
+        let ended = unsafe { JoinHandle::<()>::new(task) }.take();
+        // SAFETY: the pool's reference, which is the caller's.
+        unsafe { header::drop_reference(task) };
+        if let Err(error) = ended
+            && let Ok(payload) = error.try_into_panic()
+        {
+            // SAFETY: the scope waits for the task until its end is counted, below.
+            unsafe { ScopeState::from_group(state) }.keep_panic(payload);
         }
+        // SAFETY: counted by `count_task`, and ended once.
+        unsafe { ScopeState::end_task(state, worker) };
     }
-    worker.end_poll();
 }

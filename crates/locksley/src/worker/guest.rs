@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Role, Worker};
 use crate::hooks;
-use crate::numbers::{Index, Slot};
+use crate::numbers::Index;
 use crate::os;
 use crate::primitive::Instant;
 use crate::shared::Shared;
@@ -72,7 +72,7 @@ impl Shared {
     where
         F: FnOnce(&Worker) -> R,
     {
-        if self.guests.count() == 0 {
+        if self.workers == self.first_replacement() {
             return send(task);
         }
         let begun = Instant::now();
@@ -91,17 +91,14 @@ impl Shared {
         if ThisThread::with(is_suitable) != Some(true) {
             return Err(task);
         }
-        let Some((guest, deque)) = self.guests.take() else { return Err(task) };
+        let Some((slot, deque)) = self.take_slot_of_guest() else { return Err(task) };
         let abort = AbortOnUnwind("a panic outside of the guest's task");
-        let number = self.workers + guest;
-        let slot = Slot::new(number);
-        self.mark_slot_taken(slot);
-        let numbers = (Index::new(number), slot);
-        let worker = Worker::new(Role::Guest, numbers, deque, Arc::clone(self), None);
+        let numbers = (Index::new(slot.get()), slot);
+        let worker = Worker::with_deque(Role::Guest, numbers, deque, Arc::clone(self), None);
         self.slot(slot).begin_call();
         let ended = worker.as_current(|| {
             worker.counters().tasks.increment();
-            self.trace(|| Event::TaskBegins(number));
+            self.trace(|| Event::TaskBegins(slot.get()));
             let ended = unwind::catch(|| task(&worker));
             self.trace(|| Event::TaskEnds);
             self.abort_if_in_forked_child();
@@ -116,7 +113,7 @@ impl Shared {
         self.slot(slot).end_call();
         self.trace(|| Event::Detached);
         // From now on, another guest may use the slot.
-        self.guests.put_back(guest, worker.into_deque());
+        self.slot(slot).put_back(worker.into_deque());
         abort.disarm();
         Ok(ended.unwrap_or_else(|payload| unwind::resume(payload)))
     }

@@ -21,6 +21,7 @@ use crate::idle::Activity;
 use crate::numbers::Slot;
 use crate::os::Progress;
 use crate::primitive::Instant;
+use crate::shared::index_lock::Idle;
 use crate::trace::Event;
 use crate::tuning::NO_PROGRESS;
 
@@ -62,7 +63,6 @@ impl Worker {
             };
             return Away { worker: self, state, was_elsewhere };
         }
-        self.set_in_frame(true);
         let state = self.give_index_away();
         self.away.set(Some(state));
         self.set_activity(Activity::Sleeps, was_elsewhere);
@@ -80,36 +80,23 @@ impl Worker {
         }
         // Each round that fails means that a thread has claimed the index meanwhile.
         loop {
-            if self.pass_index_on() {
+            if self.pass_index_on(|| ()) {
                 return LeaveOutcome::Left;
             }
-            match self.shared.take_replacement() {
-                Some(replacement) => {
-                    if !lock.give(self.slot, self.shared.slot_of_replacement(replacement)) {
-                        self.shared.replacements.put_back(replacement);
-                        continue;
-                    }
-                    if self.shared.send_out(replacement, index) {
-                        return LeaveOutcome::Left;
-                    }
-                    // No thread could be started. Another one may have taken the index.
-                    let Some(idle) = lock.take_if_idle(self.slot) else {
-                        return LeaveOutcome::Left;
-                    };
-                    self.shared.unpark(idle);
-                    if lock.begin_idle(self.slot) {
-                        return LeaveOutcome::Kept;
-                    }
+            match self.shared.take_replacement(index) {
+                Some(replacement) if self.shared.send_out(replacement, index, self.slot) => {
+                    return LeaveOutcome::Left;
                 }
-                None if lock.begin_idle(self.slot) => return LeaveOutcome::Kept,
-                None => {}
+                None if lock.begin_idle(self.slot, Idle::InTask) => return LeaveOutcome::Kept,
+                _ => {}
             }
         }
     }
 
-    /// Passes the index on to the thread that has waited for it longest, if there is one.
-    fn pass_index_on(&self) -> bool {
-        let next = self.shared.index_lock(self.index.get()).pass_on(self.slot);
+    /// Passes the index on to the thread that has waited for it longest, if there is one. Calls
+    /// `lose` just before.
+    fn pass_index_on(&self, lose: impl FnOnce()) -> bool {
+        let next = self.shared.index_lock(self.index.get()).pass_on(self.slot, lose);
         next.map(|slot| self.shared.unpark(slot)).is_some()
     }
 
@@ -121,9 +108,10 @@ impl Worker {
         if lock.is_held_undisputed(self.slot) {
             return true;
         }
-        // A replacement that has lost the index may have been sent out with it again, as idle.
+        // A replacement that has lost the index may have been given it again, as idle.
         lock.end_idle(self.slot);
-        lock.has_task(self.slot) && !self.pass_index_on()
+        let lose = || self.shared.free_replacement_in(self.slot);
+        lock.has_task(self.slot) && !self.pass_index_on(lose)
     }
 
     /// Takes the index back, unless this thread holds it, before it runs a task: see
@@ -165,18 +153,20 @@ impl Worker {
     /// The pool is closed, or another thread has the index: the thread ends, or becomes free.
     pub(super) fn end_with_index(&self) {
         let lock = self.shared.index_lock(self.index.get());
-        while self.serve_claim() && !lock.begin_idle(self.slot) {}
+        while self.serve_claim() && !lock.begin_idle(self.slot, Idle::WithoutTask) {}
     }
 
     /// Takes the index back. If the thread has a task, it goes on without the index when the holder
     /// makes no progress, or when the pool is closed.
     pub(super) fn take_index_back(&self, has_task: bool) {
         let lock = self.shared.index_lock(self.index.get());
-        if let Some(idle) = lock.claim(self.slot) {
-            self.free_loser(idle);
-            // It may sleep. If it is the index's own thread, it claims the index again; a
-            // replacement waits until it is sent out.
-            return self.shared.unpark(idle);
+        self.is_without_index.set(false);
+        if let Some(loser) = lock.claim(self.slot) {
+            if loser.idle == Idle::WithoutTask {
+                self.shared.free_replacement_in(loser.slot);
+            }
+            // It may sleep. If it is the index's own thread, it claims the index again.
+            return self.shared.unpark(loser.slot);
         }
         let is_over = || lock.is_held_by(self.slot) || self.shared.closed.is_set();
         let mut seen = self.look_at(lock.holder());
@@ -193,17 +183,8 @@ impl Worker {
             }
         }
         // If it fails, the thread has got the index just now.
-        if lock.is_held_by(self.slot) || !lock.withdraw(self.slot) {
-            self.free_loser(seen.holder);
-        }
-    }
-
-    /// The thread in slot `loser` had the index before this one. If it is a replacement without a
-    /// task, it can be taken at once, for the next call that blocks.
-    fn free_loser(&self, loser: Slot) {
-        if let Some(number) = self.shared.replacement_in(loser) {
-            self.shared.replacements.free_loser(number, self.index.get());
-        }
+        let is_withdrawn = !lock.is_held_by(self.slot) && lock.withdraw(self.slot);
+        self.is_without_index.set(is_withdrawn);
     }
 
     fn look_at(&self, holder: Slot) -> Look {

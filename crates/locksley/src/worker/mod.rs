@@ -36,6 +36,7 @@ use crate::numbers::{Index, Place, Slot};
 use crate::primitive::Instant;
 use crate::search::{Search, Seeker};
 use crate::shared::Shared;
+use crate::shared::index_lock::Idle;
 use crate::shared::slot::SlotState;
 use crate::sleep::WakeToken;
 use crate::stats::Counters;
@@ -90,6 +91,8 @@ pub struct Worker {
     index: Cell<Index>,
     /// Set while its thread may block: what became of its index.
     away: Cell<Option<index::LeaveOutcome>>,
+    /// True if the task goes on although another thread has the index.
+    is_without_index: Cell<bool>,
     role: Role,
     data: Option<Box<dyn Any>>,
 }
@@ -112,6 +115,17 @@ impl Worker {
     pub(crate) fn new(
         role: Role,
         (index, slot): (Index, Slot),
+        shared: Arc<Shared>,
+        data: Option<Box<dyn Any>>,
+    ) -> Self {
+        let deque = shared.slot(slot).take_own_deque().expect("a slot has one thread at a time");
+        Self::with_deque(role, (index, slot), deque, shared, data)
+    }
+
+    /// The worker in a slot that was taken with its `deque`.
+    fn with_deque(
+        role: Role,
+        (index, slot): (Index, Slot),
         deque: OwnDeque<Job>,
         shared: Arc<Shared>,
         data: Option<Box<dyn Any>>,
@@ -131,6 +145,7 @@ impl Worker {
             runs_pinned_next: Cell::new(false),
             index: Cell::new(index),
             away: Cell::new(None),
+            is_without_index: Cell::new(false),
             role,
             data,
         };
@@ -156,16 +171,16 @@ impl Worker {
     }
 
     fn search(&self) -> RefMut<'_, Search> {
-        let make = || Search::new(self.seeker(false));
+        let make = || Search::new(self.seeker(None));
         RefMut::map(self.search.borrow_mut(), |search| search.get_or_insert_with(make))
     }
 
     /// This worker, as it searches.
-    fn seeker(&self, may_lose_index: bool) -> Seeker<'_> {
+    fn seeker(&self, idle: Option<Idle>) -> Seeker<'_> {
         // A guest takes what is sent to the first worker.
         let index = if self.role == Role::Guest { Index::new(0) } else { self.index.get() };
         let (shared, slot, wake_token) = (&*self.shared, self.slot, &self.wake_token);
-        Seeker { shared, slot, index, wake_token, may_lose_index }
+        Seeker { shared, slot, index, wake_token, idle }
     }
 
     pub(crate) fn counters(&self) -> &Counters {

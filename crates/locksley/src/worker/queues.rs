@@ -139,12 +139,12 @@ impl Worker {
     /// Takes a job from the deque, the pinned tasks, or what was sent to this worker or its place.
     pub(super) fn take_local(&self) -> Option<Found> {
         let found = self.take_own().or_else(|| self.take_pinned());
-        found.or_else(|| self.seeker(false).take_addressed())
+        found.or_else(|| self.seeker(None).take_addressed())
     }
 
     /// Sends a ready task to this worker itself, behind its other tasks.
     pub(crate) fn send_to_back(&self, job: NonNull<Job>) {
-        let index = self.seeker(false).index;
+        let index = self.seeker(None).index;
         self.shared.send_ready(Some(self), index, job);
     }
 
@@ -199,7 +199,7 @@ impl Worker {
         let looked = self.looked.replace(Some(now));
         let is_brief = |looked| now - looked < MOVE_COST * LOOK_ELSEWHERE_AFTER;
         self.has_brief_polls.set(looked.is_some_and(is_brief));
-        let seeker = self.seeker(false);
+        let seeker = self.seeker(None);
         for queue in (0..4).map(|n| first.wrapping_add(n) % 4) {
             let found = match queue {
                 0 => seeker.take_addressed(),
@@ -224,7 +224,7 @@ impl Worker {
     /// a poll, and every `LOOK_ELSEWHERE_AFTER` polls, the injector or a pinned task comes first:
     /// tasks that send others to the place would starve these.
     pub(super) fn take_addressed_in_turn(&self) -> Option<Found> {
-        let seeker = self.seeker(false);
+        let seeker = self.seeker(None);
         let others_first = seeker.is_addressed() && self.count_poll();
         let found = others_first.then(|| match self.polls.get() / LOOK_ELSEWHERE_AFTER % 2 {
             0 => self.take_pinned().or_else(|| seeker.take_injected()),

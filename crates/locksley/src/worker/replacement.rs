@@ -1,94 +1,97 @@
 //! Replacements: threads that work under the index of a worker whose thread blocks.
 //!
-//! A thread that blocks takes a free replacement, gives it the lock of its index, and wakes it, or
-//! starts its thread. The replacement works until another thread takes the index, and is free again.
+//! A thread that blocks takes a free replacement, starts its thread if it has none, and gives it the
+//! lock of its index. The replacement works until another thread takes the index.
 
 use std::io;
 use std::sync::Arc;
 
 use super::{Role, Worker};
-use crate::deque::OwnDeque;
-use crate::header::Job;
 use crate::idle::Activity;
 use crate::numbers::{Index, Slot};
 use crate::os::{self, Assists};
 use crate::shared::Shared;
 use crate::shared::config::{Affinity, Hook};
-use crate::shared::replacements::Taken;
 use crate::trace::Event;
 use crate::unwind::{self, AbortOnUnwind};
 
 impl Shared {
-    pub(super) fn slot_of_replacement(&self, taken: Taken) -> Slot {
-        Slot::new(self.first_replacement() + taken.number)
+    fn slot_of_replacement(&self, number: usize) -> Slot {
+        Slot::new(self.first_replacement() + number)
     }
 
-    /// The number of the replacement in `slot`, if it is one.
-    pub(super) fn replacement_in(&self, slot: Slot) -> Option<usize> {
-        slot.get().checked_sub(self.first_replacement())
+    /// The replacement in `slot`, if there is one, has no index any more, and is free.
+    pub(super) fn free_replacement_in(&self, slot: Slot) {
+        if let Some(number) = slot.get().checked_sub(self.first_replacement()) {
+            self.replacements.put_back(number);
+        }
     }
 
-    /// Takes a free replacement. `None` if all are taken, or the pool is closed.
-    pub(super) fn take_replacement(&self) -> Option<Taken> {
+    /// Takes a free replacement for `index`, with a thread. `None` if all are taken, if no thread can
+    /// be started, or if the pool is closed.
+    pub(super) fn take_replacement(self: &Arc<Self>, index: Index) -> Option<usize> {
         // (In a forked child, a new thread would run tasks of the parent.)
         if self.closed.is_set() || self.is_in_forked_child() {
             return None;
         }
-        let taken = self.replacements.take()?;
-        if !taken.has_thread {
-            // The slot exists before the replacement gets the index, since it is a victim from then
-            // on. Those below exist, too: thieves look at all slots up to the highest taken one.
-            for number in 0..=taken.number {
-                self.make_slot(Slot::new(self.first_replacement() + number), || {
-                    let (deque, state) = self.config.new_slot();
-                    self.replacements.set_deque(number, deque);
-                    state
-                });
-            }
-            self.mark_slot_taken(self.slot_of_replacement(taken));
+        let number = self.replacements.take()?;
+        if !self.replacements.has_thread(number) && self.start_replacement(number, index).is_err() {
+            self.replacements.put_back(number);
+            return None;
         }
-        Some(taken)
+        Some(number)
     }
 
-    /// Starts a replacement that was taken and has the lock of `index`: wakes its thread, or creates
-    /// one. If none can be created, frees the replacement and returns false.
-    pub(super) fn send_out(self: &Arc<Self>, taken: Taken, index: Index) -> bool {
-        let is_started = taken.has_thread || self.start_replacement(taken, index).is_ok();
-        if is_started {
-            self.replacements.send_out(taken, index);
-        } else {
-            self.replacements.put_back(taken);
-        }
-        is_started
-    }
-
-    fn start_replacement(self: &Arc<Self>, taken: Taken, index: Index) -> io::Result<()> {
+    fn start_replacement(self: &Arc<Self>, number: usize, index: Index) -> io::Result<()> {
         let names = self.config.names.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-        let slot = self.slot_of_replacement(taken);
+        // The slots below exist, too: thieves look at all up to the highest taken one.
+        for below in (0..=number).map(|number| self.slot_of_replacement(number)) {
+            self.make_slot(below, || self.config.new_slot());
+        }
+        self.mark_slot_taken(self.slot_of_replacement(number));
         let shared = Arc::clone(self);
-        let serve = move || shared.serve_as_replacement(taken.number, (index, slot));
+        let serve = move || shared.serve_as_replacement(number, index);
         let thread = self.config.spawn(format!("{}'", names[index.get()]), serve)?;
-        self.replacements.add_thread(thread);
+        self.replacements.set_thread(number, thread);
         Ok(())
     }
 
-    fn serve_as_replacement(self: &Arc<Self>, number: usize, (index, slot): (Index, Slot)) {
+    /// Gives the index of the thread in slot `from` to a replacement that was taken. Returns false
+    /// if a thread waits for the index: then the replacement is free.
+    pub(super) fn send_out(&self, number: usize, index: Index, from: Slot) -> bool {
+        self.replacements.set_index(number, index);
+        let slot = self.slot_of_replacement(number);
+        let is_given = self.index_lock(index).give(from, slot);
+        if is_given {
+            self.unpark(slot);
+        } else {
+            self.replacements.put_back(number);
+        }
+        is_given
+    }
+
+    fn serve_as_replacement(self: &Arc<Self>, number: usize, first: Index) {
         if self.config.affinity != Affinity::Builder {
             os::move_to_process_affinity();
         }
         self.set_time_slice();
-        let deque = self.replacements.take_deque(number);
-        self.run_worker(Role::Replacement, (index, slot), deque, |worker| {
+        let slot = self.slot_of_replacement(number);
+        self.run_worker(Role::Replacement, (first, slot), |worker| {
             let state = self.slot(slot);
+            let has_index = || self.index_lock(self.replacements.index(number)).is_held_by(slot);
             loop {
                 state.set_activity(Activity::Sleeps);
                 self.trace(|| Event::Blocks);
-                let sending = self.replacements.wait(number, || self.closed.is_set());
+                let is_over = || has_index() || self.closed.is_set();
+                while !is_over() {
+                    self.sleep.parker(slot).park(is_over, None);
+                }
                 self.trace(|| Event::Unparks);
-                let Some(sending) = sending else { break };
+                if self.closed.is_set() {
+                    break;
+                }
                 state.set_activity(Activity::Works);
-                worker.work_as_replacement(sending.index());
-                self.replacements.set_free(number, sending);
+                worker.work_as_replacement(self.replacements.index(number));
             }
         });
     }
@@ -108,7 +111,6 @@ impl Shared {
         self: &Arc<Self>,
         role: Role,
         (index, slot): (Index, Slot),
-        deque: OwnDeque<Job>,
         work: impl FnOnce(&Worker),
     ) {
         let (config, report) = (&self.config, |payload| self.report_panic(payload));
@@ -117,7 +119,7 @@ impl Shared {
             None
         });
         let abort = AbortOnUnwind("an idle policy panicked");
-        let worker = Worker::new(role, (index, slot), deque, Arc::clone(self), data);
+        let worker = Worker::new(role, (index, slot), Arc::clone(self), data);
         abort.disarm();
         let call = |hook: &Option<Hook>| {
             let call = || hook.iter().for_each(|hook| hook(index.get()));
@@ -125,7 +127,7 @@ impl Shared {
         };
         worker.as_current(|| {
             call(&config.on_start);
-            self.slot(slot).attach_thread(self.config.assists);
+            self.slot(slot).attach_thread(Some(self.config.assists));
             work(&worker);
             self.slot(slot).detach_thread();
             call(&config.on_exit);
@@ -135,15 +137,6 @@ impl Shared {
 }
 
 impl Worker {
-    /// Notes whether this thread is inside of a task that has blocked, if it is a replacement.
-    pub(super) fn set_in_frame(&self, is_in_frame: bool) {
-        if self.role == Role::Replacement
-            && let Some(number) = self.shared.replacement_in(self.slot)
-        {
-            self.shared.replacements.set_in_frame(number, is_in_frame);
-        }
-    }
-
     /// Runs this replacement under an index, whose lock it was given, until another thread takes it.
     fn work_as_replacement(&self, index: Index) {
         self.index.set(index);
@@ -152,5 +145,8 @@ impl Worker {
         }
         self.end_with_index();
         self.leave_tasks_to_others();
+        if self.is_without_index.take() {
+            self.shared.free_replacement_in(self.slot);
+        }
     }
 }

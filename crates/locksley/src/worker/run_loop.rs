@@ -7,6 +7,7 @@ use super::Worker;
 use crate::header::{self, Found};
 use crate::hooks;
 use crate::os;
+use crate::shared::index_lock::Idle;
 use crate::trace::Event;
 use crate::unwind::AbortOnUnwind;
 
@@ -37,7 +38,6 @@ impl Worker {
             if let Some(found) = own.or_else(|| self.find_other(is_over)) {
                 let run = if own.is_some() { Self::execute } else { Self::execute_traced };
                 run(self, found);
-                self.set_in_frame(false);
                 hooks::executed();
             }
         }
@@ -62,7 +62,7 @@ impl Worker {
         let sent = self.take_addressed_in_turn().or_else(|| self.take_pinned());
         sent.or_else(|| {
             self.deque.open();
-            self.search().run(self.seeker(true), is_over)
+            self.search().run(self.seeker(Some(Idle::WithoutTask)), is_over)
         })
     }
 
@@ -120,7 +120,7 @@ impl Worker {
         self.shared.abort_if_in_forked_child();
         hooks::pause();
         let found = self.take_local();
-        let found = found.or_else(|| self.search().search_once(self.seeker(false)));
+        let found = found.or_else(|| self.search().search_once(self.seeker(None)));
         self.execute_if_any(found.or_else(|| self.take_made_ready()))
     }
 

@@ -41,13 +41,13 @@ fn a_wait_for_a_group_leaves_older_tasks_in_the_deque() {
                     thread::yield_now();
                 }
                 // SAFETY: alive until this thread has ended.
-                unsafe { Latch::set(NonNull::from(event)) };
+                unsafe { Latch::end(NonNull::from(event), None) };
             });
-            let start = || {
+            let has_pinned_tasks = || {
                 has_looked.store(true, Ordering::Relaxed);
-                before
+                false
             };
-            worker.wait_for_group(&latch.flag, NonNull::dangling(), start, || false);
+            worker.wait_for_group(&latch.flag, NonNull::dangling(), before, has_pinned_tasks);
         });
         (before, worker.deque.bottom())
     });
@@ -151,11 +151,11 @@ fn a_worker_that_waits_for_tasks_runs_its_pinned_ones() {
         let event = &latch;
         let set = move |_: &Worker| {
             // SAFETY: alive, since the wait below ends with this.
-            unsafe { Latch::set(NonNull::from(event)) };
+            unsafe { Latch::end(NonNull::from(event), None) };
         };
         // SAFETY: sent once, here, and run before the wait ends; the task does not unwind.
         worker.shared().send_to(None, Index::new(0), unsafe { HeapJob::into_job(None, set) });
-        let start = || worker.deque.bottom();
+        let start = worker.deque.bottom();
         worker.wait_for_group(&latch.flag, NonNull::dangling(), start, || false);
     });
 }

@@ -26,6 +26,7 @@ use crate::header::{self, Flag, Found, Job};
 use crate::hooks;
 use crate::os;
 use crate::primitive::{Instant, spin_loop};
+use crate::shared::index_lock::Idle;
 use crate::trace::Event;
 use crate::tuning::{SHORT_LOOKS, WAIT_SPIN, WAIT_SPIN_AND_YIELD};
 use crate::unwind::AbortOnUnwind;
@@ -70,19 +71,18 @@ impl Worker {
         is_back
     }
 
-    /// Waits for the event of a group, such as the tasks of a scope. Tasks of the group that this
-    /// worker pushed lie in its deque at `start` or above. A task of the group may push lower ones
-    /// during the wait, so `start` is called for each search. If
+    /// Waits for the event of a group, such as the tasks of a scope. This worker began to push tasks
+    /// of the group when its deque ended at `start`, so older tasks lie below. If
     /// `has_pinned_tasks`, some of the group's tasks are pinned, and pinned tasks run at once.
     pub(crate) fn wait_for_group(
         &self,
         event: &Flag,
         group: NonNull<()>,
-        start: impl Fn() -> i64,
+        start: i64,
         has_pinned_tasks: impl Fn() -> bool,
     ) {
         let find = |_: bool| {
-            while self.deque.may_have(start())
+            while self.deque.may_have(start)
                 && let Some(own) = self.take_own()
             {
                 // SAFETY: just taken.
@@ -185,7 +185,7 @@ impl Worker {
             drop(away);
             // Inside of another call that may block, the drop has changed nothing.
             self.ensure_index();
-            let search = || self.search().run(self.seeker(true), &|| event.is_set());
+            let search = || self.search().run(self.seeker(Some(Idle::InTask)), &|| event.is_set());
             let found = self.take_local().or_else(search);
             self.ensure_index();
             if found.is_none() && self.away.get().is_some() {
@@ -221,7 +221,7 @@ impl Worker {
         };
         // SAFETY: just taken.
         if unsafe { header::is_fork(taken) } {
-            return Some(self.seeker(false).stolen(taken, thief));
+            return Some(self.seeker(None).stolen(taken, thief));
         }
         // A spawned task, which need not be a descendant.
         self.shared.inject(taken);
