@@ -8,14 +8,14 @@
 //! | begins at the pool's size | the program has set a size |
 //! | begins at what the system grants | otherwise |
 //! | becomes the new size | the program resizes the pool |
-//! | rises to what the system grants, or to the size, whichever is less | that is more |
-//! | falls below the number of active workers, not below the same | one has waited for a processor ([`Waits`]) |
-//! | doubles, up to the size | tasks wait, and active workers block ([`Evidence`]) |
+//! | rises to what the system grants, at most to the size | that is more |
+//! | falls below the number of active workers, but not below what the system grants | one has waited for a processor ([`Waits`]) |
+//! | doubles, up to the size | tasks wait, and active workers block; or the same tasks wait for 100 ms ([`Evidence`]) |
 //!
 //! More active workers than processors give nothing but unfairness to other programs, unless they
 //! block: in a mutex, or a read from a file. (In a wait of the pool, and in
-//! [`blocking`](crate::blocking()), another thread takes the index.) The field calls the last rule
-//! *starvation injection* (.NET's thread pool).
+//! [`blocking`](crate::blocking()), another thread takes the index.) .NET's thread pool calls the
+//! last rule *starvation avoidance*.
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ use crate::worker::{Role, Worker};
 /// pool is dropped.
 ///
 /// If the workers start in the background, returns at once. Otherwise returns when all workers are
-/// ready, or, after an error, when all have ended again.
+/// ready, or, after an error, when those that it can join have ended.
 pub(super) fn start(
     config: Configuration,
     spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
@@ -104,6 +104,7 @@ fn adopt_current_thread(index: Index, shared: &Arc<Shared>) -> Result<(), BuildE
     let worker = unwind::catch(|| Worker::new(Role::Borrowed, numbers, Arc::clone(shared), data()))
         .map_err(|payload| hook_error(index.get(), payload))?;
     let slot = shared.slot(index.slot());
+    // No assists: others may not observe the thread, which may end without `detach_thread`.
     slot.attach_thread(None);
     slot.charge_elsewhere();
     worker.set_current_forever();

@@ -260,7 +260,7 @@ mod tests {
         );
     }
 
-    /// It never sweeps the whole pool.
+    /// Without sleeps, only the sweep after some failures finds some of these.
     #[test]
     fn a_thief_that_never_sleeps_finds_what_waits_anywhere() {
         use Queue::*;

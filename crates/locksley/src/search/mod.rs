@@ -28,7 +28,7 @@ use crate::unwind::AbortOnUnwind;
 use monitor::{Monitor, OwnWaits};
 use victims::Victims;
 
-/// The worker that searches.
+/// What a search needs of its thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Seeker<'s> {
     pub(crate) shared: &'s Shared,
@@ -46,16 +46,17 @@ pub(crate) struct Search {
     victims: Victims,
     /// Empty between calls of [`Shared::open_deques`]; kept for its memory.
     open_requests: Vec<(Slot, OpenRequest)>,
-    /// The last victim whose deque stayed closed although this thief had requested it to be opened.
+    /// The last victim that has not opened its closed deque at the request of this thief.
     /// `None` since the last `steal_by_force`.
     unanswered: Option<Slot>,
     /// Failed attempts since the search began, or since the worker last slept.
     failures: u64,
     /// The victim of the last attempt.
     victim: Option<Slot>,
-    /// True if the next attempt opens closed deques by force.
+    /// True if the next attempt, if it fails, opens closed deques by force.
     forces: bool,
-    /// True if the next attempt looks everywhere: the worker has slept.
+    /// True if the next attempt looks everywhere: after a sleep, and after every `BARRIER_COST`
+    /// failures.
     sweeps: bool,
     /// The context switches of the worker that are accounted for.
     switches: u64,

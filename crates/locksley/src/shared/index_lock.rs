@@ -9,11 +9,11 @@
 //! |---|---|---|
 //! | holder | the holder runs a task, or is about to | claim the lock, and wait |
 //! | holder, `IDLE` | the holder searches or sleeps, and runs no task | take the lock |
-//! | the same, `IN_TASK` | it does so inside of a task that waits | take the lock |
+//! | holder, `IDLE`, `IN_TASK` | it does so inside of a task that waits | take the lock |
 //! | holder, `CLAIMED` | threads wait in the list | are served in their order |
 //!
 //! A holder passes the lock on when its task ends, before it takes the next one, or when it blocks.
-//! The list has a mutex, which is held for some instructions. A thread that is suspended meanwhile
+//! The list has a mutex, which is held for a few instructions. A thread that is suspended meanwhile
 //! delays this index only: thieves open its deque and take its tasks. `IDLE` and `CLAIMED` exclude
 //! each other, but for a moment: a thread that claims an idle lock takes it.
 
@@ -74,7 +74,7 @@ impl IndexLock {
         self.word.load(Ordering::Acquire) & HOLDER == word_of(slot)
     }
 
-    /// True if this thread holds the lock, and is not idle.
+    /// True if this thread holds the lock, and is not idle: it runs a task, or is about to.
     pub(crate) fn has_task(&self, slot: Slot) -> bool {
         // Acquire as in `is_held_by`.
         self.word.load(Ordering::Acquire) & !CLAIMED == word_of(slot)

@@ -1,4 +1,5 @@
-//! Which replacements are free: a stack, in which those with a thread lie on top.
+//! Which replacements are free: a stack. The last one that was freed is taken first, so that one with
+//! a thread is taken if there is one, unless a thread could not be started lately.
 //!
 //! A replacement that is taken is given an index: first its number, then its lock. It is free again
 //! as soon as it has lost that index without being inside of a task. Whoever takes the index says
@@ -16,7 +17,7 @@ pub(crate) struct Replacements {
     all: Box<[Replacement]>,
     /// The free ones, a stack as Treiber's ("Systems programming: coping with parallelism", 1986).
     /// Low half: the number of the first one, plus 1; 0 if there is none. High half: the number of
-    /// changes, so that a thread that was suspended does not take a word for the one that it read.
+    /// changes, so that no thread takes a later word for the one that it read.
     free: AtomicU64,
     /// The threads that have been started.
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -44,7 +45,7 @@ impl Replacements {
         this
     }
 
-    /// Takes a free replacement; one that has a thread if possible.
+    /// Takes the free replacement that was freed last.
     pub(crate) fn take(&self) -> Option<usize> {
         let take = |before: u64| {
             let first = (before as u32).checked_sub(1)?;
@@ -68,11 +69,11 @@ impl Replacements {
 
     /// The index that a replacement was given last. It works under that index while it has the lock.
     pub(crate) fn index(&self, number: usize) -> Index {
-        // Relaxed: the lock is given after this was written.
+        // Relaxed: giving the lock publishes it; who sees an old one has no lock of that index.
         Index::new(self.all[number].index.load(Ordering::Relaxed) as usize)
     }
 
-    /// Says which index a replacement is about to be given, which was taken.
+    /// Records the index that a replacement, which was taken, is about to be given.
     pub(crate) fn set_index(&self, number: usize, index: Index) {
         self.all[number].index.store(index.get() as u32, Ordering::Relaxed);
     }
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_taken_once_and_those_with_a_thread_come_first() {
+    fn each_is_taken_once_and_the_last_one_that_was_freed_comes_first() {
         let all = Replacements::new(3);
         assert_eq!([(); 4].map(|()| all.take()), [Some(0), Some(1), Some(2), None]);
         assert!(!all.has_thread(1));

@@ -34,9 +34,9 @@ impl WakeToken {
         Self { wakeups_at_request: Cell::new(None), near }
     }
 
-    /// Returns true if no wake-up is under way that this worker has claimed. The worker has then
-    /// claimed one, and causes it.
-    fn claim_wakeup(&self, snapshot: Snapshot) -> bool {
+    /// Returns true if no wake-up is under way that this worker has begun. The caller then causes
+    /// one.
+    fn begin_wakeup(&self, snapshot: Snapshot) -> bool {
         let wakeups = Some(snapshot.wakeups());
         self.wakeups_at_request.replace(wakeups) != wakeups
     }
@@ -98,8 +98,9 @@ impl Sleep {
     /// Wakes a worker for a task that was sent to `workers`. Does nothing at the limit.
     ///
     /// - If one of `workers` sleeps and is not notified, wakes it.
-    /// - If all sleepers of `workers` are notified, a caller with a token relies on them. Any other
-    ///   caller wakes one more sleeper, because they may be suspended.
+    /// - If all sleepers of `workers` are notified, a caller with a token relies on them: it is a
+    ///   worker of the pool, and looks for work again. Any other caller wakes one more sleeper,
+    ///   because they may be suspended.
     /// - If none of `workers` sleeps, they may be blocked or suspended. A caller with a token
     ///   notifies as for a push, any other caller as for a task that was sent to all.
     pub(crate) fn notify_addressed(&self, workers: &Range<usize>, wake_token: Option<&WakeToken>) {
@@ -142,7 +143,7 @@ impl Sleep {
     /// Wakes one sleeper, preferably a near one, unless the wake-up that this worker has claimed
     /// before is still under way.
     pub(super) fn wake_unless_under_way(&self, snapshot: Snapshot, wake_token: &WakeToken) {
-        if wake_token.claim_wakeup(snapshot) {
+        if wake_token.begin_wakeup(snapshot) {
             self.wake_one(&wake_token.near);
         }
     }

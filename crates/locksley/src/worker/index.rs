@@ -11,7 +11,7 @@
 //! meanwhile, it may wait for a lock that this thread holds. So after
 //! [`NO_PROGRESS`](crate::tuning::NO_PROGRESS) the thread goes on without the index.
 //!
-//! Two running threads have the same index in three cases only: the thread went on after
+//! Two running tasks have the same index in three cases only: the thread went on after
 //! `NO_PROGRESS`; the pool is closed; a call inside of [`blocking`](crate::blocking()) forks tasks
 //! and runs them itself.
 
@@ -50,7 +50,7 @@ impl Worker {
     /// Gives the index away, to a thread that has claimed it or to a replacement, until the value
     /// that is returned is dropped.
     pub(crate) fn leave_index(&self) -> Away<'_> {
-        // What satellites have noted on this thread, no other thread can publish.
+        // Only this thread can publish what hooks have deferred on it.
         hooks::pause();
         hooks::flush();
         self.deque.open();
@@ -150,14 +150,15 @@ impl Worker {
         self.away.set(Some(self.give_index_away()));
     }
 
-    /// The pool is closed, or another thread has the index: the thread ends, or becomes free.
+    /// The thread runs no more tasks under the index: if it still has it, passes it on or becomes an
+    /// idle holder.
     pub(super) fn end_with_index(&self) {
         let lock = self.shared.index_lock(self.index.get());
         while self.serve_claim() && !lock.begin_idle(self.slot, Idle::WithoutTask) {}
     }
 
-    /// Takes the index back. If the thread has a task, it goes on without the index when the holder
-    /// makes no progress, or when the pool is closed.
+    /// Takes the index back. Returns without it if the pool is closed; and, if the thread has a task,
+    /// if the holder makes no progress.
     pub(super) fn take_index_back(&self, has_task: bool) {
         let lock = self.shared.index_lock(self.index.get());
         self.is_without_index.set(false);
@@ -165,7 +166,7 @@ impl Worker {
             if loser.idle == Idle::WithoutTask {
                 self.shared.free_replacement_in(loser.slot);
             }
-            // It may sleep. If it is the index's own thread, it claims the index again.
+            // It may sleep, and has to see that it has lost the index.
             return self.shared.unpark(loser.slot);
         }
         let is_over = || lock.is_held_by(self.slot) || self.shared.closed.is_set();
@@ -182,7 +183,7 @@ impl Worker {
                 break;
             }
         }
-        // If it fails, the thread has got the index just now.
+        // `withdraw` fails if the thread has got the index just now.
         let is_withdrawn = !lock.is_held_by(self.slot) && lock.withdraw(self.slot);
         self.is_without_index.set(is_withdrawn);
     }

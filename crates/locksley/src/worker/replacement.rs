@@ -20,7 +20,7 @@ impl Shared {
         Slot::new(self.first_replacement() + number)
     }
 
-    /// The replacement in `slot`, if there is one, has no index any more, and is free.
+    /// Frees the replacement in `slot`, if it is one: it has lost its index.
     pub(super) fn free_replacement_in(&self, slot: Slot) {
         if let Some(number) = slot.get().checked_sub(self.first_replacement()) {
             self.replacements.put_back(number);
@@ -145,6 +145,7 @@ impl Worker {
         }
         self.end_with_index();
         self.leave_tasks_to_others();
+        // Its last task went on without the index, so no other thread has freed this one.
         if self.is_without_index.take() {
             self.shared.free_replacement_in(self.slot);
         }

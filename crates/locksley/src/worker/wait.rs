@@ -193,7 +193,8 @@ impl Worker {
             }
             return found;
         }
-        // The pool's threads end: this one runs what they have left.
+        // `away` takes the index back at the end of this function.
+        // If the pool's threads end, this one runs what they have left.
         let is_left_alone = || self.is_borrowed() && self.shared.closed.is_set();
         let is_called = || awaits_tasks && (self.has_pinned() || is_left_alone());
         self.shared.sleep.parker(self.slot).park(|| event.is_set() || is_called(), None);
