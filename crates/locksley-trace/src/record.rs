@@ -31,8 +31,8 @@ pub enum Kind {
     SearchEnds = 6,
     /// The worker stole from slot `arg`, where `detail` tasks are left, or more if it is 255.
     Steals = 7,
-    /// The worker parks. `detail` is 1 if it is over the limit of active workers, and 2 if it is also
-    /// the monitor, which looks from time to time whether the active workers block.
+    /// The worker parks. `detail` is 1 if it is over the limit of active workers, and 2 if it is
+    /// also the monitor, which looks from time to time whether the active workers block.
     Parks = 8,
     /// The thread may block: a task waits, or calls code that blocks.
     Blocks = 9,

@@ -8,8 +8,8 @@ use crate::worker::Worker;
 ///
 /// Use it for system calls and the like that take more than about 0.1 ms. For shorter ones, waking
 /// the replacement costs more than the time that the worker would lose. `call` should not fork:
-/// it would run tasks under an index that the replacement has. A task that a wait in it runs has the
-/// index for itself.
+/// it would run tasks under an index that the replacement has. A task that a wait in it runs has
+/// the index for itself.
 ///
 /// - After `call` has returned, the calling thread takes its index back. If the replacement runs a
 ///   task then, the thread waits until this task ends or blocks. If the replacement makes no

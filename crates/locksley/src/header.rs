@@ -1,7 +1,7 @@
 //! What deques and inboxes hold: the header of a job.
 //!
-//! A *job* is a task in memory, in a frame or on the heap. It begins with its header, a [`Job`]. Its
-//! *word*, a `NonNull<Job>`, is the address of the header. `job/` has the kinds of jobs.
+//! A *job* is a task in memory, in a frame or on the heap. It begins with its header, a [`Job`].
+//! Its *word*, a `NonNull<Job>`, is the address of the header. `job/` has the kinds of jobs.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-/// *Time.* How long a waiting worker spins before it yields, and a thread outside of the pool before
-/// it blocks. A thief that has just begun a short task ends it meanwhile. Record:
+/// *Time.* How long a waiting worker spins before it yields, and a thread outside of the pool
+/// before it blocks. A thief that has just begun a short task ends it meanwhile. Record:
 /// `xeon-2/2026-11-27-bench.json`, a round trip between two parked threads takes 16 µs.
 pub(crate) const WAIT_SPIN: Duration = Duration::from_micros(20);
 
@@ -24,12 +24,13 @@ pub(crate) const SHORT_LOOKS: u32 = 8;
 
 /// *Time.* A thread that has its event waits for its index while another one works under it. If
 /// that thread makes no progress for this long, it may wait for a lock that the first one holds, so
-/// the first one goes on. Long against time slices, so that a thread that only waits for a processor
-/// has run meanwhile.
+/// the first one goes on. Long against time slices, so that a thread that only waits for a
+/// processor has run meanwhile.
 pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(100);
 
-/// *Time.* A call that takes less is short: the calling thread runs the next one itself, as a guest.
-/// Two thread switches cost a few percent of that. Record: `bench`, a call into an idle pool.
+/// *Time.* A call that takes less is short: the calling thread runs the next one itself, as a
+/// guest. Two thread switches cost a few percent of that. Record: `bench`, a call into an idle
+/// pool.
 pub(crate) const SHORT_CALL: Duration = Duration::from_millis(2);
 
 /// *Threads.* The most guests of a pool at a time.
@@ -43,14 +44,14 @@ pub(crate) const REPLACEMENTS: usize = 256;
 /// schedulers, so that it does not align with patterns in the tasks.
 pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
-/// *Time.* About the cost of moving a task between threads. Polls that are shorter do not send tasks
-/// to other workers. A thief leaves a worker's only task to it for so long, if the worker probably
-/// runs that next. Record: `channels`, message rates between processes.
+/// *Time.* About the cost of moving a task between threads. Polls that are shorter do not send
+/// tasks to other workers. A thief leaves a worker's only task to it for so long, if the worker
+/// probably runs that next. Record: `channels`, message rates between processes.
 pub(crate) const MOVE_COST: Duration = Duration::from_micros(2);
 
-/// *Pushes, and attempts.* What a heavy barrier costs. An owner closes its deque after so many pushes
-/// without a steal, so that it pays at most twice what the better choice costs (the ski-rental
-/// problem). A thief opens closed deques by force after so many failed attempts.
+/// *Pushes, and attempts.* What a heavy barrier costs. An owner closes its deque after so many
+/// pushes without a steal, so that it pays at most twice what the better choice costs (the
+/// ski-rental problem). A thief opens closed deques by force after so many failed attempts.
 pub(crate) const BARRIER_COST: u32 = 64;
 
 /// *Attempts.* One of so many, at random, chooses among all slots: also those of threads that wait,
@@ -75,13 +76,13 @@ pub(crate) const PACE: Duration = Duration::from_nanos(800);
 /// processor.
 pub(crate) const CHECK_MACHINE_EVERY: u32 = 4;
 
-/// *Attempts.* On a quiet machine, a thief yields after so many (25 µs): a program that wakes up now
-/// and then would otherwise wait until the thief's time slice ends. A multiple of
+/// *Attempts.* On a quiet machine, a thief yields after so many (25 µs): a program that wakes up
+/// now and then would otherwise wait until the thief's time slice ends. A multiple of
 /// [`CHECK_MACHINE_EVERY`].
 pub(crate) const YIELD_EVERY: u32 = 32;
 
-/// *Threads, in 1/65,536.* The machine is quiet if other programs have had fewer runnable threads on
-/// average. Some thread runs now and then on any machine.
+/// *Threads, in 1/65,536.* The machine is quiet if other programs have had fewer runnable threads
+/// on average. Some thread runs now and then on any machine.
 pub(crate) const QUIET: u64 = (1 << 16) * 3 / 10;
 
 /// *One part in so many.* The weight of a sample of the number of runnable threads: a busy machine
@@ -89,16 +90,16 @@ pub(crate) const QUIET: u64 = (1 << 16) * 3 / 10;
 pub(crate) const SAMPLE_WEIGHT: u64 = 8;
 
 /// *Time.* Between two looks at what changes within milliseconds: the number of runnable threads,
-/// the monitor's look at the pool, and a worker's at its own waits for a processor. A look takes some
-/// microseconds. Blocked workers get company within some of these times.
+/// the monitor's look at the pool, and a worker's at its own waits for a processor. A look takes
+/// some microseconds. Blocked workers get company within some of these times.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// *Workers.* How many active workers the monitor samples to learn whether they block. Each costs a
 /// file.
 pub(crate) const SAMPLED_WORKERS: usize = 4;
 
-/// *Factor.* A pool that follows the system has so many times as many workers as are granted when it
-/// is built, if the machine has as many processors: more may be granted later.
+/// *Factor.* A pool that follows the system has so many times as many workers as are granted when
+/// it is built, if the machine has as many processors: more may be granted later.
 pub(crate) const GROWTH: usize = 4;
 
 /// *Time.* Between two readings of affinity and quotas, which take some tens of microseconds.
@@ -109,6 +110,7 @@ pub(crate) const GRANT_INTERVAL: Duration = Duration::from_millis(100);
 /// necessary.
 pub(crate) const LEAF: Duration = Duration::from_micros(5);
 
-/// *Leaves, and factor.* One leaf in so many is timed once the size of leaves is found. A worker that
-/// has stolen a part begins with leaves so many times smaller: its items may be more expensive.
+/// *Leaves, and factor.* One leaf in so many is timed once the size of leaves is found. A worker
+/// that has stolen a part begins with leaves so many times smaller: its items may be more
+/// expensive.
 pub(crate) const LEAF_SAMPLE: u32 = 16;

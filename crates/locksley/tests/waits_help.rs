@@ -1,6 +1,6 @@
 //! What a waiting worker runs: forks of the thief that it waits for, tasks of the scope that it
-//! waits for, and parts of broadcasts. It runs other tasks only if no other thread can be had for its
-//! index.
+//! waits for, and parts of broadcasts. It runs other tasks only if no other thread can be had for
+//! its index.
 
 mod common;
 

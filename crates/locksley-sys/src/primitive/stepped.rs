@@ -74,8 +74,8 @@ pub fn disarm() {
 }
 
 /// What the others have got through with while a thread is held: waits until it is at least so
-/// much, or for as long as any test can take: 20 seconds. Time in which the machine stands still, or
-/// in which this thread has no processor, counts little: the others may have had none, either.
+/// much, or for as long as any test can take: 20 seconds. Time in which the machine stands still,
+/// or in which this thread has no processor, counts little: the others may have had none, either.
 pub fn wait_for(count: &std::sync::atomic::AtomicUsize, least: usize) -> usize {
     const LONGEST_LOOK: Duration = Duration::from_millis(10);
     let (mut patience, mut looked) = (Duration::from_secs(20), Instant::now());

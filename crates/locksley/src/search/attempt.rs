@@ -13,9 +13,9 @@ use crate::trace::Event;
 use crate::tuning::{BARRIER_COST, MOVE_COST, SHORT_LOOKS, WAIT_SPIN_AND_YIELD};
 
 impl Search {
-    /// Makes one attempt, and counts it if it fails: what was sent to this worker, its place or all,
-    /// then one victim. After a sleep, and from time to time, it looks everywhere instead. From time
-    /// to time it opens closed deques by force.
+    /// Makes one attempt, and counts it if it fails: what was sent to this worker, its place or
+    /// all, then one victim. After a sleep, and from time to time, it looks everywhere instead.
+    /// From time to time it opens closed deques by force.
     pub(super) fn attempt(&mut self, seeker: Seeker<'_>) -> Option<Found> {
         let found = if std::mem::take(&mut self.sweeps) {
             self.sweep(seeker)
@@ -97,7 +97,8 @@ impl Search {
 
 impl Search {
     /// The grace period: a thief leaves a worker's only task to it, if it probably runs that next.
-    /// If another such task has replaced it then, the worker makes progress by itself: returns true.
+    /// If another such task has replaced it then, the worker makes progress by itself: returns
+    /// true.
     ///
     /// While other programs want processors, the period is longer, and the thief yields: tasks that
     /// share a barrier with a stolen one stall while its thief is preempted.

@@ -36,7 +36,8 @@ pub(crate) struct Seeker<'s> {
     pub(crate) index: Index,
     pub(crate) wake_token: &'s WakeToken,
     /// What the worker counts as between two attempts, when another thread may take the index. The
-    /// caller then ensures that it has the index before it runs a task. `None` if it keeps the index.
+    /// caller then ensures that it has the index before it runs a task. `None` if it keeps the
+    /// index.
     pub(crate) idle: Option<Idle>,
 }
 

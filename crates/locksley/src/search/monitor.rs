@@ -25,9 +25,9 @@ impl OwnWaits {
         Self { looked: Instant::now(), waited: None }
     }
 
-    /// Lowers the limit if this worker, which has no task, has waited for long since it last looked.
-    /// It is then over the limit. Reads a file, at most once each [`LOOK_INTERVAL`] and only
-    /// while the limit can come down.
+    /// Lowers the limit if this worker, which has no task, has waited for long since it last
+    /// looked. It is then over the limit. Reads a file, at most once each [`LOOK_INTERVAL`] and
+    /// only while the limit can come down.
     pub(super) fn lower_limit_if_long(&mut self, shared: &Shared, slot: Slot, now: Instant) {
         let elapsed = now.saturating_duration_since(self.looked);
         if shared.sleep.limit() <= shared.bounds.least() || elapsed < LOOK_INTERVAL {

@@ -37,8 +37,8 @@ impl Victims {
         (victim != seeker.slot).then_some(victim)
     }
 
-    /// A worker, or a guest, whose number comes after those of the workers. As many attempts as there
-    /// are others near come first, then half of all.
+    /// A worker, or a guest, whose number comes after those of the workers. As many attempts as
+    /// there are others near come first, then half of all.
     fn choose_index(&mut self, seeker: Seeker<'_>, failures: u64) -> Index {
         let shared = seeker.shared;
         let (here, guests) = (shared.neighbours_of(seeker.index), shared.guests_seen());

@@ -137,9 +137,9 @@ impl IndexLock {
         Some(Loser { slot: Slot::new((before & HOLDER) as usize), idle })
     }
 
-    /// Passes the lock of the calling thread, which holds it, to the thread that has waited longest.
-    /// Returns that thread, to be unparked. `None` if no thread waits. Otherwise calls `lose` just
-    /// before.
+    /// Passes the lock of the calling thread, which holds it, to the thread that has waited
+    /// longest. Returns that thread, to be unparked. `None` if no thread waits. Otherwise calls
+    /// `lose` just before.
     pub(crate) fn pass_on(&self, from: Slot, lose: impl FnOnce()) -> Option<Slot> {
         let mut claims = self.claims();
         let next = claims.pop_front()?;

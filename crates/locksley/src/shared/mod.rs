@@ -260,7 +260,8 @@ impl Shared {
     /// Sets the limit that the pool has found. A resize in the same moment takes precedence.
     pub(crate) fn set_limit(&self, limit: usize) {
         self.sleep.set_limit(limit);
-        // If the resize has set its limit before, the change of the limit has made its size visible.
+        // If the resize has set its limit before, the change of the limit has made its size
+        // visible.
         let most = self.bounds.most();
         if limit > most {
             self.sleep.set_limit(most);

@@ -291,8 +291,8 @@ fn loom_replacement_one_that_has_lost_its_index_is_sent_out_again() {
     });
 }
 
-/// Three workers want the same two replacements. One thread takes both and puts them back in another
-/// order meanwhile.
+/// Three workers want the same two replacements. One thread takes both and puts them back in
+/// another order meanwhile.
 #[test]
 fn loom_replacement_one_thread_takes_it() {
     check(3, || {

@@ -1,5 +1,5 @@
-//! Which replacements are free: a stack. The last one that was freed is taken first, so that one with
-//! a thread is taken if there is one, unless a thread could not be started lately.
+//! Which replacements are free: a stack. The last one that was freed is taken first, so that one
+//! with a thread is taken if there is one, unless a thread could not be started lately.
 //!
 //! A replacement that is taken is given an index: first its number, then its lock. It is free again
 //! as soon as it has lost that index without being inside of a task. Whoever takes the index says
@@ -67,7 +67,8 @@ impl Replacements {
         let _ = self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, put_back);
     }
 
-    /// The index that a replacement was given last. It works under that index while it has the lock.
+    /// The index that a replacement was given last. It works under that index while it has the
+    /// lock.
     pub(crate) fn index(&self, number: usize) -> Index {
         // Relaxed: giving the lock publishes it; who sees an old one has no lock of that index.
         Index::new(self.all[number].index.load(Ordering::Relaxed) as usize)

@@ -140,7 +140,8 @@ impl Sleep {
     /// last, pushes may have to wake a sleeper from now on. Returns true if so. The caller makes a
     /// fence before it looks for work.
     fn set_needs_thief(&self, now: Snapshot) -> bool {
-        // It is never cleared here: this thread may be suspended before that, and clear it too late.
+        // It is never cleared here: this thread may be suspended before that, and clear it too
+        // late.
         let needs_thief = now.needs_thief(self.spare());
         if needs_thief && !self.needs_thief.load(Ordering::Relaxed) {
             self.needs_thief.store(true, Ordering::Relaxed);
@@ -209,7 +210,8 @@ impl Sleep {
     fn begin_sleep(&self) -> SleepRole {
         if let Some(now) = self.counters.begin_sleep_as_monitor(self.spare()) {
             self.set_needs_thief(now);
-            // The limit may have been raised before the counters changed. Then no monitor is needed.
+            // The limit may have been raised before the counters changed. Then no monitor is
+            // needed.
             if now.may_wake(self.spare()) {
                 return self.role_of_sleeper(self.counters.retire_monitor());
             }

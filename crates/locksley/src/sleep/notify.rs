@@ -67,9 +67,9 @@ impl Sleep {
     /// Notifies a push to an open deque. Then closes the deque if it should be closed and pushes
     /// need no notification.
     ///
-    /// While the deque is closed, its owner pushes without a fence and wakes no sleeper. So a worker
-    /// that falls asleep, or is the last to stop searching, opens all deques, and then looks for
-    /// work in them.
+    /// While the deque is closed, its owner pushes without a fence and wakes no sleeper. So a
+    /// worker that falls asleep, or is the last to stop searching, opens all deques, and then looks
+    /// for work in them.
     pub(crate) fn notify_pushed_or_close<T>(
         &self,
         deque: &ChaseLevOwner<T>,
@@ -82,8 +82,8 @@ impl Sleep {
         }
     }
 
-    /// Wakes a worker for a task that was sent to all, and that the caller does not run itself. Does
-    /// nothing at the limit.
+    /// Wakes a worker for a task that was sent to all, and that the caller does not run itself.
+    /// Does nothing at the limit.
     ///
     /// Wakes it even if another worker searches, because the thread of that worker may be
     /// suspended.

@@ -262,8 +262,8 @@ fn a_push_wakes_a_sleeper_while_another_worker_is_held_at_any_step() {
                 stepped::disarm();
             });
             let held = gate.wait_until_held();
-            // A push may rely on a worker that searches, or that is about to look what is left. Then
-            // the tasks are done when that one goes on.
+            // A push may rely on a worker that searches, or that is about to look what is left.
+            // Then the tasks are done when that one goes on.
             let relies = !needs_thief(&crew.sleep) || crew.sleep.snapshot().searching() > 0;
             let wake_token = token();
             for _ in 0..2 {

@@ -25,8 +25,8 @@ use crate::shared::index_lock::Idle;
 use crate::trace::Event;
 use crate::tuning::NO_PROGRESS;
 
-/// While this value lives, the worker's thread may block, and another thread has its index. Dropping
-/// it takes the index back.
+/// While this value lives, the worker's thread may block, and another thread has its index.
+/// Dropping it takes the index back.
 pub(crate) struct Away<'w> {
     worker: &'w Worker,
     state: LeaveOutcome,
@@ -100,8 +100,8 @@ impl Worker {
         next.map(|slot| self.shared.unpark(slot)).is_some()
     }
 
-    /// Between two tasks: if a thread waits for the index, passes it on. Returns true if this thread
-    /// still has it.
+    /// Between two tasks: if a thread waits for the index, passes it on. Returns true if this
+    /// thread still has it.
     #[inline]
     pub(super) fn serve_claim(&self) -> bool {
         let lock = self.shared.index_lock(self.index.get());
@@ -130,8 +130,8 @@ impl Worker {
         }
     }
 
-    /// Runs a task of the pool. Inside of a call that may block, the thread takes the index back for
-    /// it, and gives it away again.
+    /// Runs a task of the pool. Inside of a call that may block, the thread takes the index back
+    /// for it, and gives it away again.
     pub(super) fn under_index(&self, task: impl FnOnce()) {
         if self.away.get().is_none() {
             return task();
@@ -150,15 +150,15 @@ impl Worker {
         self.away.set(Some(self.give_index_away()));
     }
 
-    /// The thread runs no more tasks under the index: if it still has it, passes it on or becomes an
-    /// idle holder.
+    /// The thread runs no more tasks under the index: if it still has it, passes it on or becomes
+    /// an idle holder.
     pub(super) fn end_with_index(&self) {
         let lock = self.shared.index_lock(self.index.get());
         while self.serve_claim() && !lock.begin_idle(self.slot, Idle::WithoutTask) {}
     }
 
-    /// Takes the index back. Returns without it if the pool is closed; and, if the thread has a task,
-    /// if the holder makes no progress.
+    /// Takes the index back. Returns without it if the pool is closed; and, if the thread has a
+    /// task, if the holder makes no progress.
     pub(super) fn take_index_back(&self, has_task: bool) {
         let lock = self.shared.index_lock(self.index.get());
         self.is_without_index.set(false);

@@ -346,7 +346,8 @@ mod tests {
         assert_eq!(kept, [true, false]);
     }
 
-    /// A thief need not give its processor to the worker then, and a ready task does not stay there.
+    /// A thief need not give its processor to the worker then, and a ready task does not stay
+    /// there.
     #[test]
     fn a_worker_in_a_blocking_call_counts_as_asleep_and_does_not_search_next() {
         let states = beside_a_held_worker(|worker| {

@@ -1,7 +1,7 @@
 //! Replacements: threads that work under the index of a worker whose thread blocks.
 //!
-//! A thread that blocks takes a free replacement, starts its thread if it has none, and gives it the
-//! lock of its index. The replacement works until another thread takes the index.
+//! A thread that blocks takes a free replacement, starts its thread if it has none, and gives it
+//! the lock of its index. The replacement works until another thread takes the index.
 
 use std::io;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ impl Shared {
         }
     }
 
-    /// Takes a free replacement for `index`, with a thread. `None` if all are taken, if no thread can
-    /// be started, or if the pool is closed.
+    /// Takes a free replacement for `index`, with a thread. `None` if all are taken, if no thread
+    /// can be started, or if the pool is closed.
     pub(super) fn take_replacement(self: &Arc<Self>, index: Index) -> Option<usize> {
         // (In a forked child, a new thread would run tasks of the parent.)
         if self.closed.is_set() || self.is_in_forked_child() {
@@ -105,8 +105,8 @@ impl Shared {
         }
     }
 
-    /// Runs a worker on the calling thread: makes its data, then calls the start hook, `work` and the
-    /// exit hook. Panics of the program's code go to the panic handler, and the worker goes on.
+    /// Runs a worker on the calling thread: makes its data, then calls the start hook, `work` and
+    /// the exit hook. Panics of the program's code go to the panic handler, and the worker goes on.
     pub(crate) fn run_worker(
         self: &Arc<Self>,
         role: Role,
@@ -137,7 +137,8 @@ impl Shared {
 }
 
 impl Worker {
-    /// Runs this replacement under an index, whose lock it was given, until another thread takes it.
+    /// Runs this replacement under an index, whose lock it was given, until another thread takes
+    /// it.
     fn work_as_replacement(&self, index: Index) {
         self.index.set(index);
         if self.shared.index_lock(index).end_idle(self.slot) {

@@ -24,8 +24,8 @@ impl Worker {
             self.work_under_index(&is_closed);
         }
         self.end_with_index();
-        // Tasks of a scope do not keep the pool open. The borrowed thread that waits for them steals
-        // them from here.
+        // Tasks of a scope do not keep the pool open. The borrowed thread that waits for them
+        // steals them from here.
         self.deque.open();
     }
 
@@ -142,7 +142,8 @@ impl Worker {
         self.execute_if_any(self.take_local().or_else(|| self.take_made_ready()))
     }
 
-    /// Has hooks publish what they have deferred: code that repeats this may never come to a search.
+    /// Has hooks publish what they have deferred: code that repeats this may never come to a
+    /// search.
     fn take_made_ready(&self) -> Option<Found> {
         hooks::flush().then(|| self.take_own()).flatten()
     }

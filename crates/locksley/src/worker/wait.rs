@@ -71,8 +71,8 @@ impl Worker {
         is_back
     }
 
-    /// Waits for the event of a group, such as the tasks of a scope. This worker began to push tasks
-    /// of the group when its deque ended at `start`, so older tasks lie below. If
+    /// Waits for the event of a group, such as the tasks of a scope. This worker began to push
+    /// tasks of the group when its deque ended at `start`, so older tasks lie below. If
     /// `has_pinned_tasks`, some of the group's tasks are pinned, and pinned tasks run at once.
     pub(crate) fn wait_for_group(
         &self,
@@ -90,9 +90,8 @@ impl Worker {
                     return Some(own);
                 }
                 // It is no descendant. A fork stays here, for the frame that pushed it. So does any
-                // task if positions in the deque do not tell which were pushed in the group. Another
-                // task goes to the injector, for other workers.
-                // SAFETY: just taken.
+                // task if positions in the deque do not tell which were pushed in the group.
+                // Another task goes to the injector, for other workers. SAFETY: just taken.
                 let is_fork = unsafe { header::is_fork(own.job) };
                 if is_fork || !self.state().deque.has_bounds() {
                     self.push_real(own.job);
@@ -176,8 +175,8 @@ impl Worker {
         abort.disarm();
     }
 
-    /// Parks until the event, or a pinned task that the wait runs. If no other thread can be had for
-    /// the index, returns any task instead, once there is one.
+    /// Parks until the event, or a pinned task that the wait runs. If no other thread can be had
+    /// for the index, returns any task instead, once there is one.
     fn park_until(&self, event: &Flag, awaits: Awaits) -> Option<Found> {
         let away = self.leave_index();
         let awaits_tasks = awaits == Awaits::Tasks;

@@ -175,9 +175,9 @@ fn loom_sleep_the_limit_is_raised_while_a_worker_becomes_the_monitor() {
 }
 
 /// Of four workers one may be active, and blocks after a push. One is the monitor, and is
-/// suspended. Then two may be active, so one stays over the limit. The two others have left tasks to
-/// the active worker. With `has_thief`, one of them searches and stops instead: either it counts as
-/// active when the missing workers are counted, or it is one of them.
+/// suspended. Then two may be active, so one stays over the limit. The two others have left tasks
+/// to the active worker. With `has_thief`, one of them searches and stops instead: either it counts
+/// as active when the missing workers are counted, or it is one of them.
 fn limit_is_raised_for_one(has_thief: bool) {
     check(2, move || {
         let shared = Arc::new((limited(4, 1), Tasks::new(0), Event::new()));

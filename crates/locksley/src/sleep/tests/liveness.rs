@@ -38,7 +38,8 @@ enum Act {
     /// Blocks outside of the runtime until all leaves have run.
     Block,
     PushAndBlock,
-    /// Pushes a leaf and waits for it in the runtime. A replacement works under the index meanwhile.
+    /// Pushes a leaf and waits for it in the runtime. A replacement works under the index
+    /// meanwhile.
     PushAndWait,
     /// Removes the limit.
     Resize,
