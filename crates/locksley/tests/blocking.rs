@@ -452,3 +452,57 @@ fn a_replacement_with_a_new_index_releases_its_own_replacement() {
         assert!(Instant::now() < patience, "a replacement still works: {names:?}");
     }
 }
+
+/// A hook may wait, as a task may. It does so on the threads of replacements, too.
+#[test]
+fn start_hooks_and_exit_hooks_may_block() {
+    for in_background in [false, true] {
+        for replacements in [1, 20] {
+            let (started, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let count = |count: &Arc<AtomicUsize>| {
+                let count = Arc::clone(count);
+                move |_| {
+                    blocking(|| thread::sleep(Duration::from_micros(300)));
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            };
+            let builder = Pool::builder().workers(2).replacements(replacements);
+            let builder = builder.on_start(count(&started)).on_exit(count(&ended));
+            let builder = if in_background { builder.start_in_background() } else { builder };
+            let pool = builder.build().unwrap();
+            let done = Arc::new(AtomicUsize::new(0));
+            for _ in 0..40 {
+                let done = Arc::clone(&done);
+                pool.spawn(move |_| {
+                    blocking(|| thread::sleep(Duration::from_micros(100)));
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+            drop(pool);
+            assert_eq!(done.load(Ordering::Relaxed), 40);
+            let [started, ended] = [started, ended].map(|count| count.load(Ordering::Relaxed));
+            assert!(ended == started && ended >= 2, "{started} {ended}");
+        }
+    }
+}
+
+/// The threads of replacements start, run their hooks and become free in the middle of it.
+#[test]
+fn workers_that_block_in_turns_always_find_a_replacement() {
+    let pool = Pool::builder().workers(2).replacements(4).on_start(|_| blocking(|| ())).build();
+    let pool = pool.unwrap();
+    for _ in 0..300 {
+        let (sender, receiver) = channel();
+        for _ in 0..2 {
+            let sender = sender.clone();
+            pool.spawn(move |_| {
+                let (here, is_here) = channel();
+                locksley::spawn(move || here.send(()).unwrap());
+                blocking(|| is_here.recv_timeout(SOON).unwrap());
+                sender.send(()).unwrap();
+            });
+        }
+        drop(sender);
+        assert_eq!(receiver.iter().count(), 2);
+    }
+}

@@ -4,6 +4,7 @@
 mod broadcast;
 pub(crate) mod join;
 mod join_near;
+mod once_box;
 pub(crate) mod scope;
 pub(crate) mod spawn;
 

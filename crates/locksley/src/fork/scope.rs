@@ -3,9 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::join::both;
+use super::once_box::OnceBox;
 use super::spawn::Spawn;
 use crate::cancellation::{Cancellation, Cancelled};
 use crate::header::{Job, JobFifo};
@@ -33,9 +34,9 @@ pub(crate) struct ScopeState<'w> {
     /// Counts the tasks that have not ended, and the body.
     unfinished: Latch<'w>,
     /// The payload of the first task to panic.
-    panic: OnceLock<Payload>,
+    panic: OnceBox<Payload>,
     /// A FIFO for each worker, made by the first `Spawn::Fifo`.
-    fifos: OnceLock<Box<[JobFifo]>>,
+    fifos: OnceBox<Box<[JobFifo]>>,
     /// No task begins once this token is cancelled.
     token: Option<&'w Cancellation>,
     /// True if a task was dropped without running.
@@ -225,14 +226,15 @@ fn run_scope<'scope, R>(
     let mut state = ScopeState {
         pool,
         unfinished: Latch::new(current),
-        panic: OnceLock::new(),
-        fifos: OnceLock::new(),
+        panic: OnceBox::new(),
+        fifos: OnceBox::new(),
         token,
         is_incomplete: AtomicBool::new(false),
         has_pinned_tasks: AtomicBool::new(false),
     };
     let scope = Scope { state: NonNull::from(&state).cast(), lifetime: PhantomData };
-    // The waiter leaves older jobs in its deque.
+    // The waiter leaves older jobs in its deque. (If the body runs some of these itself, tasks of the
+    // scope may lie below. Then thieves take them, or the wait does when it is about to park.)
     let start = pool.own_worker(current).map(|worker| worker.deque.bottom());
     let result = unwind::catch(|| body(&scope));
     let group = scope.state.cast();

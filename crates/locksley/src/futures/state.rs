@@ -8,7 +8,7 @@
 //! | 3 | `CANCELLED` | a cancellation | - |
 //! | 4 | `HANDLE` | spawning | the handle, if it is dropped before the end |
 //! | 5 | `AWAITER` | the handle, when it has registered a waker | the handle, before the end |
-//! | 6.. | references | the pool's, the handle's, one for each waker | |
+//! | 6.. | references | the pool's, the handle's, the list's ([`OwnedTasks`](super::owned::OwnedTasks)), one for each waker | |
 //!
 //! *Scheduled and not running*: the task's word is in one queue, or one thread is about to put it
 //! there, or has just taken it out. *Scheduled and running*: it was woken during a poll, and the

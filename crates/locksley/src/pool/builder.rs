@@ -123,8 +123,8 @@ impl PoolBuilder {
     /// [indices](crate::Worker::index) are in the same place. If there are fewer workers than
     /// places, some places have none.
     ///
-    /// A worker searches its own place first, then near places, then far ones. It takes tasks that
-    /// were sent to another place before it sleeps.
+    /// A worker searches its own place first. It takes tasks that were sent to another place before
+    /// it sleeps.
     ///
     /// [`Spawn::Near`](crate::Spawn::Near) and [`Par::by_place`](crate::loops::Par::by_place) send
     /// tasks to a place. [`WorkerStats::out_of_place`](crate::stats::WorkerStats::out_of_place)

@@ -37,8 +37,8 @@ use crate::worker::Worker;
 /// # Drop
 ///
 /// Dropping a pool waits until all detached closures (from [`spawn`](crate::spawn) and its
-/// variants) have ended. The workers then cancel and drop [futures](crate::task) that have not
-/// ended, and the threads end. There are four special cases:
+/// variants) have ended. Then [futures](crate::task) that have not ended are cancelled, the workers
+/// drop them, and the threads end. There are four special cases:
 ///
 /// - A worker of another pool drops it: another thread works under that worker's index during the
 ///   wait.

@@ -11,14 +11,14 @@ use crate::os::{
     Assists, Progress, RunState, ThreadAffinity, ThreadClock, ThreadDelay, ThreadProgress,
     ThreadWatch,
 };
-use crate::primitive::{AtomicU64, CachePadded, Mutex, Ordering};
+use crate::primitive::{AtomicU64, CachePadded, Ordering};
 use crate::stats::{Counters, ELSEWHERE, Ledger, WorkerStats};
 
 /// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
 pub(crate) struct SlotState {
     pub(crate) deque: SharedDeque<Job>,
-    /// The owner's handle of the deque, while no thread is in the slot.
-    own_deque: Mutex<Option<OwnDeque<Job>>>,
+    /// The owner's handle of the deque, in a box, while no thread is in the slot. Null otherwise.
+    own_deque: AtomicPtr<OwnDeque<Job>>,
     /// Tasks that only the thread in this slot may run.
     pub(crate) pinned_tasks: Inbox<Job>,
     /// Ready tasks for the worker with this index. Other workers take them, too.
@@ -60,7 +60,7 @@ impl SlotState {
     pub(crate) fn new((own_deque, deque): (OwnDeque<Job>, SharedDeque<Job>)) -> Self {
         Self {
             deque,
-            own_deque: Mutex::new(Some(own_deque)),
+            own_deque: AtomicPtr::new(Box::into_raw(Box::new(own_deque))),
             pinned_tasks: Inbox::new(),
             inbox: Inbox::new(),
             fifo: JobFifo::new(None),
@@ -75,13 +75,15 @@ impl SlotState {
 
     /// Takes the owner's handle of the deque, and with it the slot. `None` if a thread has it.
     pub(crate) fn take_own_deque(&self) -> Option<OwnDeque<Job>> {
-        self.own_deque.try_lock().ok()?.take()
+        // Acquire pairs with the release in `put_back`: the writes of the thread before are seen.
+        let taken = self.own_deque.swap(std::ptr::null_mut(), Ordering::Acquire);
+        // SAFETY: not null, so from `into_raw`; the swap gave it to this thread alone.
+        (!taken.is_null()).then(|| *unsafe { Box::from_raw(taken) })
     }
 
     /// Leaves the slot to another thread.
     pub(crate) fn put_back(&self, own_deque: OwnDeque<Job>) {
-        // Not poisoned: no code that panics runs under the lock.
-        *self.own_deque.lock().unwrap() = Some(own_deque);
+        self.own_deque.store(Box::into_raw(Box::new(own_deque)), Ordering::Release);
     }
 
     /// Begins to account for the time of the calling thread, which is the worker's. With `assists`,
@@ -231,5 +233,11 @@ impl SlotState {
             processor_time: self.thread().and_then(|thread| thread.clock.read()),
             ..self.counters.read()
         }
+    }
+}
+
+impl Drop for SlotState {
+    fn drop(&mut self) {
+        drop(self.take_own_deque());
     }
 }

@@ -1,4 +1,4 @@
-//! Where a thread blocks: a worker that sleeps or waits, and a replacement without a worker.
+//! Where a thread blocks: a worker that sleeps or waits, and a replacement that has no index.
 //!
 //! | state | meaning | entered by |
 //! |---|---|---|
@@ -22,7 +22,7 @@ const AWAKE: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// One for each slot, and one for each replacement.
+/// One for each slot.
 #[derive(Debug, Default)]
 pub(crate) struct Parker(Futex);
 

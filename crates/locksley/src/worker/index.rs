@@ -75,11 +75,12 @@ impl Worker {
             return LeaveOutcome::Left;
         }
         let (index, lock) = (self.index.get(), self.shared.index_lock(self.index.get()));
-        if !lock.is_held_by(self.slot) {
-            return LeaveOutcome::Left; // it went on without the index, and another thread has it
-        }
         // Each round that fails means that a thread has claimed the index meanwhile.
         loop {
+            // An exit hook runs as an idle holder of the index.
+            if !lock.end_idle(self.slot) && !lock.is_held_by(self.slot) {
+                return LeaveOutcome::Left; // another thread has the index already
+            }
             if self.pass_index_on(|| ()) {
                 return LeaveOutcome::Left;
             }

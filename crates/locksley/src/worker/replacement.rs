@@ -35,11 +35,21 @@ impl Shared {
             return None;
         }
         let number = self.replacements.take()?;
-        if !self.replacements.has_thread(number) && self.start_replacement(number, index).is_err() {
-            self.replacements.put_back(number);
-            return None;
+        let is_started =
+            self.replacements.has_thread(number) || self.start_replacement(number, index).is_ok();
+        if is_started {
+            return Some(number);
         }
-        Some(number)
+        // One with a thread may lie below.
+        let next = self.replacements.take();
+        self.replacements.put_back(number);
+        next.filter(|&next| {
+            let has_thread = self.replacements.has_thread(next);
+            if !has_thread {
+                self.replacements.put_back(next);
+            }
+            has_thread
+        })
     }
 
     fn start_replacement(self: &Arc<Self>, number: usize, index: Index) -> io::Result<()> {
@@ -50,7 +60,7 @@ impl Shared {
         }
         self.mark_slot_taken(self.slot_of_replacement(number));
         let shared = Arc::clone(self);
-        let serve = move || shared.serve_as_replacement(number, index);
+        let serve = move || shared.serve_as_replacement(number);
         let thread = self.config.spawn(format!("{}'", names[index.get()]), serve)?;
         self.replacements.set_thread(number, thread);
         Ok(())
@@ -70,30 +80,43 @@ impl Shared {
         is_given
     }
 
-    fn serve_as_replacement(self: &Arc<Self>, number: usize, first: Index) {
+    fn serve_as_replacement(self: &Arc<Self>, number: usize) {
         if self.config.affinity != Affinity::Builder {
             os::move_to_process_affinity();
         }
         self.set_time_slice();
+        // Hooks may wait, as tasks do, so they run under an index, too.
+        let Some(first) = self.wait_for_index(number) else { return };
         let slot = self.slot_of_replacement(number);
         self.run_worker(Role::Replacement, (first, slot), |worker| {
-            let state = self.slot(slot);
-            let has_index = || self.index_lock(self.replacements.index(number)).is_held_by(slot);
-            loop {
-                state.set_activity(Activity::Sleeps);
+            let mut given = Some(first);
+            while let Some(index) = given {
+                self.slot(slot).set_activity(Activity::Works);
+                worker.work_as_replacement(index);
+                self.slot(slot).set_activity(Activity::Sleeps);
                 self.trace(|| Event::Blocks);
-                let is_over = || has_index() || self.closed.is_set();
-                while !is_over() {
-                    self.sleep.parker(slot).park(is_over, None);
-                }
+                given = self.wait_for_index(number);
                 self.trace(|| Event::Unparks);
-                if self.closed.is_set() {
-                    break;
-                }
-                state.set_activity(Activity::Works);
-                worker.work_as_replacement(self.replacements.index(number));
             }
         });
+    }
+
+    /// Waits, on the thread of a replacement, until it has been given an index. `None` if the pool
+    /// is closed.
+    fn wait_for_index(&self, number: usize) -> Option<Index> {
+        let slot = self.slot_of_replacement(number);
+        loop {
+            let index = self.replacements.index(number);
+            let lock = self.index_lock(index);
+            if self.closed.is_set() {
+                return None;
+            }
+            if lock.end_idle(slot) || lock.has_task(slot) {
+                return Some(index);
+            }
+            let has_index = || self.index_lock(self.replacements.index(number)).is_held_by(slot);
+            self.sleep.parker(slot).park(|| has_index() || self.closed.is_set(), None);
+        }
     }
 
     /// Requests the time slice that the idle policy wants, for the calling thread.
@@ -141,9 +164,7 @@ impl Worker {
     /// it.
     fn work_as_replacement(&self, index: Index) {
         self.index.set(index);
-        if self.shared.index_lock(index).end_idle(self.slot) {
-            self.work_under_index(&|| self.shared.closed.is_set());
-        }
+        self.work_under_index(&|| self.shared.closed.is_set());
         self.end_with_index();
         self.leave_tasks_to_others();
         // Its last task went on without the index, so no other thread has freed this one.

@@ -72,7 +72,7 @@ impl Worker {
     }
 
     /// Waits for the event of a group, such as the tasks of a scope. This worker began to push
-    /// tasks of the group when its deque ended at `start`, so older tasks lie below. If
+    /// tasks of the group when its deque ended at `start`, so most older tasks lie below. If
     /// `has_pinned_tasks`, some of the group's tasks are pinned, and pinned tasks run at once.
     pub(crate) fn wait_for_group(
         &self,
