@@ -5,7 +5,8 @@
 //! |---|---|---|
 //! | look | a join looks at its latch | 8 times |
 //! | help | run descendants on top of the waiting frame | while there are any |
-//! | spin, yield | look again for descendants | about 200 µs on an idle processor |
+//! | spin, yield | look again for descendants | about 200 µs on a quiet machine |
+//! | spin | the same beside other programs | 200 µs |
 //! | pinned tasks | run tasks that only this worker may run | while there are any |
 //! | park | block; another thread works under its index | until the event, or a pinned task |
 //!
@@ -19,6 +20,7 @@
 //! then want a lock on this thread that the waiting task holds.
 
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use super::Worker;
 use crate::deque::Steal;
@@ -149,12 +151,12 @@ impl Worker {
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot.get())));
         let (mut backoff, mut is_traced) = (Backoff::default(), false);
         while !event.is_set() {
-            let mut found = find(backoff.is_yielding);
+            let mut found = find(backoff.has_spun);
             // Not earlier: most waits find what they wait for in their own deques.
             if found.is_none() && !std::mem::replace(&mut is_traced, true) {
                 self.shared.trace(|| Event::Waits);
             }
-            if found.is_none() && backoff.snooze() {
+            if found.is_none() && backoff.snooze(self.shared.machine.is_quiet()) {
                 continue;
             }
             if awaits == Awaits::Tasks {
@@ -238,42 +240,45 @@ enum Awaits {
     Anything,
 }
 
-/// Spins, then yields, while a waiting worker finds nothing.
+/// Spins, then yields, while a waiting worker finds nothing. Only spins while other programs want
+/// processors: each yield would give one of them a whole time slice (3 ms), and a pool of short tasks
+/// would get hardly any time. Record: `xeon-2/2026-11-28-corun-targets.json`.
 #[derive(Default)]
 struct Backoff {
     /// When the first pause began. A worker that finds a task at once does not read the clock.
     began: Option<Instant>,
-    /// True if the last pause was a yield.
-    is_yielding: bool,
+    /// True if [`WAIT_SPIN`] had passed at the last pause.
+    has_spun: bool,
 }
 
 impl Backoff {
     /// Spins or yields once. Returns false once `WAIT_SPIN_AND_YIELD` has passed: the worker parks
     /// if it finds nothing then.
-    fn snooze(&mut self) -> bool {
-        let began = *self.began.get_or_insert_with(Instant::now);
-        self.snooze_after(began.elapsed())
-    }
-
-    fn snooze_after(&mut self, elapsed: std::time::Duration) -> bool {
-        self.is_yielding = elapsed >= WAIT_SPIN;
-        if self.is_yielding {
+    fn snooze(&mut self, is_quiet: bool) -> bool {
+        let elapsed = self.began.get_or_insert_with(Instant::now).elapsed();
+        self.has_spun = elapsed >= WAIT_SPIN;
+        let (yields, is_patient) = Self::pause_after(elapsed, is_quiet);
+        if yields {
             os::yield_now();
         } else {
             (0..16).for_each(|_| spin_loop());
         }
-        elapsed < WAIT_SPIN_AND_YIELD
+        is_patient
+    }
+
+    /// Whether to yield, instead of spinning, so long after the first pause; and whether to pause
+    /// again after that.
+    fn pause_after(elapsed: Duration, is_quiet: bool) -> (bool, bool) {
+        (is_quiet && elapsed >= WAIT_SPIN, elapsed < WAIT_SPIN_AND_YIELD)
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
-    fn a_wait_spins_for_20_us_and_yields_until_it_parks_after_200() {
+    fn a_wait_spins_for_20_us_and_yields_until_it_parks_after_200_and_beside_others_only_spins() {
         let expected = [
             (0, false, true),
             (19_999, false, true),
@@ -283,9 +288,9 @@ mod tests {
             (u64::MAX, true, false),
         ];
         for (nanos, yields, is_patient) in expected {
-            let mut backoff = Backoff::default();
-            assert_eq!(backoff.snooze_after(Duration::from_nanos(nanos)), is_patient, "{nanos} ns");
-            assert_eq!(backoff.is_yielding, yields, "{nanos} ns");
+            let pause = |is_quiet| Backoff::pause_after(Duration::from_nanos(nanos), is_quiet);
+            assert_eq!(pause(true), (yields, is_patient), "{nanos} ns");
+            assert_eq!(pause(false), (false, is_patient), "{nanos} ns");
         }
     }
 
@@ -294,9 +299,9 @@ mod tests {
         let hour = Duration::from_secs(3600);
         // No time has passed, however long this thread is suspended.
         let mut backoff = Backoff { began: Some(Instant::now() + hour), ..Backoff::default() };
-        assert!(!backoff.is_yielding && backoff.snooze());
-        assert!(!backoff.is_yielding);
+        assert!(!backoff.has_spun && backoff.snooze(true));
+        assert!(!backoff.has_spun);
         backoff.began = Instant::now().checked_sub(WAIT_SPIN_AND_YIELD);
-        assert!(!backoff.snooze() && backoff.is_yielding);
+        assert!(!backoff.snooze(true) && backoff.has_spun);
     }
 }
