@@ -6,11 +6,11 @@
 //! | the limit | when |
 //! |---|---|
 //! | begins at the pool's size | the program has set a size |
-//! | begins at what the system grants | otherwise |
+//! | begins at what the system grants, the *grant* | otherwise |
 //! | becomes the new size | the program resizes the pool |
-//! | rises to what the system grants, at most to the size | that is more |
-//! | falls below the number of active workers, but not below what the system grants | one has waited for a processor ([`Waits`]) |
-//! | doubles, up to the size | tasks wait, and active workers block; or the same tasks wait for 100 ms ([`Evidence`]) |
+//! | rises to the grant, at most to the size | that is more |
+//! | falls to less than are active, at least to the grant | one waited for a processor ([`Waits`]) |
+//! | doubles, up to the size | tasks wait while workers block, or for 100 ms ([`Evidence`]) |
 //!
 //! More active workers than processors give nothing but unfairness to other programs, unless they
 //! block: in a mutex, or a read from a file. (In a wait of the pool, and in

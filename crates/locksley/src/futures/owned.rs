@@ -3,8 +3,8 @@
 //!
 //! There is one list for each worker slot: a stack (Treiber 1986) that is only emptied as a whole,
 //! so it needs no lock. A task that has finished stays in its list until a sweep. The list is swept
-//! as soon as half of its tasks have finished. So it keeps about as many
-//! finished tasks as waiting ones, at most, and a task costs a constant number of steps.
+//! as soon as half of its tasks have finished. So it keeps about as many finished tasks as waiting
+//! ones, at most, and a task costs a constant number of steps.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};

@@ -63,13 +63,6 @@ impl Default for Balanced {
     }
 }
 
-impl Default for Box<dyn IdlePolicy> {
-    /// The policy of a pool whose builder sets none: [`Balanced`].
-    fn default() -> Self {
-        Box::new(Balanced::default())
-    }
-}
-
 impl IdlePolicy for Balanced {
     fn name(&self) -> &'static str {
         "balanced"

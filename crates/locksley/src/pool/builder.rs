@@ -16,7 +16,7 @@ use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
 use crate::primitive::thread::JoinHandle;
-use crate::shared::config::{Affinity, Configuration};
+use crate::shared::config::{Affinity, Configuration, PolicyOfPool};
 use crate::shared::placement::Placement;
 use crate::sleep::MAX_WORKERS;
 use crate::trace::{Tracer, default_tracer};
@@ -149,7 +149,7 @@ impl PoolBuilder {
 
     /// Sets what workers without work do. Default: [`Balanced`](crate::idle::Balanced).
     pub fn idle_policy(mut self, idle_policy: impl IdlePolicy) -> Self {
-        self.config.idle_policy = Arc::new(Box::new(idle_policy));
+        self.config.idle_policy = PolicyOfPool(Arc::new(idle_policy));
         self
     }
 

@@ -2,12 +2,13 @@
 
 use std::any::Any;
 use std::io;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::placement::Placement;
 use super::slot::SlotState;
 use crate::deque::DequeChoice;
-use crate::idle::IdlePolicy;
+use crate::idle::{Balanced, IdlePolicy};
 use crate::observe::Observer;
 use crate::os::{self, Assists};
 use crate::places::Places;
@@ -45,11 +46,29 @@ pub enum Affinity {
     Place,
 }
 
+/// The idle policy of a pool.
+#[derive(Clone)]
+pub(crate) struct PolicyOfPool(pub(crate) Arc<dyn IdlePolicy>);
+
+impl Default for PolicyOfPool {
+    fn default() -> Self {
+        Self(Arc::new(Balanced::default()))
+    }
+}
+
+impl Deref for PolicyOfPool {
+    type Target = dyn IdlePolicy;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
 /// What a pool is built from, and, in a forked child, built from again.
 #[derive(Clone, Default)]
 pub(crate) struct Configuration {
     pub(crate) workers: usize,
-    pub(crate) idle_policy: Arc<Box<dyn IdlePolicy>>,
+    pub(crate) idle_policy: PolicyOfPool,
     pub(crate) assists: Assists,
     pub(crate) affinity: Affinity,
     /// The name of each worker's thread. `None` if the program creates the threads of the workers,

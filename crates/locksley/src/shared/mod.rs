@@ -312,7 +312,7 @@ impl fmt::Debug for Shared {
             .field("workers", &self.workers)
             .field("limit", &self.sleep.limit())
             .field("active", &self.sleep.active())
-            .field("idle policy", &self.config.idle_policy)
+            .field("idle policy", &self.config.idle_policy.0)
             .finish_non_exhaustive()
     }
 }
