@@ -59,7 +59,7 @@ pub fn blocking<R>(call: impl FnOnce() -> R) -> R {
     Worker::with_current(|current| match current {
         None => call(),
         Some(worker) => {
-            let _away = worker.leave_index();
+            let _away = worker.leave_index(true);
             let slot = worker.slot().get();
             let paused = worker.observer().map(|observer| (observer, observer.pause(slot)));
             let called = unwind::catch(call);

@@ -38,6 +38,22 @@ fn the_builder_is_worker_0() {
     }
 }
 
+/// Its waits run any task. A replacement would run it on another thread.
+#[test]
+fn while_a_borrowed_thread_waits_its_index_is_its_own() {
+    on_a_thread(|| {
+        let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
+        let (other, here) = (Pool::new(1).unwrap(), thread::current().id());
+        let ((sender, receiver), pool) = (channel(), &pool);
+        let ran = other.install(move |_| {
+            thread::sleep(Duration::from_millis(30)); // the borrowed thread parks meanwhile
+            pool.spawn(move |w| sender.send((w.index(), thread::current().id())).unwrap());
+            receiver.recv()
+        });
+        assert_eq!(ran, Ok((0, here)));
+    });
+}
+
 #[test]
 fn a_worker_cannot_become_a_worker_of_another_pool() {
     on_a_thread(|| {

@@ -217,8 +217,8 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// The calling thread becomes thread 0 of the pool, for as long as it lives. It runs tasks only
     /// while it waits for some, and in [`yield_now`](crate::yield_now) and
-    /// [`yield_local`](crate::yield_local). No handler is called for it. What belongs to it is
-    /// never freed.
+    /// [`yield_local`](crate::yield_local). Its waits run any task, as rayon's do. No handler is
+    /// called for it, and it has no replacement. What belongs to it is never freed.
     ///
     /// # Examples
     /// ```

@@ -42,14 +42,14 @@ pub(super) enum LeaveOutcome {
     Nested,
     /// The same, and the thread still has the index.
     NestedInKept,
-    /// No replacement can be had. The thread still has the index, as an idle holder.
+    /// There is no replacement. The thread still has the index, as an idle holder.
     Kept,
 }
 
 impl Worker {
-    /// Gives the index away, to a thread that has claimed it or to a replacement, until the value
-    /// that is returned is dropped.
-    pub(crate) fn leave_index(&self) -> Away<'_> {
+    /// Gives the index away, to a thread that has claimed it or, if `may_replace`, to a replacement,
+    /// until the value that is returned is dropped.
+    pub(crate) fn leave_index(&self, may_replace: bool) -> Away<'_> {
         // Only this thread can publish what hooks have deferred on it.
         hooks::pause();
         hooks::flush();
@@ -63,14 +63,14 @@ impl Worker {
             };
             return Away { worker: self, state, was_elsewhere };
         }
-        let state = self.give_index_away();
+        let state = self.give_index_away(may_replace);
         self.away.set(Some(state));
         self.set_activity(Activity::Sleeps, was_elsewhere);
         self.shared.trace(|| Event::Blocks);
         Away { worker: self, state, was_elsewhere }
     }
 
-    fn give_index_away(&self) -> LeaveOutcome {
+    fn give_index_away(&self, may_replace: bool) -> LeaveOutcome {
         if self.role == Role::Guest {
             return LeaveOutcome::Left;
         }
@@ -84,7 +84,8 @@ impl Worker {
             if self.pass_index_on(|| ()) {
                 return LeaveOutcome::Left;
             }
-            match self.shared.take_replacement(index) {
+            let replacement = may_replace.then(|| self.shared.take_replacement(index)).flatten();
+            match replacement {
                 Some(replacement) if self.shared.send_out(replacement, index, self.slot) => {
                     return LeaveOutcome::Left;
                 }
@@ -148,7 +149,7 @@ impl Worker {
 
     /// Inside of a call that may block: gives the index away again.
     pub(super) fn leave_again(&self) {
-        self.away.set(Some(self.give_index_away()));
+        self.away.set(Some(self.give_index_away(true)));
     }
 
     /// The thread runs no more tasks under the index: if it still has it, passes it on or becomes

@@ -180,7 +180,9 @@ impl Worker {
     /// Parks until the event, or a pinned task that the wait runs. If no other thread can be had
     /// for the index, returns any task instead, once there is one.
     fn park_until(&self, event: &Flag, awaits: Awaits) -> Option<Found> {
-        let away = self.leave_index();
+        // A borrowed thread runs tasks while it waits, as rayon's does: no other thread gets its
+        // index, for which the program's hooks would be called.
+        let away = self.leave_index(!self.is_borrowed());
         let awaits_tasks = awaits == Awaits::Tasks;
         if away.has_kept_index() && awaits_tasks {
             drop(away);
@@ -241,8 +243,8 @@ enum Awaits {
 }
 
 /// Spins, then yields, while a waiting worker finds nothing. Only spins while other programs want
-/// processors: each yield would give one of them a whole time slice (3 ms), and a pool of short tasks
-/// would get hardly any time. Record: `xeon-2/2026-11-28-corun-targets.json`.
+/// processors: each yield would give one of them a whole time slice (3 ms), and a pool of short
+/// tasks would get hardly any time. Record: `xeon-2/2026-11-28-corun-targets.json`.
 #[derive(Default)]
 struct Backoff {
     /// When the first pause began. A worker that finds a task at once does not read the clock.

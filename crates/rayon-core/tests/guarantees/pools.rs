@@ -87,6 +87,8 @@ fn the_calling_thread_may_be_the_first_of_a_pool() {
             scope.spawn(|_| {
                 busy.store(true, SeqCst);
                 until(|| free.load(SeqCst));
+                // The calling thread waits meanwhile. No replacement works under its index.
+                thread::sleep(Duration::from_millis(50));
             });
             until(|| busy.load(SeqCst));
             scope.spawn(|_| {
