@@ -39,7 +39,8 @@ fn order_of(
     spawn: impl for<'s> Fn(&Scope<'s>, usize, Start<'s>) + Sync,
 ) -> Vec<usize> {
     let starts = starts_of(10, |begun, starts| {
-        pool.install(|_| {
+        // Not `Pool::install`: a guest would be a second worker.
+        locksley::extend::install(pool, |_| {
             locksley::in_place_scope(|scope| {
                 for (n, start) in starts.iter_mut().enumerate() {
                     spawn(scope, n, Start { begun, start });
