@@ -190,21 +190,23 @@ fn detached_tasks_of_a_call_run_after_it() {
     let pool = Pool::new(1).unwrap();
     let (sender, receiver) = channel();
     let this = thread::current().id();
-    let (begun, has_begun) = channel();
-    let (release, released) = channel::<()>();
-    assert!(runs_here(&pool));
-    pool.spawn(move |_| {
-        begun.send(()).unwrap();
-        released.recv().unwrap();
-    });
-    has_begun.recv_timeout(SOON).unwrap();
-    pool.install(|_| {
+    let (begun, is_over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let set = SetOnDrop(&is_over);
+    call_here(&pool, |_| {
+        let (its_begin, is_over) = (Arc::clone(&begun), Arc::clone(&is_over));
+        let hold = move |_: &Worker| {
+            its_begin.store(true, Ordering::Release);
+            wait_for(&is_over);
+        };
+        // Not from here, where it would wait for the end of the call.
+        thread::scope(|scope| _ = scope.spawn(|| pool.spawn(hold)));
+        wait_for(&begun);
         for n in 0..10 {
             let sender = sender.clone();
             locksley::spawn(move || sender.send((n, thread::current().id())).unwrap());
         }
     });
-    release.send(()).unwrap();
+    drop(set);
     drop(sender);
     let (order, threads): (Vec<_>, Vec<_>) = receiver.iter().unzip();
     assert!(order.into_iter().eq((0..10).rev()));

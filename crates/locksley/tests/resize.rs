@@ -273,7 +273,7 @@ fn an_idle_pool_sleeps_whatever_a_borrowed_thread_does() {
                 pool.resize(size).unwrap();
                 assert_eq!(pool.size(), size);
                 pool.install(|w| fib(w, 12));
-                fall_silent(SOON / 2, || pool.stats().workers[1..].to_vec());
+                fall_silent(SOON, || pool.stats().workers[1..].to_vec());
                 assert_eq!(pool.install(|w| fib(w, 12)), 144);
             });
         }

@@ -153,7 +153,7 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
         "--runtimes",
         "locksley,rayon",
         "--secs",
-        "0.05",
+        "0.2",
         "--peers",
         &peers,
         "--out",

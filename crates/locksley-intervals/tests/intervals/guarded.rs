@@ -147,7 +147,7 @@ fn what_nothing_orders_is_told_with_both_names() {
         are_told(checked(accesses), ["first", "second"]);
     }
     // If one runs after the other, the message names both.
-    let pool = Pool::new(1).unwrap();
+    let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
     let (guarded, lock) = (Guarded::new(0), IntervalLock::new(()));
     let end = catch_unwind(AssertUnwindSafe(|| {
         Root::new("root").on(&pool).checked(true).run(|root| unordered(root, &guarded, &lock))

@@ -131,7 +131,7 @@ fn an_interval_that_waited_for_an_edge_or_a_lock_goes_to_its_place() {
 /// which ran the followed one.
 #[test]
 fn an_interval_that_follows_another_is_sent_to_its_worker() {
-    let pool = Pool::new(2).unwrap();
+    let pool = Pool::builder().workers(2).own_threads_only().build().unwrap();
     let before = Instant::now();
     // An idle worker may take it on the way, so that it is tried again.
     while !pool.install(|worker| is_sent_back(&pool, worker.index())) {

@@ -10,7 +10,7 @@ use crate::numbers::Slot;
 use crate::primitive::{Instant, spin_loop};
 use crate::shared::Shared;
 use crate::trace::Event;
-use crate::tuning::{BARRIER_COST, MOVE_COST, SHORT_LOOKS, WAIT_SPIN_AND_YIELD};
+use crate::tuning::{BARRIER_COST, MOVE_COST, SHORT_LOOKS, WAIT_SPIN_BESIDE_OTHERS};
 
 impl Search {
     /// Makes one attempt, and counts it if it fails: what was sent to this worker, its place or
@@ -105,7 +105,7 @@ impl Search {
     fn is_left_to_owner(&mut self, seeker: Seeker<'_>, victim: Slot, next: u64) -> bool {
         let lone_next_task = || seeker.shared.slot(victim).lone_next_task();
         let (since, is_quiet) = (Instant::now(), seeker.shared.machine.is_quiet());
-        let grace = if is_quiet { MOVE_COST } else { WAIT_SPIN_AND_YIELD };
+        let grace = if is_quiet { MOVE_COST } else { WAIT_SPIN_BESIDE_OTHERS };
         while lone_next_task() == Some(next) && since.elapsed() < grace {
             if is_quiet { spin_loop() } else { self.yield_to_others(seeker) }
         }

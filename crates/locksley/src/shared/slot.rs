@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8};
+use std::time::Duration;
 
 use crate::deque::{Inbox, OwnDeque, SharedDeque};
 use crate::header::{Job, JobFifo};
@@ -212,9 +213,11 @@ impl SlotState {
         self.watch().map_or(RunState::Unknown, |watch| watch.run_state(here))
     }
 
-    /// The processor time of the thread, and whether it blocks, where the system tells.
+    /// The processor time of the thread, and whether it blocks, where the system tells. A thread
+    /// that has not begun to run waits for a processor.
     pub(crate) fn progress(&self) -> Option<Progress> {
-        self.thread()?.progress.read()
+        let not_begun = Progress { processor_time: Duration::ZERO, is_blocked: false };
+        self.thread().map_or(Some(not_begun), |thread| thread.progress.read())
     }
 
     /// How often the worker's thread has left its processor and come back.

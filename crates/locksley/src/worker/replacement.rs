@@ -136,6 +136,8 @@ impl Shared {
         (index, slot): (Index, Slot),
         work: impl FnOnce(&Worker),
     ) {
+        // Before the program's code: a thread may wait for the index, and watches the progress.
+        self.slot(slot).attach_thread(Some(self.config.assists));
         let (config, report) = (&self.config, |payload| self.report_panic(payload));
         let data = unwind::catch(|| config.make_data(index.get())).unwrap_or_else(|payload| {
             report(payload);
@@ -150,7 +152,6 @@ impl Shared {
         };
         worker.as_current(|| {
             call(&config.on_start);
-            self.slot(slot).attach_thread(Some(self.config.assists));
             work(&worker);
             self.slot(slot).detach_thread();
             call(&config.on_exit);

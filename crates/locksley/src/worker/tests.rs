@@ -7,12 +7,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::deque::DequeChoice;
 use crate::header::{self, Job};
 use crate::idle::Abp;
 use crate::job::latch::Latch;
 use crate::job::{ForkJob, HeapJob};
 use crate::numbers::{Index, Slot};
 use crate::pool::tests::{LONGEST, beside_a_held_worker, hold};
+use crate::shared::slot::SlotState;
 use crate::{Pool, Worker};
 
 #[test]
@@ -195,6 +197,13 @@ fn a_thread_that_blocks_leaves_its_index_and_gets_it_back() {
     for (number, place) in ran_on.iter().enumerate() {
         assert_eq!((place.0 == own.0, place.1), (number % 2 == 0, Some(0)), "{number}");
     }
+}
+
+/// A replacement is given an index before its thread has begun to run, which may take long.
+#[test]
+fn a_thread_that_has_not_begun_to_run_is_not_blocked() {
+    let slot = SlotState::new(DequeChoice::default().deque(false));
+    assert!(slot.progress().is_some_and(|progress| !progress.is_blocked));
 }
 
 /// The thread that works under the index makes progress. The first one goes on after the end of its

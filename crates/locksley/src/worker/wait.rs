@@ -5,13 +5,13 @@
 //! |---|---|---|
 //! | look | a join looks at its latch | 8 times |
 //! | help | run descendants on top of the waiting frame | while there are any |
-//! | spin, yield | look again for descendants | about 200 µs on a quiet machine |
-//! | spin | the same beside other programs | 200 µs |
+//! | spin | look again for descendants | 20 µs, and 200 µs beside other programs |
 //! | pinned tasks | run tasks that only this worker may run | while there are any |
 //! | park | block; another thread works under its index | until the event, or a pinned task |
 //!
-//! Where no task need bring the event (`wait_until`), the wait only spins, yields and parks. Pinned
-//! tasks run because descendants may wait for them. If no other thread can be had for the
+//! Where no task need bring the event (`wait_until`), the wait only spins and parks. A wait does not
+//! yield: beside other programs, each yield would give one of them a whole time slice (3 ms), and a
+//! pool of short tasks would get hardly any time. Pinned tasks run because descendants may wait for them. If no other thread can be had for the
 //! index (the limit of replacements is reached, or the pool is closed), the wait runs any task
 //! instead of parking, as rayon's waits do.
 //!
@@ -26,11 +26,10 @@ use super::Worker;
 use crate::deque::Steal;
 use crate::header::{self, Flag, Found, Job};
 use crate::hooks;
-use crate::os;
 use crate::primitive::{Instant, spin_loop};
 use crate::shared::index_lock::Idle;
 use crate::trace::Event;
-use crate::tuning::{SHORT_LOOKS, WAIT_SPIN, WAIT_SPIN_AND_YIELD};
+use crate::tuning::{SHORT_LOOKS, WAIT_SPIN, WAIT_SPIN_BESIDE_OTHERS};
 use crate::unwind::AbortOnUnwind;
 
 impl Worker {
@@ -49,9 +48,7 @@ impl Worker {
             }
             spin_loop();
         }
-        self.help_until(header.latch(), Awaits::Tasks, |by_force| {
-            self.leapfrog(job, header, by_force)
-        });
+        self.help_until(header.latch(), Awaits::Tasks, || self.leapfrog(job, header));
         false
     }
 
@@ -83,7 +80,7 @@ impl Worker {
         start: i64,
         has_pinned_tasks: impl Fn() -> bool,
     ) {
-        let find = |_: bool| {
+        let find = || {
             while self.deque.may_have(start)
                 && let Some(own) = self.take_own()
             {
@@ -109,7 +106,7 @@ impl Worker {
     /// Waits for a task that this worker may have spawned. Runs it whenever it is the newest one of
     /// the deque.
     pub(crate) fn wait_for_task(&self, event: &Flag, job: NonNull<Job>) {
-        let find = |_: bool| {
+        let find = || {
             let newest = self.take_newest()?;
             if newest.job == job {
                 return Some(newest);
@@ -122,24 +119,18 @@ impl Worker {
 
     /// Waits for an event that need not come from a task.
     pub(crate) fn wait_until(&self, event: &Flag) {
-        self.help_until(event, Awaits::Anything, |_| None);
+        self.help_until(event, Awaits::Anything, || None);
     }
 
     /// Waits for an event that other pools, or all workers of this one, bring about. They may wait
     /// for a pinned task of this worker, so pinned tasks run at once.
     pub(crate) fn wait_for_others(&self, event: &Flag) {
-        self.help_until(event, Awaits::Tasks, |_| self.take_pinned());
+        self.help_until(event, Awaits::Tasks, || self.take_pinned());
     }
 
     /// Runs what `find` returns until `event`. If `find` returns nothing for a while, this worker
-    /// parks until the event, and another thread works under its index. The argument of `find` is
-    /// true if it may open deques by force.
-    fn help_until(
-        &self,
-        event: &Flag,
-        awaits: Awaits,
-        mut find: impl FnMut(bool) -> Option<Found>,
-    ) {
+    /// parks until the event, and another thread works under its index.
+    fn help_until(&self, event: &Flag, awaits: Awaits, mut find: impl FnMut() -> Option<Found>) {
         if event.is_set() {
             return self.stop_clock_if_borrowed();
         }
@@ -149,15 +140,20 @@ impl Worker {
         // Hooks publish what they have deferred. They have nothing to resume after the wait.
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot.get())));
-        let (mut backoff, mut is_traced) = (Backoff::default(), false);
+        // A worker that finds a task at once does not read the clock.
+        let (mut spins_since, mut is_traced) = (None, false);
         while !event.is_set() {
-            let mut found = find(backoff.has_spun);
+            let mut found = find();
             // Not earlier: most waits find what they wait for in their own deques.
             if found.is_none() && !std::mem::replace(&mut is_traced, true) {
                 self.shared.trace(|| Event::Waits);
             }
-            if found.is_none() && backoff.snooze(self.shared.machine.is_quiet()) {
-                continue;
+            if found.is_none() {
+                let spent = spins_since.get_or_insert_with(Instant::now).elapsed();
+                if spent < spin_limit(self.shared.machine.is_quiet()) {
+                    (0..16).for_each(|_| spin_loop());
+                    continue;
+                }
             }
             if awaits == Awaits::Tasks {
                 found = found.or_else(|| self.take_pinned());
@@ -165,7 +161,7 @@ impl Worker {
             if let Some(found) = found.or_else(|| self.park_until(event, awaits)) {
                 self.execute_nested(found);
             }
-            backoff = Backoff::default();
+            spins_since = None;
         }
         if is_traced {
             self.shared.trace(|| Event::Resumes);
@@ -206,7 +202,7 @@ impl Worker {
 
     /// Steals from the thief of `job` a fork that it pushed while it runs `job` (Wagner and Calder,
     /// "Leapfrogging: a portable technique for implementing efficient futures", PPoPP 1993).
-    fn leapfrog(&self, job: NonNull<Job>, header: &Job, by_force: bool) -> Option<Found> {
+    fn leapfrog(&self, job: NonNull<Job>, header: &Job) -> Option<Found> {
         let thief = header.thief()?;
         let state = self.shared.slot(thief);
         // Checked again when the oldest task is seen. If the thief pushed that task after it had
@@ -214,13 +210,8 @@ impl Worker {
         // release of the push. No other job has this address while a frame waits for this one.
         let taken = match state.deque.steal_oldest_if(|| state.is_running(job)) {
             Steal::Taken(taken) => taken,
-            Steal::Closed if by_force => {
-                // While a deque is closed, its owner pushes without fences, and thieves take
-                // nothing. This attempt has requested the owner to open the deque, but the owner
-                // may be suspended. This opens all deques: one heavy barrier is enough for all.
-                self.shared.open_deques(&mut Vec::new());
-                return None;
-            }
+            // If it is closed, this attempt has requested the owner to open it. If the owner is
+            // suspended, the wait parks, and the search of another thread opens it.
             Steal::Closed | Steal::Lost | Steal::Empty => return None,
         };
         // SAFETY: just taken.
@@ -242,37 +233,10 @@ enum Awaits {
     Anything,
 }
 
-/// Spins, then yields, while a waiting worker finds nothing. Only spins while other programs want
-/// processors: each yield would give one of them a whole time slice (3 ms), and a pool of short
-/// tasks would get hardly any time. Record: `xeon-2/2026-11-28-corun-targets.json`.
-#[derive(Default)]
-struct Backoff {
-    /// When the first pause began. A worker that finds a task at once does not read the clock.
-    began: Option<Instant>,
-    /// True if [`WAIT_SPIN`] had passed at the last pause.
-    has_spun: bool,
-}
-
-impl Backoff {
-    /// Spins or yields once. Returns false once `WAIT_SPIN_AND_YIELD` has passed: the worker parks
-    /// if it finds nothing then.
-    fn snooze(&mut self, is_quiet: bool) -> bool {
-        let elapsed = self.began.get_or_insert_with(Instant::now).elapsed();
-        self.has_spun = elapsed >= WAIT_SPIN;
-        let (yields, is_patient) = Self::pause_after(elapsed, is_quiet);
-        if yields {
-            os::yield_now();
-        } else {
-            (0..16).for_each(|_| spin_loop());
-        }
-        is_patient
-    }
-
-    /// Whether to yield, instead of spinning, so long after the first pause; and whether to pause
-    /// again after that.
-    fn pause_after(elapsed: Duration, is_quiet: bool) -> (bool, bool) {
-        (is_quiet && elapsed >= WAIT_SPIN, elapsed < WAIT_SPIN_AND_YIELD)
-    }
+/// How long a wait spins before it parks. Longer beside other programs: a thread that parks there
+/// may wait for a time slice when it is to go on.
+fn spin_limit(is_quiet: bool) -> Duration {
+    if is_quiet { WAIT_SPIN } else { WAIT_SPIN_BESIDE_OTHERS }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -280,30 +244,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_spins_for_20_us_and_yields_until_it_parks_after_200_and_beside_others_only_spins() {
-        let expected = [
-            (0, false, true),
-            (19_999, false, true),
-            (20_000, true, true),
-            (199_999, true, true),
-            (200_000, true, false),
-            (u64::MAX, true, false),
-        ];
-        for (nanos, yields, is_patient) in expected {
-            let pause = |is_quiet| Backoff::pause_after(Duration::from_nanos(nanos), is_quiet);
-            assert_eq!(pause(true), (yields, is_patient), "{nanos} ns");
-            assert_eq!(pause(false), (false, is_patient), "{nanos} ns");
-        }
-    }
-
-    #[test]
-    fn a_wait_is_patient_until_it_parks() {
-        let hour = Duration::from_secs(3600);
-        // No time has passed, however long this thread is suspended.
-        let mut backoff = Backoff { began: Some(Instant::now() + hour), ..Backoff::default() };
-        assert!(!backoff.has_spun && backoff.snooze(true));
-        assert!(!backoff.has_spun);
-        backoff.began = Instant::now().checked_sub(WAIT_SPIN_AND_YIELD);
-        assert!(!backoff.snooze(true) && backoff.has_spun);
+    fn a_wait_spins_for_20_us_and_beside_other_programs_for_200() {
+        assert_eq!(spin_limit(true), Duration::from_micros(20));
+        assert_eq!(spin_limit(false), Duration::from_micros(200));
     }
 }
