@@ -98,7 +98,7 @@ impl Signal {
             hooks::pause();
             os::yield_now();
             if waiter.count_poll() {
-                let _away = waiter.leave_index(true);
+                let _away = waiter.release_index(true);
                 thread::sleep(Duration::from_micros(100));
             }
         }

@@ -19,8 +19,8 @@ use crate::worker::Worker;
 ///   may run ([`Spawn::At`](crate::Spawn::At), broadcasts) wait until `call` has returned,
 ///   or waits for tasks itself.
 /// - Tasks on the replacement see the [`index`](Worker::index) of the calling worker. So an index
-///   is less than [`workers`](Worker::workers), except on a guest: a thread outside of the pool that
-///   [runs a call itself](crate::Pool::install). A guest is not replaced.
+///   is less than [`workers`](Worker::workers), except on a guest: a thread outside of the pool
+///   that [runs a call itself](crate::Pool::install). A guest is not replaced.
 /// - A replacement has its own [`Worker::data`], made with the index of the worker that it replaces
 ///   first, and kept until the pool is dropped. Its thread calls start and exit hooks, and their
 ///   panics go to the panic handler.
@@ -59,7 +59,7 @@ pub fn blocking<R>(call: impl FnOnce() -> R) -> R {
     Worker::with_current(|current| match current {
         None => call(),
         Some(worker) => {
-            let _away = worker.leave_index(true);
+            let _away = worker.release_index(true);
             let slot = worker.slot().get();
             let paused = worker.observer().map(|observer| (observer, observer.pause(slot)));
             let called = unwind::catch(call);

@@ -1,7 +1,7 @@
 //! The one limit: how many workers of a pool may be active.
 //!
 //! At most so many of a pool's workers are active: they work or search. A worker over the limit
-//! parks when it has run out of tasks of its own.
+//! parks when it has run out of tasks of its own. The number is in `Sleep`; here are its rules.
 //!
 //! | the limit | when |
 //! |---|---|
@@ -9,11 +9,11 @@
 //! | begins at what the system grants, the *grant* | otherwise |
 //! | becomes the new size | the program resizes the pool |
 //! | rises to the grant, at most to the size | that is more |
-//! | falls to less than are active, at least to the grant | one waited for a processor ([`Waits`]) |
+//! | falls to less than are active, at least to the grant | one is ready for long ([`ReadyTime`]) |
 //! | doubles, up to the size | tasks wait while workers block, or for 100 ms ([`Evidence`]) |
 //!
-//! More active workers than processors give nothing but unfairness to other programs, unless they
-//! block: in a mutex, or a read from a file. (In a wait of the pool, and in
+//! More active workers than processors give nothing but unfairness to other programs, unless the
+//! workers block: in a mutex, or a read from a file. (In a wait of the pool, and in
 //! [`blocking`](crate::blocking()), another thread takes the index.) .NET's thread pool calls the
 //! last rule *starvation avoidance*.
 
@@ -27,7 +27,7 @@ use crate::tuning::{LOOK_INTERVAL, NO_PROGRESS};
 pub(crate) struct Bounds {
     /// The largest limit, as the program has set it.
     most: AtomicUsize,
-    /// The number of processors that the system grants.
+    /// The number of processors that the system grants; 0 while it is not known.
     granted: AtomicUsize,
 }
 
@@ -76,16 +76,16 @@ impl Bounds {
 
 /// How long a worker has been ready without running, between two looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Waits {
+pub(crate) struct ReadyTime {
     pub(crate) elapsed: Duration,
     pub(crate) waited: Duration,
 }
 
-impl Waits {
+impl ReadyTime {
     /// True if the worker has waited for processors: for a quarter of the time. On an idle machine,
     /// threads that sleep and wake up wait for less in most programs. Two workers that share two
     /// processors with a thread that never sleeps wait for at least a quarter each.
-    pub(crate) fn are_long(self) -> bool {
+    pub(crate) fn is_long(self) -> bool {
         self.elapsed >= LOOK_INTERVAL && self.waited * 4 >= self.elapsed
     }
 }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_worker_has_waited_if_it_was_a_quarter_of_the_time_and_long_enough() {
-        let waits = |elapsed, waited| Waits { elapsed, waited }.are_long();
+        let waits = |elapsed, waited| ReadyTime { elapsed, waited }.is_long();
         assert!(waits(8 * MILLI, 2 * MILLI) && waits(2 * MILLI, MILLI / 2));
         assert!(!waits(8 * MILLI, 2 * MILLI - Duration::from_nanos(1)));
         assert!(!waits(2 * MILLI - Duration::from_nanos(1), MILLI));

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 /// *Time.* How long a thread spins in a wait before it parks. A thief that has just begun a short
 /// task ends it meanwhile. About the cost of parking: record `xeon-2/2026-11-27-bench.json`, a
-/// round trip between two parked threads takes 16 µs. On virtual processors, 16 of them lose 9.5 %
-/// of their time with 200 µs, and 7.4 % with this.
+/// round trip between two parked threads takes 16 µs; and ADR 019, a figure of many processors.
 pub(crate) const WAIT_SPIN: Duration = Duration::from_micros(20);
 
-/// *Time.* The same beside other programs. To be woken may take a time slice there, and tasks that
-/// were stolen end later. Record: `corun --pairs few+loop`; with 20 µs, three tasks beside a busy
-/// loop lose twice as much.
+/// *Time.* How long a wait spins beside other programs, and a thief leaves a worker's only task to
+/// it there: to be woken may take a time slice, and tasks that were stolen end later. Record: ADR
+/// 019, `corun --pairs few+loop`; with 20 µs, three tasks beside a busy loop lose twice as much.
 pub(crate) const WAIT_SPIN_BESIDE_OTHERS: Duration = Duration::from_micros(200);
 
 /// *Looks.* How often a thread looks at a line that another one is about to write: 0.1 µs. A join

@@ -54,6 +54,16 @@ fn while_a_borrowed_thread_waits_its_index_is_its_own() {
     });
 }
 
+/// It runs no tasks in `block_on`, so another thread works under its index.
+#[test]
+fn the_tasks_of_a_borrowed_thread_run_while_it_blocks_on_one() {
+    on_a_thread(|| {
+        let _pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
+        let spawned = locksley::task::spawn(async { 42 });
+        assert_eq!(locksley::block_on(spawned).unwrap(), 42);
+    });
+}
+
 #[test]
 fn a_worker_cannot_become_a_worker_of_another_pool() {
     on_a_thread(|| {
@@ -245,7 +255,7 @@ fn leave_tasks_when_the_pool_closes(pool: Pool, delay: Duration) {
 
 #[test]
 fn what_a_worker_leaves_when_the_pool_closes_is_run() {
-    // After the delays, a replacement has the index of this thread.
+    // After the delays, this thread sleeps in its search for any task.
     for delay in [0, 1, 20].map(Duration::from_millis) {
         on_a_thread(|| {
             let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use common::{message, wait_for, wait_until};
+use common::{fib, message, wait_for, wait_until};
 use locksley::os::Assists;
 use locksley::{Affinity, Pool, PoolBuilder, Spawn, Worker};
 
@@ -223,6 +223,24 @@ fn workers_run_what_a_guest_forks() {
             w.join(|_| wait_for(&flag), |_| flag.store(true, Ordering::Release));
         });
     }
+}
+
+/// The worker blocks with a task in its closed deque, and only the guest could take it.
+#[test]
+fn a_guest_opens_the_deque_of_its_thief() {
+    let pool = Pool::new(1).unwrap();
+    call_here(&pool, |w| {
+        let (is_held, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let hold = |_: &Worker| {
+            is_held.store(true, Ordering::Release);
+            wait_for(&is_over);
+        };
+        let block = |w: &Worker| {
+            fib(w, 15); // so many pushes without a steal close the deque
+            w.join(hold, |_| is_over.store(true, Ordering::Release));
+        };
+        w.join(|_| wait_for(&is_held), block);
+    });
 }
 
 /// What the caller has borrowed, such as a thread-local, is not borrowed again by another task.

@@ -32,8 +32,8 @@ impl Thief for Memoryless {
 ///
 /// Two parts of a pool ignore the policy, and differ from Cilk++. A worker that waits in a join or
 /// a scope helps, and parks after 20 or 200 µs, while a replacement searches in its place. And
-/// before each yield, a thief with an unanswered open request opens deques by force, and may steal a
-/// task that the owner would have run during the yield.
+/// before each yield, a thief with an unanswered open request opens deques by force, and may steal
+/// a task that the owner would have run during the yield.
 ///
 /// # Examples
 /// ```

@@ -251,11 +251,14 @@ impl PoolBuilder {
     ///
     /// This borrowed thread runs tasks only while it waits in the pool ([`join`](crate::join),
     /// [`scope`](crate::scope), [`Pool::install`]) and in
-    /// [`Worker::run_one`](crate::Worker::run_one). It does not call start and exit hooks. A wait
-    /// of this thread runs any ready task, and no other thread gets its index meanwhile, except
-    /// inside of [`blocking`](crate::blocking()) and [`block_on`](crate::block_on). The memory of
-    /// its worker is never freed. If the thread drops the pool, it first runs the tasks that it
-    /// finds.
+    /// [`Worker::run_one`](crate::Worker::run_one). It does not call start and exit hooks. The
+    /// memory of its worker is never freed. If the thread drops the pool, it first runs the tasks
+    /// that it finds.
+    ///
+    /// A wait of this thread runs any ready task on top of its frame, as in rayon: no other thread
+    /// gets its index. So a lock that is held across the wait must not be one that other tasks
+    /// want. In [`blocking`](crate::blocking()) and [`block_on`](crate::block_on), a replacement
+    /// works under its index, as for all workers.
     ///
     /// # Examples
     /// ```

@@ -381,7 +381,7 @@ impl Drop for Pool {
             // While the thread unwinds, no task runs on top of the frame, not even at the limit of
             // replacements.
             foreign => {
-                let _away = foreign.map(|worker| worker.leave_index(true));
+                let _away = foreign.map(|worker| worker.release_index(true));
                 join_all(threads, &self.shared);
             }
         });

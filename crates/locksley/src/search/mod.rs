@@ -35,14 +35,14 @@ pub(crate) struct Seeker<'s> {
     pub(crate) slot: Slot,
     pub(crate) index: Index,
     pub(crate) wake_token: &'s WakeToken,
-    /// What the worker counts as between two attempts, when another thread may take the index. The
-    /// caller then ensures that it has the index before it runs a task. `None` if it keeps the
-    /// index.
+    /// `Some` if other threads may take the index between two attempts. The caller then ensures
+    /// that it has the index before it runs a task. `None` if no other thread may.
     pub(crate) idle: Option<Idle>,
 }
 
 /// The search of one worker, and what it keeps from one search to the next.
 pub(crate) struct Search {
+    /// The idle policy's part for this worker.
     thief: Box<dyn Thief>,
     victims: Victims,
     /// Empty between calls of [`Shared::open_deques`]; kept for its memory.
@@ -90,9 +90,9 @@ impl Search {
         self.begin(seeker);
         let mut found = None;
         // Each attempt holds the index. In between, another thread may take it. If one has claimed
-        // it already, the search ends before it begins.
+        // it already, there is no attempt.
         let is_released = seeker.begin_idle();
-        while is_released && !is_over() && !self.rest(seeker, is_over) && seeker.end_idle() {
+        while is_released && !is_over() && !self.back_off(seeker, is_over) && seeker.end_idle() {
             if seeker.may_have_local_task() {
                 break;
             }
@@ -111,7 +111,7 @@ impl Search {
     }
 
     /// Does what the policy says before an attempt. Returns true if the search ends.
-    fn rest(&mut self, seeker: Seeker<'_>, is_over: &dyn Fn() -> bool) -> bool {
+    fn back_off(&mut self, seeker: Seeker<'_>, is_over: &dyn Fn() -> bool) -> bool {
         let next = self.next_move(seeker);
         if self.unanswered.is_some()
             && matches!(next, Move::Yield | Move::YieldLowered | Move::HandOver(_))
@@ -126,6 +126,7 @@ impl Search {
             Move::YieldLowered => self.yield_lowered(seeker),
             Move::HandOver(peer) => self.hand_over(seeker, Slot::new(peer)),
             Move::Wake(sleeper) => _ = seeker.shared.sleep.wake_sleeper(Slot::new(sleeper)),
+            // A flush that has made tasks ready has put them into this worker's deque.
             Move::Sleep => return hooks::flush() || self.sleep(seeker, is_over),
         }
         false
@@ -150,7 +151,9 @@ impl Search {
         shared.abort_if_in_forked_child();
         let now = Instant::now();
         shared.follow_grant(now);
-        self.own_waits.lower_limit_if_long(shared, seeker.slot, now);
+        if seeker.slot.get() >= shared.config.borrowed_threads() {
+            self.own_waits.lower_limit_if_long(shared, seeker.slot, now);
+        }
         shared.sleep.begin_search();
         shared.slot(seeker.slot).set_activity(Activity::Searches);
         shared.trace(|| Event::SearchBegins);
@@ -246,7 +249,7 @@ impl Search {
         seeker.shared.sleep.begin_search();
     }
 
-    /// Gives the processor to the worker in slot `peer`, which waits for just that.
+    /// Gives the processor to the thread in slot `peer`, which waits for just that.
     fn hand_over(&mut self, seeker: Seeker<'_>, peer: Slot) {
         let shared = seeker.shared;
         let here = shared.slot(seeker.slot).processor();
@@ -281,7 +284,7 @@ impl Search {
 }
 
 impl Seeker<'_> {
-    /// The worker is about to take a task. Returns false if another thread has the index.
+    /// The worker is about to take a task. Returns false if it has lost the index.
     fn end_idle(self) -> bool {
         self.idle.is_none() || self.shared.index_lock(self.index).end_idle(self.slot)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::deque::Inbox;
 use crate::header::Job;
-use crate::limits::{Evidence, Waits};
+use crate::limits::{Evidence, ReadyTime};
 use crate::numbers::Slot;
 use crate::primitive::Instant;
 use crate::shared::Shared;
@@ -38,8 +38,8 @@ impl OwnWaits {
         self.looked = now;
         let waits = before
             .zip(waited)
-            .map(|(before, waited)| Waits { elapsed, waited: waited.saturating_sub(before) });
-        if waits.is_some_and(Waits::are_long) {
+            .map(|(before, waited)| ReadyTime { elapsed, waited: waited.saturating_sub(before) });
+        if waits.is_some_and(ReadyTime::is_long) {
             let limit = shared.bounds.lowered(shared.sleep.limit(), shared.sleep.active());
             shared.set_limit(limit);
         }

@@ -48,7 +48,7 @@ pub(crate) struct Loser {
 pub(crate) struct IndexLock {
     word: AtomicU32,
     /// The threads that wait, in their order. `CLAIMED` is set while there are any; it changes
-    /// under the lock.
+    /// under this mutex.
     claims: Mutex<VecDeque<Slot>>,
 }
 
@@ -87,14 +87,15 @@ impl IndexLock {
     }
 
     /// Lets other threads take the lock: the holder runs no task. Returns false if the calling
-    /// thread is not the holder, or others wait.
+    /// thread is not the holder, is idle already, or others wait.
     pub(crate) fn begin_idle(&self, slot: Slot, idle: Idle) -> bool {
         let in_task = if idle == Idle::InTask { IN_TASK } else { 0 };
         // Release pairs with the acquire of the thread that takes the lock.
         self.exchange(word_of(slot), word_of(slot) | IDLE | in_task)
     }
 
-    /// The holder is about to take a task. Returns false if another thread has taken the lock.
+    /// The holder is about to take a task. Returns false if it is not idle, or is not the holder
+    /// any more.
     pub(crate) fn end_idle(&self, slot: Slot) -> bool {
         // A thread may claim the lock just now: then its claim waits until the task has ended.
         let idle = word_of(slot) | IDLE;
@@ -103,8 +104,8 @@ impl IndexLock {
         self.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, end).is_ok()
     }
 
-    /// Passes the lock to another thread, which is idle. Returns false if a thread waits for it.
-    pub(crate) fn give(&self, from: Slot, to: Slot) -> bool {
+    /// Makes another thread the holder, idle. Returns false if a thread waits for the lock.
+    pub(crate) fn transfer(&self, from: Slot, to: Slot) -> bool {
         self.exchange(word_of(from), word_of(to) | IDLE)
     }
 
@@ -113,8 +114,8 @@ impl IndexLock {
         self.word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the lock if the holder is idle, and returns the holder. Otherwise the thread waits in
-    /// the list: it holds the lock when [`is_held_by`](Self::is_held_by) says so.
+    /// Takes the lock if the holder is idle, and returns that one. Otherwise puts the calling
+    /// thread into the list: it holds the lock when [`is_held_by`](Self::is_held_by) says so.
     pub(crate) fn claim(&self, slot: Slot) -> Option<Loser> {
         self.take_if_idle(slot).or_else(|| {
             let mut claims = self.claims();
@@ -137,17 +138,17 @@ impl IndexLock {
         Some(Loser { slot: Slot::new((before & HOLDER) as usize), idle })
     }
 
-    /// Passes the lock of the calling thread, which holds it, to the thread that has waited
-    /// longest. Returns that thread, to be unparked. `None` if no thread waits. Otherwise calls
-    /// `lose` just before.
-    pub(crate) fn pass_on(&self, from: Slot, lose: impl FnOnce()) -> Option<Slot> {
+    /// Passes the lock to the thread that has waited longest. Returns that thread, to be unparked;
+    /// `None` if no thread waits. Otherwise calls `lose` while the calling thread still has the
+    /// lock, which it must hold without being idle.
+    pub(crate) fn grant_next(&self, from: Slot, lose: impl FnOnce()) -> Option<Slot> {
         let mut claims = self.claims();
         let next = claims.pop_front()?;
         lose();
         let claimed = if claims.is_empty() { 0 } else { CLAIMED };
         debug_assert!(self.holder() == from);
         // Nothing else changes the word: the holder is not idle, and the bit changes under the
-        // lock. Release as in `exchange`.
+        // list's mutex. Release as in `exchange`.
         self.word.swap(word_of(next) | claimed, Ordering::AcqRel);
         Some(next)
     }
@@ -168,7 +169,7 @@ impl IndexLock {
     }
 
     fn claims(&self) -> impl std::ops::DerefMut<Target = VecDeque<Slot>> {
-        // No code that panics runs under the lock.
+        // No code that panics runs under the mutex.
         self.claims.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -185,16 +186,16 @@ mod tests {
     fn a_busy_holder_serves_claims_in_their_order() {
         let lock = IndexLock::new(A);
         assert!(lock.is_held_undisputed(A) && !lock.is_held_by(B));
-        assert_eq!(lock.pass_on(A, || ()), None);
+        assert_eq!(lock.grant_next(A, || ()), None);
         assert_eq!((lock.claim(B), lock.claim(C)), (None, None));
         assert!(lock.is_held_by(A) && !lock.is_held_undisputed(A));
         assert!(
-            !lock.begin_idle(A, Idle::WithoutTask) && !lock.give(A, Slot::new(9)),
+            !lock.begin_idle(A, Idle::WithoutTask) && !lock.transfer(A, Slot::new(9)),
             "others wait"
         );
-        assert_eq!(lock.pass_on(A, || ()), Some(B));
+        assert_eq!(lock.grant_next(A, || ()), Some(B));
         assert!(lock.is_held_by(B) && !lock.is_held_undisputed(B));
-        assert_eq!(lock.pass_on(B, || ()), Some(C));
+        assert_eq!(lock.grant_next(B, || ()), Some(C));
         assert!(lock.is_held_undisputed(C));
     }
 
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!(lock.claim(B), Some(Loser { slot: A, idle: Idle::WithoutTask }));
         assert!(!lock.end_idle(A) && lock.is_held_undisputed(B));
         assert!(lock.begin_idle(B, Idle::WithoutTask) && lock.end_idle(B) && !lock.end_idle(B));
-        assert!(lock.give(B, C) && !lock.give(B, C));
+        assert!(lock.transfer(B, C) && !lock.transfer(B, C));
         assert!(lock.is_held_by(C) && lock.end_idle(C));
     }
 
@@ -221,7 +222,7 @@ mod tests {
         lock.claims().push_back(B);
         lock.word.fetch_or(CLAIMED, Ordering::Relaxed);
         assert!(lock.end_idle(A) && lock.is_held_by(A));
-        assert_eq!((lock.take_if_idle(B), lock.pass_on(A, || ())), (None, Some(B)));
+        assert_eq!((lock.take_if_idle(B), lock.grant_next(A, || ())), (None, Some(B)));
         assert!(lock.is_held_undisputed(B));
     }
 
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!((lock.claim(B), lock.claim(C)), (None, None));
         assert!(lock.withdraw(B) && !lock.withdraw(B));
         assert!(!lock.is_held_undisputed(A));
-        assert_eq!(lock.pass_on(A, || ()), Some(C));
+        assert_eq!(lock.grant_next(A, || ()), Some(C));
         assert!(!lock.withdraw(C) && lock.is_held_undisputed(C));
     }
 }

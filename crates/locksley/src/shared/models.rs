@@ -64,8 +64,8 @@ impl Model {
         self.data.with_mut(|data| unsafe { *data += 1 });
     }
 
-    fn pass_on(&self, slot: Slot, lose: impl FnOnce()) -> bool {
-        self.lock.pass_on(slot, lose).map(|next| self.unpark(next)).is_some()
+    fn grant_next(&self, slot: Slot, lose: impl FnOnce()) -> bool {
+        self.lock.grant_next(slot, lose).map(|next| self.unpark(next)).is_some()
     }
 
     /// As `Worker::serve_claim`.
@@ -74,7 +74,7 @@ impl Model {
             return true;
         }
         self.lock.end_idle(slot);
-        self.lock.has_task(slot) && !self.pass_on(slot, || self.free_replacement_in(slot))
+        self.lock.has_task(slot) && !self.grant_next(slot, || self.free_replacement_in(slot))
     }
 
     /// As `Worker::take_index_back`, for a thread that does not give up.
@@ -135,7 +135,7 @@ impl Model {
     fn give_away(&self, slot: Slot, start: impl FnOnce()) -> bool {
         self.left.fetch_add(1, Ordering::Release);
         loop {
-            if self.pass_on(slot, || ()) {
+            if self.grant_next(slot, || ()) {
                 return false;
             }
             let Some(number) = self.replacements.take() else {
@@ -145,7 +145,7 @@ impl Model {
                 continue;
             };
             self.replacements.set_index(number, INDEX);
-            if self.lock.give(slot, REPLACEMENT) {
+            if self.lock.transfer(slot, REPLACEMENT) {
                 self.unpark(REPLACEMENT);
                 if self.replaced.load(Ordering::Relaxed) == 0 {
                     start();

@@ -1,10 +1,11 @@
-//! Which replacements are free: a stack. The last one that was freed is taken first, so that one
-//! with a thread is taken if there is one, unless a thread could not be started lately.
+//! Which replacements are free: a stack. The last one that was freed is taken first, so that those
+//! that have a thread are taken before others. (Not if a thread could not be started lately.)
 //!
-//! A replacement that is taken is given an index: first its number, then its lock. It is free again
-//! as soon as it has lost that index without being inside of a task. Whoever takes the index says
-//! so, since the thread of the replacement may be suspended. So a replacement may be given another
-//! index before its thread has noticed that it has lost the first one.
+//! A replacement that is taken is given an index: first `set_index`, then the lock of the index. It
+//! is free again as soon as it has lost that index without being inside of a task. Whoever takes
+//! the index calls `put_back`, since the thread of the replacement may be suspended. So a
+//! replacement may be given another index before its thread has noticed that it has lost the first
+//! one.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -63,7 +64,7 @@ impl Replacements {
             self.all[number].next.store(before as u32, Ordering::Relaxed);
             Some(change(before, number as u32 + 1))
         };
-        // AcqRel: with the release, the next one sees what is below.
+        // AcqRel: with the release, the next taker sees what is below.
         let _ = self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, put_back);
     }
 

@@ -24,7 +24,7 @@ pub(super) const ANY: Range<usize> = 0..usize::MAX;
 pub(crate) struct WakeToken {
     /// The number of wake-ups when this worker last asked for one.
     wakeups_at_request: Cell<Option<u32>>,
-    /// The sleepers that are woken first.
+    /// The slots of the sleepers that are woken first.
     near: Range<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Sleep {
     }
 
     /// Wakes a worker for a task that was sent to all, and that the caller does not run itself.
-    /// Does nothing at the limit.
+    /// Does nothing at the limit if there is a monitor, which looks after such tasks.
     ///
     /// Wakes it even if another worker searches, because the thread of that worker may be
     /// suspended.
@@ -95,7 +95,8 @@ impl Sleep {
         }
     }
 
-    /// Wakes a worker for a task that was sent to `workers`. Does nothing at the limit.
+    /// Wakes a worker for a task that was sent to the workers in the slots `workers`. Does nothing
+    /// at the limit if there is a monitor. The worker that calls passes its token.
     ///
     /// - If one of `workers` sleeps and is not notified, wakes it.
     /// - If all sleepers of `workers` are notified, a caller with a token relies on them: it is a
@@ -140,7 +141,7 @@ impl Sleep {
         }
     }
 
-    /// Wakes one sleeper, preferably a near one, unless the wake-up that this worker has claimed
+    /// Wakes one sleeper, preferably a near one, unless the wake-up that this worker has begun
     /// before is still under way.
     pub(super) fn wake_unless_under_way(&self, snapshot: Snapshot, wake_token: &WakeToken) {
         if wake_token.begin_wakeup(snapshot) {
@@ -175,6 +176,7 @@ impl Sleep {
         }
     }
 
+    /// Returns true if no thread had notified it since it announced to sleep.
     fn notify_sleeper(&self, slot: Slot) -> bool {
         self.trace(|| Event::Wakes(slot.get()));
         self.parker(slot).unpark()

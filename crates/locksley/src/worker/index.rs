@@ -9,7 +9,8 @@
 //! When its event has come, the thread takes the index back at once if the holder has no task. Else
 //! it waits until the holder's present task ends or blocks. If the holder makes no progress
 //! meanwhile, it may wait for a lock that this thread holds. So after
-//! [`NO_PROGRESS`](crate::tuning::NO_PROGRESS) the thread goes on without the index.
+//! [`NO_PROGRESS`](crate::tuning::NO_PROGRESS) the thread goes on without the index. Where the
+//! system does not tell of progress, it does so after that time in any case.
 //!
 //! Two running tasks have the same index in three cases only: the thread went on after
 //! `NO_PROGRESS`; the pool is closed; a call inside of [`blocking`](crate::blocking()) forks tasks
@@ -25,41 +26,42 @@ use crate::shared::index_lock::Idle;
 use crate::trace::Event;
 use crate::tuning::NO_PROGRESS;
 
-/// While this value lives, the worker's thread may block, and another thread has its index.
-/// Dropping it takes the index back.
+/// While this value lives, the worker's thread may block: it has released its index. Dropping it
+/// takes the index back.
 pub(crate) struct Away<'w> {
     worker: &'w Worker,
-    state: LeaveOutcome,
+    state: ReleaseOutcome,
     /// True if the time of the worker was charged to code that is not the pool's.
     was_elsewhere: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LeaveOutcome {
+pub(super) enum ReleaseOutcome {
     /// Another thread has the index, or the thread is a guest, whose index has no lock.
-    Left,
+    Released,
     /// The thread was away already. Then this value has no effect.
     Nested,
-    /// The same, and the thread still has the index.
+    /// The thread was away already, with the outcome `Kept`.
     NestedInKept,
-    /// There is no replacement. The thread still has the index, as an idle holder.
+    /// There was no replacement. The thread has kept the index as an idle holder, and any thread
+    /// that claims the index takes it.
     Kept,
 }
 
 impl Worker {
-    /// Gives the index away, to a thread that has claimed it or, if `may_replace`, to a replacement,
-    /// until the value that is returned is dropped.
-    pub(crate) fn leave_index(&self, may_replace: bool) -> Away<'_> {
+    /// Gives the index away until the value that is returned is dropped: to a thread that has
+    /// claimed it, or to a replacement if `may_replace`.
+    pub(crate) fn release_index(&self, may_replace: bool) -> Away<'_> {
         // Only this thread can publish what hooks have deferred on it.
         hooks::pause();
         hooks::flush();
         self.deque.open();
         let was_elsewhere = self.state().is_elsewhere();
         if let Some(outer) = self.away.get() {
-            let state = if outer == LeaveOutcome::Kept {
-                LeaveOutcome::NestedInKept
+            let state = if outer == ReleaseOutcome::Kept {
+                ReleaseOutcome::NestedInKept
             } else {
-                LeaveOutcome::Nested
+                ReleaseOutcome::Nested
             };
             return Away { worker: self, state, was_elsewhere };
         }
@@ -70,35 +72,36 @@ impl Worker {
         Away { worker: self, state, was_elsewhere }
     }
 
-    fn give_index_away(&self, may_replace: bool) -> LeaveOutcome {
+    fn give_index_away(&self, may_replace: bool) -> ReleaseOutcome {
         if self.role == Role::Guest {
-            return LeaveOutcome::Left;
+            return ReleaseOutcome::Released;
         }
         let (index, lock) = (self.index.get(), self.shared.index_lock(self.index.get()));
         // Each round that fails means that a thread has claimed the index meanwhile.
         loop {
-            // An exit hook runs as an idle holder of the index.
+            // The thread may be an idle holder already: exit hooks run after `end_with_index`.
             if !lock.end_idle(self.slot) && !lock.is_held_by(self.slot) {
-                return LeaveOutcome::Left; // another thread has the index already
+                return ReleaseOutcome::Released; // another thread has the index already
             }
-            if self.pass_index_on(|| ()) {
-                return LeaveOutcome::Left;
+            // Inside of its task, a replacement stays taken.
+            if self.grant_index(|| ()) {
+                return ReleaseOutcome::Released;
             }
             let replacement = may_replace.then(|| self.shared.take_replacement(index)).flatten();
             match replacement {
-                Some(replacement) if self.shared.send_out(replacement, index, self.slot) => {
-                    return LeaveOutcome::Left;
+                Some(replacement) if self.shared.hand_off(replacement, index, self.slot) => {
+                    return ReleaseOutcome::Released;
                 }
-                None if lock.begin_idle(self.slot, Idle::InTask) => return LeaveOutcome::Kept,
+                None if lock.begin_idle(self.slot, Idle::InTask) => return ReleaseOutcome::Kept,
                 _ => {}
             }
         }
     }
 
-    /// Passes the index on to the thread that has waited for it longest, if there is one. Calls
-    /// `lose` just before.
-    fn pass_index_on(&self, lose: impl FnOnce()) -> bool {
-        let next = self.shared.index_lock(self.index.get()).pass_on(self.slot, lose);
+    /// Passes the index on to the thread that has waited for it longest, if there is one. Then
+    /// calls `lose` while this thread still has the index.
+    fn grant_index(&self, lose: impl FnOnce()) -> bool {
+        let next = self.shared.index_lock(self.index.get()).grant_next(self.slot, lose);
         next.map(|slot| self.shared.unpark(slot)).is_some()
     }
 
@@ -113,10 +116,10 @@ impl Worker {
         // A replacement that has lost the index may have been given it again, as idle.
         lock.end_idle(self.slot);
         let lose = || self.shared.free_replacement_in(self.slot);
-        lock.has_task(self.slot) && !self.pass_index_on(lose)
+        lock.has_task(self.slot) && !self.grant_index(lose)
     }
 
-    /// Takes the index back, unless this thread holds it, before it runs a task: see
+    /// Takes the index back, unless this thread holds it, before it runs a task. May fail: see
     /// [`Self::take_index_back`].
     pub(super) fn ensure_index(&self) {
         if self.role == Role::Guest {
@@ -143,12 +146,12 @@ impl Worker {
         self.away.set(None);
         self.set_activity(Activity::Works, false);
         task();
-        self.leave_again();
+        self.release_again();
         self.set_activity(Activity::Sleeps, was_elsewhere);
     }
 
     /// Inside of a call that may block: gives the index away again.
-    pub(super) fn leave_again(&self) {
+    pub(super) fn release_again(&self) {
         self.away.set(Some(self.give_index_away(true)));
     }
 
@@ -221,16 +224,16 @@ impl Look {
 }
 
 impl Away<'_> {
-    /// True if no other thread has the index, so that this one is to run tasks.
+    /// True if no other thread got the index, so that this one is to run tasks.
     pub(super) fn has_kept_index(&self) -> bool {
-        matches!(self.state, LeaveOutcome::Kept | LeaveOutcome::NestedInKept)
+        matches!(self.state, ReleaseOutcome::Kept | ReleaseOutcome::NestedInKept)
     }
 }
 
 impl Drop for Away<'_> {
     fn drop(&mut self) {
         let worker = self.worker;
-        if matches!(self.state, LeaveOutcome::Nested | LeaveOutcome::NestedInKept) {
+        if matches!(self.state, ReleaseOutcome::Nested | ReleaseOutcome::NestedInKept) {
             return;
         }
         worker.ensure_index();

@@ -90,7 +90,7 @@ pub struct Worker {
     /// The index that tasks see. A replacement changes it.
     index: Cell<Index>,
     /// Set while its thread may block: what became of its index.
-    away: Cell<Option<index::LeaveOutcome>>,
+    away: Cell<Option<index::ReleaseOutcome>>,
     /// True if the task goes on although another thread has the index.
     is_without_index: Cell<bool>,
     role: Role,

@@ -1,7 +1,8 @@
-//! Replacements: threads that work under the index of a worker whose thread blocks.
+//! Replacements: slots whose threads work under the indexes of threads that block.
 //!
-//! A thread that blocks takes a free replacement, starts its thread if it has none, and gives it
-//! the lock of its index. The replacement works until another thread takes the index.
+//! A thread that blocks takes a free replacement, and starts the replacement's thread if it has
+//! none. Then it makes the replacement the holder of its own index. The replacement works until
+//! another thread takes the index. (Here, too: how the thread of any worker begins and ends.)
 
 use std::io;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl Shared {
         if is_started {
             return Some(number);
         }
-        // One with a thread may lie below.
+        // One with a thread may lie deeper in the stack.
         let next = self.replacements.take();
         self.replacements.put_back(number);
         next.filter(|&next| {
@@ -54,7 +55,7 @@ impl Shared {
 
     fn start_replacement(self: &Arc<Self>, number: usize, index: Index) -> io::Result<()> {
         let names = self.config.names.as_ref().ok_or(io::ErrorKind::Unsupported)?;
-        // The slots below exist, too: thieves look at all up to the highest taken one.
+        // The slots below, too: thieves look at all up to the highest taken one.
         for below in (0..=number).map(|number| self.slot_of_replacement(number)) {
             self.make_slot(below, || self.config.new_slot());
         }
@@ -68,10 +69,10 @@ impl Shared {
 
     /// Gives the index of the thread in slot `from` to a replacement that was taken. Returns false
     /// if a thread waits for the index: then the replacement is free.
-    pub(super) fn send_out(&self, number: usize, index: Index, from: Slot) -> bool {
+    pub(super) fn hand_off(&self, number: usize, index: Index, from: Slot) -> bool {
         self.replacements.set_index(number, index);
         let slot = self.slot_of_replacement(number);
-        let is_given = self.index_lock(index).give(from, slot);
+        let is_given = self.index_lock(index).transfer(from, slot);
         if is_given {
             self.unpark(slot);
         } else {

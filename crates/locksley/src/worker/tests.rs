@@ -199,7 +199,7 @@ fn a_thread_that_blocks_leaves_its_index_and_gets_it_back() {
     }
 }
 
-/// A replacement is given an index before its thread has begun to run, which may take long.
+/// A thread has not begun to run for the pool before it is attached to its slot.
 #[test]
 fn a_thread_that_has_not_begun_to_run_is_not_blocked() {
     let slot = SlotState::new(DequeChoice::default().deque(false));

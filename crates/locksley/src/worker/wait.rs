@@ -5,24 +5,26 @@
 //! |---|---|---|
 //! | look | a join looks at its latch | 8 times |
 //! | help | run descendants on top of the waiting frame | while there are any |
-//! | spin | look again for descendants | 20 µs, and 200 µs beside other programs |
+//! | spin | look again for descendants | 20 µs if the machine is quiet, or else 200 µs |
 //! | pinned tasks | run tasks that only this worker may run | while there are any |
 //! | park | block; another thread works under its index | until the event, or a pinned task |
 //!
-//! Where no task need bring the event (`wait_until`), the wait only spins and parks. A wait does not
-//! yield: beside other programs, each yield would give one of them a whole time slice (3 ms), and a
-//! pool of short tasks would get hardly any time. Pinned tasks run because descendants may wait for them. If no other thread can be had for the
-//! index (the limit of replacements is reached, or the pool is closed), the wait runs any task
-//! instead of parking, as rayon's waits do.
+//! Where no task need bring the event (`wait_until`), the wait only spins and parks. Pinned tasks
+//! run because descendants may wait for them. If no other thread can be had for the index (the
+//! limit of replacements is reached, the pool is closed, or the thread is borrowed), the wait runs
+//! any task instead of parking, as rayon's waits do.
 //!
-//! So what runs on a thread nests strictly, and thread-local scopes of users stay valid. Apart from
-//! pinned tasks and that case, only descendants run on top of a waiting frame. No other task can
-//! then want a lock on this thread that the waiting task holds.
+//! A wait does not yield: beside other programs, each yield would give one of them a whole time
+//! slice (3 ms), and a pool of short tasks would get hardly any time.
+//!
+//! Apart from pinned tasks and a kept index, only descendants run on top of a waiting frame. So
+//! what runs on a thread nests strictly, thread-local scopes of users stay valid, and no other task
+//! can want a lock on this thread that the waiting task holds.
 
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use super::Worker;
+use super::{Role, Worker};
 use crate::deque::Steal;
 use crate::header::{self, Flag, Found, Job};
 use crate::hooks;
@@ -88,9 +90,10 @@ impl Worker {
                 if unsafe { header::group(own.job) } == Some(group) {
                     return Some(own);
                 }
-                // It is no descendant. A fork stays here, for the frame that pushed it. So does any
-                // task if positions in the deque do not tell which were pushed in the group.
-                // Another task goes to the injector, for other workers. SAFETY: just taken.
+                // It is no descendant. A fork stays here, for the frame that pushed it, and what
+                // lies below is older. So does any task of a deque without positions, which cannot
+                // tell what was pushed in the group. Another task goes to the injector, for other
+                // workers. SAFETY: just taken.
                 let is_fork = unsafe { header::is_fork(own.job) };
                 if is_fork || !self.state().deque.has_bounds() {
                     self.push_real(own.job);
@@ -141,7 +144,7 @@ impl Worker {
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot.get())));
         // A worker that finds a task at once does not read the clock.
-        let (mut spins_since, mut is_traced) = (None, false);
+        let (mut spins_since, mut has_opened, mut is_traced) = (None, false, false);
         while !event.is_set() {
             let mut found = find();
             // Not earlier: most waits find what they wait for in their own deques.
@@ -154,6 +157,12 @@ impl Worker {
                     (0..16).for_each(|_| spin_loop());
                     continue;
                 }
+                // A guest is not replaced by a thread that searches. So it opens the deque of its
+                // thief, which may be suspended, and looks once more.
+                if self.role == Role::Guest && !std::mem::replace(&mut has_opened, true) {
+                    self.shared.open_deques(&mut Vec::new());
+                    continue;
+                }
             }
             if awaits == Awaits::Tasks {
                 found = found.or_else(|| self.take_pinned());
@@ -161,7 +170,7 @@ impl Worker {
             if let Some(found) = found.or_else(|| self.park_until(event, awaits)) {
                 self.execute_nested(found);
             }
-            spins_since = None;
+            (spins_since, has_opened) = (None, false);
         }
         if is_traced {
             self.shared.trace(|| Event::Resumes);
@@ -176,24 +185,25 @@ impl Worker {
     /// Parks until the event, or a pinned task that the wait runs. If no other thread can be had
     /// for the index, returns any task instead, once there is one.
     fn park_until(&self, event: &Flag, awaits: Awaits) -> Option<Found> {
-        // A borrowed thread runs tasks while it waits, as rayon's does: no other thread gets its
-        // index, for which the program's hooks would be called.
-        let away = self.leave_index(!self.is_borrowed());
         let awaits_tasks = awaits == Awaits::Tasks;
+        // A borrowed thread (`with_current_thread`) runs tasks while it waits for some, as rayon's
+        // does: no other thread gets its index, or calls hooks for that.
+        let away = self.release_index(!self.is_borrowed() || !awaits_tasks);
         if away.has_kept_index() && awaits_tasks {
             drop(away);
-            // Inside of another call that may block, the drop has changed nothing.
+            // Inside of another call that may block, the drop has changed nothing: the outer value
+            // still counts, so the index is taken back, and released again, by hand.
             self.ensure_index();
             let search = || self.search().run(self.seeker(Some(Idle::InTask)), &|| event.is_set());
             let found = self.take_local().or_else(search);
             self.ensure_index();
             if found.is_none() && self.away.get().is_some() {
-                self.leave_again();
+                self.release_again();
             }
             return found;
         }
         // `away` takes the index back at the end of this function.
-        // If the pool's threads end, this one runs what they have left.
+        // If the pool's threads have ended, this one runs what remains.
         let is_left_alone = || self.is_borrowed() && self.shared.closed.is_set();
         let is_called = || awaits_tasks && (self.has_pinned() || is_left_alone());
         self.shared.sleep.parker(self.slot).park(|| event.is_set() || is_called(), None);
@@ -211,7 +221,7 @@ impl Worker {
         let taken = match state.deque.steal_oldest_if(|| state.is_running(job)) {
             Steal::Taken(taken) => taken,
             // If it is closed, this attempt has requested the owner to open it. If the owner is
-            // suspended, the wait parks, and the search of another thread opens it.
+            // suspended, the wait parks, and the thread that then has the index opens it.
             Steal::Closed | Steal::Lost | Steal::Empty => return None,
         };
         // SAFETY: just taken.
@@ -233,8 +243,8 @@ enum Awaits {
     Anything,
 }
 
-/// How long a wait spins before it parks. Longer beside other programs: a thread that parks there
-/// may wait for a time slice when it is to go on.
+/// How long a wait spins before it parks. Longer beside other programs, and where these are not
+/// known: a thread that parks there may wait for a time slice when it is to go on.
 fn spin_limit(is_quiet: bool) -> Duration {
     if is_quiet { WAIT_SPIN } else { WAIT_SPIN_BESIDE_OTHERS }
 }

@@ -74,7 +74,7 @@ fn every_runtime_is_called() {
 #[test]
 fn the_document_shows_the_record() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let record = record::read(&root.join("record/xeon-2/2026-11-27-bench.json")).unwrap();
+    let record = record::read(&root.join("record/xeon-2/2026-11-29-bench.json")).unwrap();
     let text = text::tables(&record, &Bench::report(&record));
     let (_, table) = text.split_once("\n\n").unwrap();
     let document = std::fs::read_to_string(root.join("../docs/performance.md")).unwrap();
