@@ -22,11 +22,14 @@ pub(crate) struct Machine {
     grant: Mutex<Grant>,
     /// When the runnable threads were last counted, in nanoseconds after `since`.
     sampled: AtomicU64,
-    /// The smoothed number of runnable threads of other programs, in units of 1/[`ONE`].
+    /// The smoothed number of runnable threads of other programs, in units of 1/[`ONE`], or
+    /// [`UNKNOWN`].
     others: AtomicU64,
 }
 
 const ONE: u64 = 1 << 16;
+/// No sample has been taken. As if the machine were shared, which costs less if it is wrong.
+const UNKNOWN: u64 = u64::MAX;
 
 /// How the number of granted processors is read.
 #[derive(Debug)]
@@ -49,8 +52,7 @@ impl Machine {
             grant_due: AtomicU64::new(GRANT_INTERVAL.as_nanos() as u64),
             grant: Mutex::new(Grant { watch, quota, known_faults }),
             sampled: AtomicU64::new(0),
-            // A pool begins as if the machine were shared, which costs less if it is wrong.
-            others: AtomicU64::new(ONE),
+            others: AtomicU64::new(UNKNOWN),
         }
     }
 
@@ -108,8 +110,11 @@ impl Machine {
     }
 
     fn add(&self, others: usize) {
-        let before = self.others.load(Ordering::Relaxed);
-        let after = before - before / SAMPLE_WEIGHT + others as u64 * ONE / SAMPLE_WEIGHT;
+        let sample = others as u64 * ONE;
+        let after = match self.others.load(Ordering::Relaxed) {
+            UNKNOWN => sample,
+            before => before - before / SAMPLE_WEIGHT + sample / SAMPLE_WEIGHT,
+        };
         self.others.store(after, Ordering::Relaxed);
     }
 }
@@ -168,6 +173,10 @@ mod tests {
     fn the_machine_is_quiet_after_a_while_without_others_and_busy_beside_one() {
         let machine = Machine::new(Assists::ALL);
         assert!(!machine.is_quiet(), "it is not known yet");
+        machine.add(0);
+        assert!(machine.is_quiet());
+        let machine = Machine::new(Assists::ALL);
+        machine.add(1);
         (0..9).for_each(|_| machine.add(0));
         assert!(!machine.is_quiet());
         machine.add(0);

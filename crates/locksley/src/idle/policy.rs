@@ -140,7 +140,8 @@ pub enum Move {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct IdleContext<'a> {
-    /// Failed attempts in a row, since the search began or the worker last slept.
+    /// Failed attempts in a row, since the search began or the worker last slept. The look
+    /// everywhere after a sleep does not count.
     pub failures: u64,
     /// Workers of the pool.
     pub workers: usize,

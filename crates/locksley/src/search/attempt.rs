@@ -17,7 +17,8 @@ impl Search {
     /// all, then one victim. After a sleep, and from time to time, it looks everywhere instead.
     /// From time to time it opens closed deques by force.
     pub(super) fn attempt(&mut self, seeker: Seeker<'_>) -> Option<Found> {
-        let found = if std::mem::take(&mut self.sweeps) {
+        let sweeps = std::mem::take(&mut self.sweeps);
+        let found = if sweeps {
             self.sweep(seeker)
         } else {
             seeker.receive().or_else(|| {
@@ -25,7 +26,8 @@ impl Search {
                 self.steal(seeker, self.victim?)
             })
         };
-        if found.is_some() {
+        // The look after a sleep does not count: the policy begins anew.
+        if found.is_some() || sweeps && self.failures == 0 {
             return found;
         }
         self.failures += 1;
