@@ -41,9 +41,9 @@ impl Bounds {
         self.most.load(Ordering::Relaxed)
     }
 
-    /// The smallest limit.
+    /// The smallest limit. 0 if the only worker is a borrowed thread, which does not count.
     pub(crate) fn least(&self) -> usize {
-        self.most().min(self.granted()).max(1)
+        self.granted().max(1).min(self.most())
     }
 
     /// The number of processors that the system grants.

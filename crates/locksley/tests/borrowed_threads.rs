@@ -54,6 +54,18 @@ fn while_a_borrowed_thread_waits_its_index_is_its_own() {
     });
 }
 
+/// The grant is read again after 100 ms, and the pool has no worker that it limits.
+#[test]
+fn an_only_worker_that_is_borrowed_may_wait_late() {
+    on_a_thread(|| {
+        let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
+        let other = Pool::new(1).unwrap();
+        thread::sleep(Duration::from_millis(150));
+        other.install(|_| thread::sleep(Duration::from_millis(20)));
+        assert_eq!(pool.install(|_| 3), 3);
+    });
+}
+
 /// It runs no tasks in `block_on`, so another thread works under its index.
 #[test]
 fn the_tasks_of_a_borrowed_thread_run_while_it_blocks_on_one() {
