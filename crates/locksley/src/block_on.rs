@@ -9,8 +9,9 @@ use crate::header::Flag;
 use crate::hooks;
 use crate::numbers::Slot;
 use crate::os;
-use crate::primitive::thread::{self, Thread};
+use crate::primitive::thread;
 use crate::shared::Shared;
+use crate::sleep::Parker;
 use crate::worker::Worker;
 
 /// Waits for a future in code that is not `async`, and returns its output.
@@ -52,7 +53,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
                 (Poll::Pending, Some(worker)) => signal.wait(worker),
                 (Poll::Pending, None) => {
                     while !signal.flag.is_set() {
-                        thread::park();
+                        signal.block();
                     }
                     signal.flag.clear();
                 }
@@ -73,7 +74,8 @@ pub struct Signal {
 enum Waiter {
     /// A worker: its slot and its pool.
     Worker(Slot, Arc<Shared>),
-    Thread(Thread),
+    /// Any other thread blocks here.
+    Thread(Parker),
 }
 
 impl Signal {
@@ -86,8 +88,15 @@ impl Signal {
     /// A signal that the calling thread can wait for, which may be the worker `current`.
     fn awaited_by(current: Option<&Worker>) -> Self {
         let worker = |it: &Worker| Waiter::Worker(it.slot(), Arc::clone(it.shared()));
-        let waiter = current.map_or_else(|| Waiter::Thread(thread::current()), worker);
+        let waiter = current.map_or_else(|| Waiter::Thread(Parker::default()), worker);
         Self { flag: Flag::default(), waiter }
+    }
+
+    /// Blocks a thread that is no worker, until the signal is given. May return before.
+    fn block(&self) {
+        if let Waiter::Thread(parker) = &self.waiter {
+            parker.park(|| self.flag.is_set(), None);
+        }
     }
 
     /// Waits until the signal is given, and resets it. `waiter` is the worker that it was made for.
@@ -116,7 +125,7 @@ impl Wake for Signal {
         self.flag.set();
         match &self.waiter {
             Waiter::Worker(slot, pool) => pool.unpark(*slot),
-            Waiter::Thread(thread) => thread.unpark(),
+            Waiter::Thread(parker) => _ = parker.unpark(),
         }
     }
 }

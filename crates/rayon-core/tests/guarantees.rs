@@ -110,6 +110,19 @@ fn child_process() {
             place::while_local_is_borrowed(place::call_global_pool);
             println!("all in the pool");
         }
+        Ok("a pool is built and used") => {
+            let pool = pool(2);
+            for _ in 0..20 {
+                pool.install(|| spin(5));
+                let began = Instant::now();
+                // Returns at once if the thread has been unparked.
+                thread::park_timeout(Duration::from_millis(5));
+                assert!(began.elapsed() >= Duration::from_millis(4), "unparked");
+            }
+            println!("no token was left");
+        }
+        #[cfg(target_os = "linux")]
+        Ok("no file can be opened") => system::without_descriptors(),
         Ok("a spawned task panics") => {
             pool(1).spawn(|| panic!("of the task"));
             forever();

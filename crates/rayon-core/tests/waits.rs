@@ -1,7 +1,7 @@
 //! Programs that stop for ever, or for long, on rayon's own core: a wait there runs unrelated tasks
 //! on top of the waiting frame. Each number is that of an issue of rayon.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, OnceLock, RwLock};
 use std::thread;
@@ -135,7 +135,6 @@ fn issue_1077_a_join_does_not_wait_for_an_unrelated_task_that_blocks() {
 #[test]
 fn issue_854_waits_do_not_nest_unrelated_tasks() {
     use std::cell::Cell;
-    use std::sync::atomic::AtomicUsize;
 
     thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
     static DEEPEST: AtomicUsize = AtomicUsize::new(0);
@@ -182,5 +181,94 @@ fn a_half_that_a_replacement_runs_has_migrated() {
         };
         let join = || rayon_core::join_context(|_| other.install(|| until(&done)), second);
         assert!(pool(1).install(join).1);
+    });
+}
+
+/// The scope in the middle has a lock, and waits for a task that was spawned while an inner scope
+/// ran. An older task, from outside, wants the lock.
+#[test]
+fn a_waiting_thread_keeps_its_tasks_of_an_outer_scope() {
+    assert_ends(|| {
+        static LOCK: Mutex<u32> = Mutex::new(0);
+        let (pool, began, end) = (&pool(1), &AtomicBool::new(false), &AtomicBool::new(false));
+        thread::scope(|threads| {
+            threads.spawn(move || {
+                pool.scope(|_| {
+                    let mut held = LOCK.lock().unwrap();
+                    began.store(true, Ordering::Release);
+                    until(end);
+                    rayon_core::scope(|outer| {
+                        rayon_core::scope(|inner| {
+                            inner.spawn(|_| ());
+                            outer.spawn(|_| thread::sleep(Duration::from_millis(20)));
+                            inner.spawn(|_| ());
+                        });
+                    });
+                    *held += 1;
+                });
+            });
+            until(began);
+            pool.spawn(|| *LOCK.lock().unwrap() += 1);
+            end.store(true, Ordering::Release);
+        });
+        pool.install(|| assert_eq!(*LOCK.lock().unwrap(), 2));
+    });
+}
+
+#[test]
+fn code_that_polls_lets_a_task_go_on_whose_wait_is_over() {
+    assert_ends(|| {
+        let (only, other, done) = (pool(1), pool(2), AtomicUsize::new(0));
+        only.scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|_| {
+                    other.install(|| thread::sleep(Duration::from_millis(10)));
+                    done.fetch_add(1, Ordering::Release);
+                });
+            }
+            while done.load(Ordering::Acquire) < 2 {
+                rayon_core::yield_now();
+            }
+        });
+    });
+}
+
+/// The broadcast's task is for the thread that waits for `other`.
+#[test]
+fn code_that_polls_lets_a_waiting_thread_run_a_broadcast() {
+    assert_ends(|| {
+        let (only, other, done) = (pool(1), pool(1), AtomicBool::new(false));
+        only.scope(|scope| {
+            scope.spawn(|scope| {
+                scope.spawn_broadcast(|_, _| done.store(true, Ordering::Release));
+                while !done.load(Ordering::Acquire) {
+                    rayon_core::yield_now();
+                }
+            });
+            other.install(|| thread::sleep(Duration::from_millis(50)));
+        });
+    });
+}
+
+/// It runs its newest task first, as rayon's threads do, whatever it waits for.
+#[test]
+fn a_calling_thread_that_is_the_only_one_runs_any_task_while_it_waits() {
+    let alone = || {
+        let builder = rayon_core::ThreadPoolBuilder::new().num_threads(1);
+        builder.use_current_thread().build().unwrap()
+    };
+    assert_ends(move || {
+        let _pool = alone();
+        rayon_core::scope(|scope| {
+            let (sender, receiver) = channel();
+            scope.spawn(move |_| receiver.recv().unwrap());
+            rayon_core::spawn(move || sender.send(()).unwrap());
+        });
+    });
+    assert_ends(move || {
+        let _pool = alone();
+        let (sender, receiver) = channel();
+        let send = move || rayon_core::spawn(move || sender.send(()).unwrap());
+        rayon_core::join(send, move || receiver.recv().unwrap());
     });
 }

@@ -52,6 +52,18 @@ pub type ThreadClock = Unknown;
 pub type ThreadDelay = Unknown;
 pub type ThreadWatch = Unknown;
 
+/// Nothing: new threads keep what they take over.
+#[derive(Clone, Debug)]
+pub struct ThreadSettings;
+
+impl ThreadSettings {
+    pub fn of_this_thread() -> Self {
+        Self
+    }
+
+    pub fn apply(&self) {}
+}
+
 /// Reads nothing: no thread's progress is known here.
 #[derive(Debug)]
 pub struct ThreadProgress;

@@ -8,8 +8,9 @@ use crate::header::Flag;
 use crate::numbers::Slot;
 use crate::observe::LatestStamp;
 use crate::os;
-use crate::primitive::{Instant, spin_loop, thread};
+use crate::primitive::{Instant, spin_loop};
 use crate::shared::Shared;
+use crate::sleep::Parker;
 use crate::tuning::WAIT_SPIN;
 use crate::worker::{Worker, follow};
 
@@ -31,7 +32,8 @@ pub(crate) struct Latch<'w> {
 enum Waiter<'w> {
     /// A worker: its slot and its pool.
     Worker(Slot, &'w Arc<Shared>),
-    Thread(thread::Thread),
+    /// Any other thread blocks here. (To park it by std would take the program's own tokens.)
+    Thread(Arc<Parker>),
 }
 
 impl<'w> Latch<'w> {
@@ -42,7 +44,7 @@ impl<'w> Latch<'w> {
         Self {
             flag: Flag::default(),
             unfinished: Countdown::new(1),
-            waiter: waiter.map_or_else(|| Waiter::Thread(thread::current()), worker),
+            waiter: waiter.map_or_else(|| Waiter::Thread(Arc::default()), worker),
             generation: os::generation(),
             latest: LatestStamp::default(),
         }
@@ -76,10 +78,10 @@ impl<'w> Latch<'w> {
                 latch.flag.set();
                 pool.unpark(slot);
             }
-            Waiter::Thread(thread) => {
-                let thread = thread.clone();
+            Waiter::Thread(parker) => {
+                let parker = Arc::clone(parker);
                 latch.flag.set();
-                thread.unpark();
+                parker.unpark();
             }
         }
     }
@@ -99,14 +101,16 @@ impl<'w> Latch<'w> {
         }
         follow(self.latest.get());
     }
+
     fn block(&self) {
+        let Waiter::Thread(parker) = &self.waiter else { unreachable!("a worker waits in `wait`") };
         let began = Instant::now();
         while !self.flag.is_set() && began.elapsed() < WAIT_SPIN {
             (0..8).for_each(|_| spin_loop());
         }
         while !self.flag.is_set() {
             assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
-            thread::park();
+            parker.park(|| self.flag.is_set(), None);
         }
     }
 }

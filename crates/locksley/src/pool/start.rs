@@ -51,7 +51,8 @@ pub(super) fn start(
 }
 
 /// Makes what the workers share.
-fn new_shared(config: Configuration) -> Arc<Shared> {
+fn new_shared(mut config: Configuration) -> Arc<Shared> {
+    config.builder_thread = Some(os::ThreadSettings::of_this_thread());
     let workers = config.workers;
     let guests = if config.allows_guests() { GUESTS.min(MAX_WORKERS - workers) } else { 0 };
     let rest = MAX_WORKERS - workers - guests;

@@ -98,6 +98,8 @@ pub(crate) struct Configuration {
     pub(crate) replacements: Option<usize>,
     /// True if the pool has no guests.
     pub(crate) own_threads_only: bool,
+    /// Those of the thread that builds the pool. `None` before it does.
+    pub(crate) builder_thread: Option<os::ThreadSettings>,
     /// True if a forked child that uses the pool may build it again.
     pub(crate) can_rebuild: bool,
 }

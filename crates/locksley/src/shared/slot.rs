@@ -30,8 +30,9 @@ pub(crate) struct SlotState {
     pub(crate) counters: CachePadded<Counters>,
     /// Read by thieves; not part of any protocol.
     activity: CachePadded<AtomicU8>,
-    /// The stolen fork that the worker runs; null if it runs another task, or if its deque held
-    /// tasks when the fork began. A hint: jobs are taken by the deque's protocol alone.
+    /// The stolen fork that the worker runs, if all in its deque is what the fork has forked. Null
+    /// if it runs another task, if its deque held tasks when the fork began, or if the fork has
+    /// spawned a task. A hint: jobs are taken by the deque's protocol alone.
     running: CachePadded<AtomicPtr<Job>>,
     /// The last task that the worker pushed to run next. Low half: its index in the deque. High
     /// half: how many there were, which tells it from an earlier one with the same index.
@@ -172,7 +173,7 @@ impl SlotState {
         self.running.load(Ordering::Relaxed)
     }
 
-    /// True if the worker runs `job`, a stolen fork, and all tasks in its deque belong to that.
+    /// True if the worker runs `job`, a stolen fork, and has only forks of that in its deque.
     pub(crate) fn is_running(&self, job: NonNull<Job>) -> bool {
         self.running() == job.as_ptr()
     }

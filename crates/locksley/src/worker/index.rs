@@ -2,7 +2,7 @@
 //!
 //! | | the thread that blocks | the thread that gets the index |
 //! |---|---|---|
-//! | its index is claimed | passes it on | goes on with its task |
+//! | its index is claimed | passes it on (also if it only polls) | goes on with its task |
 //! | else | gives it to a replacement | searches for tasks |
 //! | no replacement can be had | keeps it, and runs any task meanwhile | |
 //!
@@ -117,6 +117,15 @@ impl Worker {
         lock.end_idle(self.slot);
         let lose = || self.shared.free_replacement_in(self.slot);
         lock.has_task(self.slot) && !self.grant_index(lose)
+    }
+
+    /// True if this thread has the index, and another one waits for it.
+    pub(super) fn is_index_claimed(&self) -> bool {
+        if self.role == Role::Guest {
+            return false; // its index has no lock
+        }
+        let lock = self.shared.index_lock(self.index.get());
+        lock.has_task(self.slot) && !lock.is_held_undisputed(self.slot)
     }
 
     /// Takes the index back, unless this thread holds it, before it runs a task. May fail: see

@@ -81,6 +81,8 @@ pub struct Worker {
     search: RefCell<Option<Search>>,
     /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
+    /// How many other tasks than forks this worker has pushed (wraps).
+    spawns: Cell<u32>,
     /// When it last looked into its other queues.
     looked: Cell<Option<Instant>>,
     /// True if its latest polls were shorter than it takes to move a task.
@@ -140,6 +142,7 @@ impl Worker {
             wake_token: WakeToken::new(near),
             search: RefCell::new(None),
             polls: Cell::new(0),
+            spawns: Cell::new(0),
             looked: Cell::new(None),
             has_brief_polls: Cell::new(false),
             runs_pinned_next: Cell::new(false),

@@ -14,8 +14,9 @@ use crate::unwind::AbortOnUnwind;
 
 /// The worker's own deque.
 impl Worker {
-    /// Makes a job available to all workers.
+    /// Makes a job available to all workers. (Not the second half of a join.)
     pub(crate) fn push(&self, job: NonNull<Job>) {
+        self.end_leapfrogging();
         let pushed = self.deque.push(job);
         if pushed.is_complete {
             return;
@@ -53,12 +54,20 @@ impl Worker {
     /// # Safety
     /// `fifo` is alive until all its jobs have begun.
     pub(crate) unsafe fn push_fifo(&self, fifo: &JobFifo, job: NonNull<Job>) {
+        self.end_leapfrogging();
         // SAFETY: about to be pushed; the thread that takes a word of the queue runs it once.
         let job = unsafe { self.shared.wrap(Some(self), job) };
         // SAFETY: as the caller promises; the word is pushed here.
         let word = unsafe { fifo.push(job) };
         // The word may stand for another job than this one.
         self.push_real(word);
+    }
+
+    /// Before a push of another task than a fork: a thread that waits for the fork that runs here
+    /// does not steal from this worker any more.
+    fn end_leapfrogging(&self) {
+        self.spawns.set(self.spawns.get().wrapping_add(1));
+        self.state().set_running(std::ptr::null_mut());
     }
 
     /// Completes a push that took the slow path.
@@ -214,6 +223,7 @@ impl Worker {
                 }
             };
             if let Some(found) = found {
+                self.end_leapfrogging();
                 self.push_real(found.job);
                 return;
             }
@@ -408,5 +418,40 @@ mod tests {
         });
         // The only task comes next in any case, so the turn is that of the pinned one.
         assert_eq!(is_next, [false, true, true, false]);
+    }
+
+    /// What a waiting thread may steal from this worker are forks of the task that runs here.
+    #[test]
+    fn a_worker_that_has_spawned_is_not_leapfrogged_from() {
+        let seen = beside_a_held_worker(|worker| {
+            let (state, fork) = (worker.state(), NonNull::dangling());
+            // SAFETY: pushed or sent once, below; the task borrows nothing, and does not unwind.
+            let idle = || unsafe { HeapJob::into_job(None, |_| ()) };
+            // SAFETY: as above.
+            let spawns = unsafe { HeapJob::into_job(None, move |worker| worker.push(idle())) };
+            // SAFETY: the FIFO lives as long as the pool.
+            let fifo = |worker: &Worker| unsafe { worker.push_fifo(&worker.state().fifo, idle()) };
+            let runs_after = |change: &dyn Fn()| {
+                state.set_running(fork.as_ptr());
+                change();
+                state.is_running(fork)
+            };
+            let nested = |job| {
+                worker.shared().injector.send(job);
+                assert!(worker.run_one());
+            };
+            let seen = [
+                runs_after(&|| worker.join(|_| (), |_| ()).0),
+                runs_after(&|| nested(idle())),
+                runs_after(&|| nested(spawns)),
+                runs_after(&|| worker.push(idle())),
+                runs_after(&|| fifo(worker)),
+                runs_after(&|| worker.look_elsewhere(2)),
+            ];
+            state.set_running(std::ptr::null_mut());
+            while worker.run_one() {}
+            seen
+        });
+        assert_eq!(seen, [true, true, false, false, false, false]);
     }
 }

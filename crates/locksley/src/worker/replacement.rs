@@ -82,6 +82,8 @@ impl Shared {
     }
 
     fn serve_as_replacement(self: &Arc<Self>, number: usize) {
+        // The thread that has started this one runs a task, which may have changed its own.
+        self.config.builder_thread.iter().for_each(os::ThreadSettings::apply);
         if self.config.affinity != Affinity::Builder {
             os::move_to_process_affinity();
         }

@@ -88,12 +88,15 @@ impl Worker {
     }
 
     /// Runs a task on top of another one. Afterwards publishes the job of that one again, so that
-    /// the worker that waits for it may leapfrog from this worker.
+    /// the worker that waits for it may leapfrog from this worker, unless this one has spawned
+    /// tasks meanwhile.
     pub(super) fn execute_nested(&self, found: Found) {
-        let before = self.state().running();
+        let (before, spawns) = (self.state().running(), self.spawns.get());
         let run = if found.from == self.slot { Self::execute } else { Self::execute_traced };
         self.under_index(|| run(self, found));
-        self.state().set_running(before);
+        if spawns == self.spawns.get() {
+            self.state().set_running(before);
+        }
         hooks::executed();
     }
 
@@ -117,8 +120,7 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
-        self.shared.abort_if_in_forked_child();
-        hooks::pause();
+        self.begin_poll();
         let found = self.take_local();
         let found = found.or_else(|| self.search().search_once(self.seeker(None)));
         self.execute_if_any(found.or_else(|| self.take_made_ready()))
@@ -137,9 +139,18 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
+        self.begin_poll();
+        self.execute_if_any(self.take_local().or_else(|| self.take_made_ready()))
+    }
+
+    /// Code that polls may wait for a task which waits for this index: passes the index on, and
+    /// takes it back when that task ends or blocks.
+    fn begin_poll(&self) {
         self.shared.abort_if_in_forked_child();
         hooks::pause();
-        self.execute_if_any(self.take_local().or_else(|| self.take_made_ready()))
+        if self.is_index_claimed() {
+            drop(self.release_index(false));
+        }
     }
 
     /// Has hooks publish what they have deferred: code that repeats this may never come to a

@@ -21,6 +21,7 @@
 //! what runs on a thread nests strictly, thread-local scopes of users stay valid, and no other task
 //! can want a lock on this thread that the waiting task holds.
 
+use std::cell::Cell;
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_fork(&self, job: NonNull<Job>, header: &Job, index: i64) -> bool {
-        if self.take_from_below(job, index) {
+        if !self.runs_any_task() && self.take_from_below(job, index) {
             return true;
         }
         for _ in 0..SHORT_LOOKS {
@@ -82,28 +83,50 @@ impl Worker {
         start: i64,
         has_pinned_tasks: impl Fn() -> bool,
     ) {
+        let start = Cell::new(start);
+        // SAFETY: its callers have just taken the word.
+        let is_of_group = |found: &Found| unsafe { header::group(found.job) } == Some(group);
         let find = || {
-            while self.deque.may_have(start)
-                && let Some(own) = self.take_own()
-            {
-                // SAFETY: just taken.
-                if unsafe { header::group(own.job) } == Some(group) {
+            let own = if self.deque.may_have(start.get()) { self.take_own() } else { None };
+            let own = own.and_then(|own| {
+                if is_of_group(&own) {
                     return Some(own);
                 }
-                // It is no descendant. A fork stays here, for the frame that pushed it, and what
-                // lies below is older. So does any task of a deque without positions, which cannot
-                // tell what was pushed in the group. Another task goes to the injector, for other
-                // workers. SAFETY: just taken.
-                let is_fork = unsafe { header::is_fork(own.job) };
-                if is_fork || !self.state().deque.has_bounds() {
-                    self.push_real(own.job);
-                    break;
+                // SAFETY: just taken.
+                if self.shared.config.oldest_first && !unsafe { header::is_fork(own.job) } {
+                    self.shared.inject(own.job);
+                    return None;
                 }
-                self.shared.inject(own.job);
-            }
-            if has_pinned_tasks() { self.take_pinned() } else { None }
+                self.push_real(own.job);
+                self.sort_group(&start, is_of_group)
+            });
+            own.or_else(|| if has_pinned_tasks() { self.take_pinned() } else { None })
         };
         self.help_until(event, Awaits::Tasks, find);
+    }
+
+    /// Takes the newest task of a group from under others that this worker has pushed since its
+    /// deque ended at `start`. The others go below the rest of the group, and `start` above them: so
+    /// each is moved once, and stays where this worker finds it when it waits for that.
+    fn sort_group(&self, start: &Cell<i64>, is_of_group: impl Fn(&Found) -> bool) -> Option<Found> {
+        // A deque without positions cannot tell what was pushed in the group.
+        if self.shared.config.oldest_first || !self.state().deque.has_bounds() {
+            return None;
+        }
+        let (mut of_group, mut others) = (Vec::new(), Vec::new());
+        while self.deque.may_have(start.get())
+            && let Some(newest) = self.take_newest()
+        {
+            let kind = if is_of_group(&newest) { &mut of_group } else { &mut others };
+            kind.push(newest.job);
+        }
+        for job in others.into_iter().rev() {
+            start.set(self.push_real(job) + 1);
+        }
+        for job in of_group.into_iter().rev() {
+            self.push_real(job);
+        }
+        if self.deque.may_have(start.get()) { self.take_newest() } else { None }
     }
 
     /// Waits for a task that this worker may have spawned. Runs it whenever it is the newest one of
@@ -131,6 +154,13 @@ impl Worker {
         self.help_until(event, Awaits::Tasks, || self.take_pinned());
     }
 
+    /// True if a wait for tasks runs its newest task first, whichever it is: that of a borrowed
+    /// thread (`with_current_thread`), as in rayon. Inside of another call that may block, it does
+    /// as others.
+    fn runs_any_task(&self) -> bool {
+        self.is_borrowed() && self.away.get().is_none()
+    }
+
     /// Runs what `find` returns until `event`. If `find` returns nothing for a while, this worker
     /// parks until the event, and another thread works under its index.
     fn help_until(&self, event: &Flag, awaits: Awaits, mut find: impl FnMut() -> Option<Found>) {
@@ -143,10 +173,17 @@ impl Worker {
         // Hooks publish what they have deferred. They have nothing to resume after the wait.
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot.get())));
-        // A worker that finds a task at once does not read the clock.
+        let keeps_index = self.is_borrowed() && awaits == Awaits::Tasks;
+        let takes_any = keeps_index && self.runs_any_task();
+        // A worker that finds a task at once does not read the clock. After a task that its search
+        // has found, it goes on searching, and does not spin again.
         let (mut spins_since, mut has_opened, mut is_traced) = (None, false, false);
         while !event.is_set() {
-            let mut found = find();
+            let any = if takes_any { self.take_local() } else { None };
+            let mut found = any.or_else(&mut find);
+            if found.is_some() {
+                (spins_since, has_opened) = (None, false);
+            }
             // Not earlier: most waits find what they wait for in their own deques.
             if found.is_none() && !std::mem::replace(&mut is_traced, true) {
                 self.shared.trace(|| Event::Waits);
@@ -167,10 +204,9 @@ impl Worker {
             if awaits == Awaits::Tasks {
                 found = found.or_else(|| self.take_pinned());
             }
-            if let Some(found) = found.or_else(|| self.park_until(event, awaits)) {
+            if let Some(found) = found.or_else(|| self.park_until(event, awaits, !keeps_index)) {
                 self.execute_nested(found);
             }
-            (spins_since, has_opened) = (None, false);
         }
         if is_traced {
             self.shared.trace(|| Event::Resumes);
@@ -183,12 +219,11 @@ impl Worker {
     }
 
     /// Parks until the event, or a pinned task that the wait runs. If no other thread can be had
-    /// for the index, returns any task instead, once there is one.
-    fn park_until(&self, event: &Flag, awaits: Awaits) -> Option<Found> {
+    /// for the index, or only a replacement and not `may_replace`, returns any task instead, once
+    /// there is one.
+    fn park_until(&self, event: &Flag, awaits: Awaits, may_replace: bool) -> Option<Found> {
         let awaits_tasks = awaits == Awaits::Tasks;
-        // A borrowed thread (`with_current_thread`) runs tasks while it waits for some, as rayon's
-        // does: no other thread gets its index, or calls hooks for that.
-        let away = self.release_index(!self.is_borrowed() || !awaits_tasks);
+        let away = self.release_index(may_replace);
         if away.has_kept_index() && awaits_tasks {
             drop(away);
             // Inside of another call that may block, the drop has changed nothing: the outer value
@@ -210,7 +245,8 @@ impl Worker {
         None
     }
 
-    /// Steals from the thief of `job` a fork that it pushed while it runs `job` (Wagner and Calder,
+    /// Steals from the thief of `job` a fork that it pushed while it runs `job`. Nothing if the thief
+    /// has spawned a task there, which need not be a descendant (Wagner and Calder,
     /// "Leapfrogging: a portable technique for implementing efficient futures", PPoPP 1993).
     fn leapfrog(&self, job: NonNull<Job>, header: &Job) -> Option<Found> {
         let thief = header.thief()?;
@@ -224,13 +260,7 @@ impl Worker {
             // suspended, the wait parks, and the thread that then has the index opens it.
             Steal::Closed | Steal::Lost | Steal::Empty => return None,
         };
-        // SAFETY: just taken.
-        if unsafe { header::is_fork(taken) } {
-            return Some(self.seeker(None).stolen(taken, thief));
-        }
-        // A spawned task, which need not be a descendant.
-        self.shared.inject(taken);
-        None
+        Some(self.seeker(None).stolen(taken, thief))
     }
 }
 

@@ -140,3 +140,76 @@ fn a_thread_keeps_the_mask_the_policy_and_the_priority_that_its_handler_sets() {
         }
     });
 }
+
+/// A wait ends while another task computes under the index, for longer than a holder may block.
+pub(super) fn without_descriptors() {
+    let (only, other) = (pool(1), pool(1));
+    // A replacement starts.
+    only.install(|| other.install(|| thread::sleep(Duration::from_millis(5))));
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is to limits.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &none) }, 0);
+    assert!(fs::File::open("/proc/self/stat").is_err());
+    let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let task = || {
+        most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+        spin(400_000);
+        running.fetch_sub(1, SeqCst);
+    };
+    only.scope(|scope| {
+        scope.spawn(|_| task());
+        other.install(|| thread::sleep(Duration::from_millis(20)));
+        task();
+    });
+    println!("at most {} at once", most.into_inner());
+}
+
+#[test]
+fn a_thread_that_computes_keeps_the_index_although_no_file_can_be_opened() {
+    let (text, succeeded) = child("no file can be opened");
+    assert!(succeeded && text.contains("at most 1 at once"), "{text}");
+}
+
+fn blocks_signals() -> bool {
+    // SAFETY: zeros are a valid set of signals.
+    let mut signals: libc::sigset_t = unsafe { mem::zeroed() };
+    // SAFETY: without a new mask none is set, and the pointer is to a set.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &mut signals) };
+    // SAFETY: the set is initialized.
+    unsafe { libc::sigismember(&signals, libc::SIGUSR1) == 1 }
+}
+
+/// Another thread goes on in the place of one that waits. It begins as the pool's threads did.
+#[test]
+fn a_task_does_not_see_the_mask_that_a_waiting_one_has_set_for_its_thread() {
+    assert_ends(|| {
+        let (only, other, seen) = (pool(1), pool(1), Mutex::new(Vec::new()));
+        let look = || (Settings::of_this_thread().ids(), blocks_signals());
+        let before = only.install(look);
+        only.scope(|scope| {
+            scope.spawn(|_| seen.lock().unwrap().push(look()));
+            // SAFETY: zeros are a valid set of signals.
+            let mut signals: libc::sigset_t = unsafe { mem::zeroed() };
+            // SAFETY: the set is initialized, and the signal exists.
+            unsafe { libc::sigaddset(&mut signals, libc::SIGUSR1) };
+            let mask = |how| {
+                // SAFETY: the mask is read, and the old one is not written.
+                unsafe { libc::pthread_sigmask(how, &signals, std::ptr::null_mut()) };
+            };
+            let allowed = Settings::of_this_thread();
+            let first = allowed.ids()[0];
+            mask(libc::SIG_BLOCK);
+            Settings { processors: std::array::from_fn(|n| n == first), ..allowed }.set();
+            other.install(|| until(|| !seen.lock().unwrap().is_empty()));
+            allowed.set();
+            mask(libc::SIG_UNBLOCK);
+        });
+        assert_eq!(seen.into_inner().unwrap(), [before]);
+    });
+}
+
+#[test]
+fn a_call_leaves_no_token_that_ends_the_next_park() {
+    let (text, succeeded) = child("a pool is built and used");
+    assert!(succeeded && text.contains("no token was left"), "{text}");
+}

@@ -15,9 +15,9 @@ pub(super) const NO_PROCESSORS: Mask = [0; WORDS];
 
 const ALL_PROCESSORS: Mask = [!0; WORDS];
 
-const THIS_THREAD: libc::pid_t = 0;
+pub(super) const THIS_THREAD: libc::pid_t = 0;
 
-fn get(thread: libc::pid_t) -> Option<Mask> {
+pub(super) fn get(thread: libc::pid_t) -> Option<Mask> {
     let mut mask = NO_PROCESSORS;
     // SAFETY: the kernel writes at most the given number of bytes, all of which are in the mask.
     let answer =
@@ -140,14 +140,14 @@ pub(crate) fn probe() -> Result<(), String> {
 }
 
 /// Runs `probe` on a new thread, whose affinity and priority need not be restored.
-pub(super) fn on_a_throwaway_thread<T: Send>(
-    probe: impl FnOnce() -> Result<T, String> + Send,
+///
+/// (A scoped thread would unpark the calling one in the end, whose next `park` would return at
+/// once.)
+pub(super) fn on_a_throwaway_thread<T: Send + 'static>(
+    probe: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, probe);
-        let thread = thread.map_err(|error| error.to_string())?;
-        thread.join().unwrap_or_else(|_| Err("the probe panicked".to_owned()))
-    })
+    let thread = std::thread::Builder::new().spawn(probe).map_err(|error| error.to_string())?;
+    thread.join().unwrap_or_else(|_| Err("the probe panicked".to_owned()))
 }
 
 /// The processor that the calling thread runs on.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::affinity::on_a_throwaway_thread;
 use super::last_error;
 
 /// The processor time of one thread, readable from any other while that thread lives.
@@ -39,8 +40,5 @@ fn read(clock: libc::clockid_t) -> Option<Duration> {
 
 pub(crate) fn probe() -> Result<(), String> {
     let clock = ThreadClock::of_this_thread();
-    std::thread::scope(|scope| {
-        let read = || clock.read().map(drop).ok_or_else(last_error);
-        scope.spawn(read).join().map_err(|_| "the probe panicked".to_owned())?
-    })
+    on_a_throwaway_thread(move || clock.read().map(drop).ok_or_else(last_error))
 }

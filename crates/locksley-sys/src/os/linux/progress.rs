@@ -1,5 +1,7 @@
 //! Whether a thread gets on, as another thread sees it (`man 5 proc_pid_stat`).
 
+use std::io;
+
 use super::clock::ThreadClock;
 use super::fork::generation;
 use super::{file, this_thread};
@@ -22,7 +24,7 @@ pub struct ThreadProgress {
     thread: libc::pid_t,
     clock: ThreadClock,
     /// When the thread began. A later thread may have the same number. `None` where the kernel does
-    /// not tell.
+    /// not tell, or no file could be opened.
     began: Option<u64>,
     /// In a child of the process the thread is not there.
     generation: u32,
@@ -40,11 +42,12 @@ impl ThreadProgress {
     /// The progress of the calling thread.
     pub fn of_this_thread() -> Self {
         let (thread, clock) = (this_thread(), ThreadClock::of_this_thread());
-        let began = Stat::of(thread).map(|it| it.began);
+        let began = Stat::of(thread).map(|it| it.began).ok();
         Self { thread, clock, began, generation: generation() }
     }
 
     /// `None` after the thread has ended, in a forked child, and where the kernel does not tell.
+    /// While no file can be opened, a thread counts as blocked, and its processor time tells.
     pub fn read(&self) -> Option<Progress> {
         if self.generation != generation() {
             return None;
@@ -52,9 +55,16 @@ impl ThreadProgress {
         // First: a thread that runs between the two readings is not taken for one that was blocked
         // all the time.
         let processor_time = self.clock.read()?;
-        let stat = Stat::of(self.thread)?;
+        let stat = match Stat::of(self.thread) {
+            Ok(stat) => stat,
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                return Some(Progress { processor_time, is_blocked: true });
+            }
+            Err(_) => return None,
+        };
         // Last: after this the clock was that of the thread.
-        let is_alive = Some(stat.began) == self.began && !matches!(stat.state, b'X' | b'x' | b'Z');
+        let is_same = self.began.is_none_or(|began| began == stat.began);
+        let is_alive = is_same && !matches!(stat.state, b'X' | b'x' | b'Z');
         // A thread that a debugger has stopped is shown as `t`.
         let is_blocked = !matches!(stat.state, b'R' | b't');
         is_alive.then_some(Progress { processor_time, is_blocked })
@@ -62,10 +72,11 @@ impl ThreadProgress {
 }
 
 impl Stat {
-    fn of(thread: libc::pid_t) -> Option<Self> {
+    fn of(thread: libc::pid_t) -> io::Result<Self> {
         // Fewer than 24 fields of at most 20 digits, and a name, come before the end of the 22nd.
         let mut buffer = [0; 512];
-        Self::parse(file::read_of_thread(thread, "stat", &mut buffer).ok()?)
+        let text = file::read_of_thread(thread, "stat", &mut buffer)?;
+        Self::parse(text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
     /// The number of the thread, its name in parentheses, the state, and numbers; the 22nd field is

@@ -1,0 +1,85 @@
+//! What a new thread takes over from the one that starts it, and a program can change.
+
+use super::affinity;
+
+/// The signal mask and the affinity of a thread.
+///
+/// A thread starts with those of the thread that starts it. Use this where that thread has settings
+/// of its own at the time, which are not meant for the new one. (Its niceness is left alone: without
+/// privileges it could only be raised.)
+///
+/// # Examples
+/// ```
+/// use locksley_sys::os::ThreadSettings;
+///
+/// let settings = ThreadSettings::of_this_thread();
+/// std::thread::spawn(move || settings.apply()).join().unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct ThreadSettings {
+    /// The signals that are blocked. `None` if the system does not tell.
+    signals: Option<libc::sigset_t>,
+    /// Boxed: there is room for all processors.
+    affinity: Option<Box<affinity::Mask>>,
+}
+
+impl ThreadSettings {
+    /// The settings of the calling thread.
+    pub fn of_this_thread() -> Self {
+        let affinity = affinity::get(affinity::THIS_THREAD).map(Box::new);
+        // SAFETY: a set of signals is numbers, which may be 0.
+        let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: without a new mask none is set, and the old one is written to where there is room.
+        let answer =
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), &raw mut signals) };
+        Self { signals: (answer == 0).then_some(signals), affinity }
+    }
+
+    /// Gives the calling thread these settings, as far as the system allows.
+    pub fn apply(&self) {
+        if let Some(signals) = &self.signals {
+            // SAFETY: the mask is read, and the old one is not written.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, signals, std::ptr::null_mut()) };
+        }
+        if let Some(affinity) = &self.affinity {
+            affinity::set(affinity::THIS_THREAD, affinity);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn blocks(signal: libc::c_int) -> bool {
+        let signals = ThreadSettings::of_this_thread().signals.unwrap();
+        // SAFETY: the set is initialized, and only read.
+        unsafe { libc::sigismember(&raw const signals, signal) == 1 }
+    }
+
+    fn block(signal: libc::c_int) {
+        // SAFETY: a set of signals is numbers, which may be 0.
+        let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the set is initialized, and the signal exists.
+        unsafe { libc::sigaddset(&raw mut signals, signal) };
+        // SAFETY: the mask is read, and the old one is not written.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut()) };
+    }
+
+    #[test]
+    fn a_thread_gets_the_settings_of_another_one() {
+        let settings = ThreadSettings::of_this_thread();
+        std::thread::spawn(move || {
+            let expected = affinity::get(affinity::THIS_THREAD);
+            let first = affinity::process_affinity().unwrap()[0];
+            assert!(affinity::bind_this_thread(&[first]));
+            block(libc::SIGUSR1);
+            assert!(blocks(libc::SIGUSR1));
+            settings.apply();
+            assert!(!blocks(libc::SIGUSR1));
+            assert_eq!(affinity::get(affinity::THIS_THREAD), expected);
+        })
+        .join()
+        .unwrap();
+    }
+}
