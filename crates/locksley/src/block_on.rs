@@ -66,7 +66,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 ///
 /// Any thread may give it, any number of times, even after its worker's wait.
 pub struct Signal {
-    flag: Flag,
+    pub(crate) flag: Flag,
     waiter: Waiter,
 }
 

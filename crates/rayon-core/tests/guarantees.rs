@@ -119,6 +119,22 @@ fn child_process() {
                 thread::park_timeout(Duration::from_millis(5));
                 assert!(began.elapsed() >= Duration::from_millis(4), "unparked");
             }
+            // Another thread's park is ended by the program alone, whatever the pool does.
+            for _ in 0..20 {
+                thread::current().unpark();
+                drop(self::pool(1));
+                pool.install(|| thread::sleep(Duration::from_millis(1)));
+                let began = Instant::now();
+                thread::park_timeout(Duration::from_secs(10));
+                assert!(began.elapsed() < Duration::from_secs(10), "a token was taken");
+                let parked = pool.install(|| {
+                    drop(self::pool(1));
+                    let began = Instant::now();
+                    thread::park_timeout(Duration::from_millis(5));
+                    began.elapsed()
+                });
+                assert!(parked >= Duration::from_millis(4), "a worker was unparked");
+            }
             println!("no token was left");
         }
         #[cfg(target_os = "linux")]

@@ -188,9 +188,18 @@ fn a_half_that_a_replacement_runs_has_migrated() {
 /// ran. An older task, from outside, wants the lock.
 #[test]
 fn a_waiting_thread_keeps_its_tasks_of_an_outer_scope() {
-    assert_ends(|| {
+    keeps_tasks_of_an_outer_scope(false);
+    keeps_tasks_of_an_outer_scope(true);
+}
+
+#[allow(deprecated, reason = "it has to work, too")]
+fn keeps_tasks_of_an_outer_scope(breadth_first: bool) {
+    assert_ends(move || {
         static LOCK: Mutex<u32> = Mutex::new(0);
-        let (pool, began, end) = (&pool(1), &AtomicBool::new(false), &AtomicBool::new(false));
+        *LOCK.lock().unwrap() = 0;
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1);
+        let pool = if breadth_first { pool.breadth_first() } else { pool }.build().unwrap();
+        let (pool, began, end) = (&pool, &AtomicBool::new(false), &AtomicBool::new(false));
         thread::scope(|threads| {
             threads.spawn(move || {
                 pool.scope(|_| {
@@ -212,6 +221,38 @@ fn a_waiting_thread_keeps_its_tasks_of_an_outer_scope() {
             end.store(true, Ordering::Release);
         });
         pool.install(|| assert_eq!(*LOCK.lock().unwrap(), 2));
+    });
+}
+
+/// The task sleeps for longer than a thread without progress may keep the index. The other one goes
+/// on meanwhile, but begins no task.
+#[test]
+fn code_that_polls_begins_no_task_while_another_one_has_the_index() {
+    assert_ends(|| {
+        let (only, other) = (pool(1), pool(1));
+        let (sleeps, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
+        let clashes = &AtomicUsize::new(0);
+        only.scope(|scope| {
+            scope.spawn(|scope| {
+                while !is_over.load(Ordering::Acquire) {
+                    if sleeps.load(Ordering::Acquire) {
+                        scope.spawn(|_| {
+                            clashes.fetch_add(
+                                sleeps.load(Ordering::Acquire).into(),
+                                Ordering::Relaxed,
+                            );
+                        });
+                    }
+                    rayon_core::yield_now();
+                }
+            });
+            other.install(|| thread::sleep(Duration::from_millis(20)));
+            sleeps.store(true, Ordering::Release);
+            thread::sleep(Duration::from_millis(300));
+            sleeps.store(false, Ordering::Release);
+            is_over.store(true, Ordering::Release);
+        });
+        assert_eq!(clashes.load(Ordering::Relaxed), 0);
     });
 }
 

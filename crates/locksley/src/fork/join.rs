@@ -209,7 +209,7 @@ where
 
     /// Runs this task, or waits until the worker that took it has run it.
     fn complete(&self, worker: &Worker, index: i64) -> Result<RB, Payload> {
-        if worker.wait_for_fork(self.as_job(), self.header(), index) {
+        if worker.wait_for_fork(self.header(), index) {
             // SAFETY: its word has come back.
             let task = unsafe { self.take_back() };
             unwind::catch(|| task(worker))

@@ -255,10 +255,10 @@ impl PoolBuilder {
     /// memory of its worker is never freed. If the thread drops the pool, it first runs the tasks
     /// that it finds.
     ///
-    /// A wait of this thread runs any ready task on top of its frame, the newest first, as in rayon:
-    /// no other thread gets its index. So a lock that is held across the wait must not be one that other tasks
-    /// want. In [`blocking`](crate::blocking()) and [`block_on`](crate::block_on), a replacement
-    /// works under its index, as for all workers.
+    /// A wait of this thread runs any ready task on top of its frame, its own next one first, as in
+    /// rayon: no other thread gets its index. So a lock that is held across the wait must not be
+    /// one that other tasks want. In [`blocking`](crate::blocking()) and
+    /// [`block_on`](crate::block_on), a replacement works under its index, as for all workers.
     ///
     /// # Examples
     /// ```

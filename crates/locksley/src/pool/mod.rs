@@ -12,12 +12,13 @@ pub(crate) mod start;
 pub(crate) mod tests;
 
 use std::fmt;
-use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Wake;
 
 pub(crate) use builder::PoolBuilder;
 pub(crate) use error::BuildError;
 
+use crate::block_on::Signal;
 use crate::job::StackJob;
 use crate::job::latch::Latch;
 use crate::places::Places;
@@ -45,7 +46,7 @@ use crate::worker::Worker;
 /// - One of its own workers drops it: the drop returns at once, and the threads end after the
 ///   tasks.
 /// - A thread that the pool [borrows](PoolBuilder::with_current_thread) drops it: the drop runs the
-///   tasks that it finds, and does not wait for the other threads.
+///   tasks that it finds, and does not wait for the other threads to end.
 /// - The program created its threads ([`PoolBuilder::build_with`]): the drop does not wait for
 ///   them.
 ///
@@ -390,21 +391,27 @@ impl Drop for Pool {
 
 /// Joins the threads as a worker of another pool waits: a replacement works under its index, since
 /// the pool's last tasks may need a worker there.
-fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Shared) {
-    let latch = Latch::new(Some(foreign));
-    let threads = Mutex::new(threads);
-    let take = || std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
-    primitive::thread::scope(|scope| {
-        let wait = || {
-            join_all(take(), pool);
-            // SAFETY: the latch lives until the scope ends, which joins this thread.
-            unsafe { Latch::end(NonNull::from(&latch), None) };
-        };
-        match primitive::thread::Builder::new().spawn_scoped(scope, wait) {
-            Ok(_) => foreign.wait_for_others(&latch.flag),
-            Err(_) => join_all(take(), pool), // no thread: block like any other thread
+fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Arc<Shared>) {
+    let have_ended = Arc::new(Signal::of(foreign));
+    let threads = Arc::new(Mutex::new(threads));
+    let take = |threads: &Mutex<Vec<_>>| {
+        std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner))
+    };
+    let wait = {
+        let (threads, pool) = (Arc::clone(&threads), Arc::clone(pool));
+        let have_ended = Arc::clone(&have_ended);
+        move || {
+            join_all(take(&threads), &pool);
+            have_ended.wake();
         }
-    });
+    };
+    match primitive::thread::Builder::new().spawn(wait) {
+        Ok(thread) => {
+            foreign.wait_for_others(&have_ended.flag);
+            let _ = thread.join();
+        }
+        Err(_) => join_all(take(&threads), pool), // no thread: block like any other thread
+    }
 }
 
 fn join_all(threads: Vec<JoinHandle<()>>, pool: &Shared) {

@@ -3,19 +3,20 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::Pool;
 use super::error::BuildError;
 use super::global;
+use crate::countdown::Countdown;
 use crate::futures::OwnedTasks;
 use crate::numbers::Index;
 use crate::os;
-use crate::primitive::mpsc::{Sender, channel};
+use crate::primitive::Mutex;
 use crate::primitive::thread::JoinHandle;
 use crate::shared::Shared;
 use crate::shared::config::{Affinity, Configuration};
-use crate::sleep::MAX_WORKERS;
+use crate::sleep::{MAX_WORKERS, Parker};
 use crate::tuning::{GUESTS, REPLACEMENTS};
 use crate::unwind::{self, Payload};
 use crate::worker::{Role, Worker};
@@ -69,21 +70,18 @@ fn start_threads(
     pool: &mut Pool,
     mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
 ) -> Result<(), BuildError> {
-    let (ready, results) = channel();
+    let readiness = Arc::new(Readiness::new());
     let mut awaited = BTreeSet::new();
     for index in pool.shared.config.borrowed_threads()..pool.shared.workers {
         let is_awaited = !pool.shared.config.in_background;
         awaited.extend(is_awaited.then_some(index));
-        let ready = is_awaited.then(|| ready.clone());
+        let ready = is_awaited.then(|| Ready::of(&readiness));
         let (shared, is_for_global) = (Arc::clone(&pool.shared), global::is_in_build());
         let thread = spawn(WorkerThread { index, shared, ready, is_for_global });
         pool.threads.extend(thread.map_err(|source| BuildError::Thread { worker: index, source })?);
     }
-    drop(ready);
-    // The results end when no worker has a sender any more: each is ready, has failed or was
-    // dropped. The first error counts, but not before they end.
-    let results: Vec<_> = results.into_iter().collect();
-    for result in results {
+    // The first error counts, but not before each worker is ready, has failed or was dropped.
+    for result in readiness.wait() {
         awaited.remove(&result?);
     }
     awaited.first().map_or(Ok(()), |&worker| {
@@ -148,9 +146,53 @@ pub struct WorkerThread {
     is_for_global: bool,
 }
 
-/// Sends the index of a worker that is ready. The builder waits until every worker has dropped its
-/// own.
-type Ready = Sender<Result<usize, BuildError>>;
+/// What the workers tell their builder. It blocks on a parker: std's channels would use the
+/// [`park`](std::thread::park) of the program's thread.
+struct Readiness {
+    results: Mutex<Vec<Result<usize, BuildError>>>,
+    /// The shares, and the builder until it waits.
+    unfinished: Countdown,
+    builder: Parker,
+}
+
+/// A worker's share in it, until it is dropped.
+struct Ready(Arc<Readiness>);
+
+impl Readiness {
+    fn new() -> Self {
+        let (results, builder) = (Mutex::default(), Parker::default());
+        Self { results, unfinished: Countdown::new(1), builder }
+    }
+
+    /// Waits until no worker has a share. Returns the indices of those that are ready, and errors.
+    fn wait(&self) -> Vec<Result<usize, BuildError>> {
+        let _ = self.unfinished.end();
+        let is_over = || self.unfinished.left() == 0;
+        while !is_over() {
+            self.builder.park(is_over, None);
+        }
+        std::mem::take(&mut *self.results.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Ready {
+    fn of(readiness: &Arc<Readiness>) -> Self {
+        readiness.unfinished.begin();
+        Self(Arc::clone(readiness))
+    }
+
+    fn tell(&self, result: Result<usize, BuildError>) {
+        self.0.results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        if self.0.unfinished.end() {
+            self.0.builder.unpark();
+        }
+    }
+}
 
 impl WorkerThread {
     /// The worker's number in its pool, from 0.
@@ -196,12 +238,12 @@ impl WorkerThread {
         let worker = match unwind::catch(start) {
             Ok(worker) => worker,
             Err(payload) => {
-                let _ = ready.send(Err(hook_error(index, payload)));
+                ready.tell(Err(hook_error(index, payload)));
                 return;
             }
         };
         shared.slot(numbers.1).attach_thread(Some(config.assists));
-        let _ = ready.send(Ok(index));
+        ready.tell(Ok(index));
         drop(ready);
         worker.as_current(|| worker.work_until_closed());
         shared.slot(numbers.1).detach_thread();

@@ -138,6 +138,11 @@ impl<'s> Seeker<'s> {
         std::iter::once(own).chain(here.map(|here| &here.inbox))
     }
 
+    /// Takes what was sent to the worker with this index.
+    pub(crate) fn take_from_inbox(self) -> Option<Found> {
+        self.take(&self.shared.slot(self.index.slot()).inbox)
+    }
+
     /// Takes what was sent to the worker with this index, or to its place.
     pub(crate) fn take_addressed(self) -> Option<Found> {
         self.inboxes().find_map(|inbox| self.take(inbox))

@@ -12,10 +12,11 @@
 //! | holder, `IDLE`, `IN_TASK` | it does so inside of a task that waits | take the lock |
 //! | holder, `CLAIMED` | threads wait in the list | are served in their order |
 //!
-//! A holder passes the lock on when its task ends, before it takes the next one, or when it blocks.
-//! The list has a mutex, which is held for a few instructions. A thread that is suspended meanwhile
-//! delays this index only: thieves open its deque and take its tasks. `IDLE` and `CLAIMED` exclude
-//! each other, but for a moment: a thread that claims an idle lock takes it.
+//! Here *idle* means that others may take the lock. A holder passes it on when its task ends, before
+//! it takes the next one, or when it blocks. The list has a mutex, which is held for a few
+//! instructions. A thread that is suspended meanwhile delays this index only: thieves open its
+//! deque and take its tasks. `IDLE` and `CLAIMED` exclude each other, but for a moment: a thread
+//! that claims an idle lock takes it.
 
 use std::collections::VecDeque;
 
@@ -75,13 +76,13 @@ impl IndexLock {
     }
 
     /// True if this thread holds the lock, and is not idle: it runs a task, or is about to.
-    pub(crate) fn has_task(&self, slot: Slot) -> bool {
+    pub(crate) fn is_held_busy(&self, slot: Slot) -> bool {
         // Acquire as in `is_held_by`.
         self.word.load(Ordering::Acquire) & !CLAIMED == word_of(slot)
     }
 
     /// True if this thread holds the lock, is not idle, and no other thread waits.
-    pub(crate) fn is_held_undisputed(&self, slot: Slot) -> bool {
+    pub(crate) fn is_held_unclaimed(&self, slot: Slot) -> bool {
         // Acquire as in `is_held_by`.
         self.word.load(Ordering::Acquire) == word_of(slot)
     }
@@ -104,6 +105,11 @@ impl IndexLock {
         self.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, end).is_ok()
     }
 
+    /// Ends being idle, if the thread is. Returns true if it is the holder.
+    pub(crate) fn resume(&self, slot: Slot) -> bool {
+        self.end_idle(slot) || self.is_held_by(slot)
+    }
+
     /// Makes another thread the holder, idle. Returns false if a thread waits for the lock.
     pub(crate) fn transfer(&self, from: Slot, to: Slot) -> bool {
         self.exchange(word_of(from), word_of(to) | IDLE)
@@ -116,7 +122,7 @@ impl IndexLock {
 
     /// Takes the lock if the holder is idle, and returns that one. Otherwise puts the calling
     /// thread into the list: it holds the lock when [`is_held_by`](Self::is_held_by) says so.
-    pub(crate) fn claim(&self, slot: Slot) -> Option<Loser> {
+    pub(crate) fn take_or_claim(&self, slot: Slot) -> Option<Loser> {
         self.take_if_idle(slot).or_else(|| {
             let mut claims = self.claims();
             claims.push_back(slot);
@@ -139,12 +145,12 @@ impl IndexLock {
     }
 
     /// Passes the lock to the thread that has waited longest. Returns that thread, to be unparked;
-    /// `None` if no thread waits. Otherwise calls `lose` while the calling thread still has the
-    /// lock, which it must hold without being idle.
-    pub(crate) fn grant_next(&self, from: Slot, lose: impl FnOnce()) -> Option<Slot> {
+    /// `None` if no thread waits. Otherwise calls `before_passing` while the calling thread still
+    /// has the lock, which it must hold without being idle.
+    pub(crate) fn grant_next(&self, from: Slot, before_passing: impl FnOnce()) -> Option<Slot> {
         let mut claims = self.claims();
         let next = claims.pop_front()?;
-        lose();
+        before_passing();
         let claimed = if claims.is_empty() { 0 } else { CLAIMED };
         debug_assert!(self.holder() == from);
         // Nothing else changes the word: the holder is not idle, and the bit changes under the
@@ -185,18 +191,18 @@ mod tests {
     #[test]
     fn a_busy_holder_serves_claims_in_their_order() {
         let lock = IndexLock::new(A);
-        assert!(lock.is_held_undisputed(A) && !lock.is_held_by(B));
+        assert!(lock.is_held_unclaimed(A) && !lock.is_held_by(B));
         assert_eq!(lock.grant_next(A, || ()), None);
-        assert_eq!((lock.claim(B), lock.claim(C)), (None, None));
-        assert!(lock.is_held_by(A) && !lock.is_held_undisputed(A));
+        assert_eq!((lock.take_or_claim(B), lock.take_or_claim(C)), (None, None));
+        assert!(lock.is_held_by(A) && !lock.is_held_unclaimed(A));
         assert!(
             !lock.begin_idle(A, Idle::WithoutTask) && !lock.transfer(A, Slot::new(9)),
             "others wait"
         );
         assert_eq!(lock.grant_next(A, || ()), Some(B));
-        assert!(lock.is_held_by(B) && !lock.is_held_undisputed(B));
+        assert!(lock.is_held_by(B) && !lock.is_held_unclaimed(B));
         assert_eq!(lock.grant_next(B, || ()), Some(C));
-        assert!(lock.is_held_undisputed(C));
+        assert!(lock.is_held_unclaimed(C));
     }
 
     #[test]
@@ -207,8 +213,8 @@ mod tests {
                 && lock.begin_idle(A, Idle::WithoutTask)
                 && !lock.begin_idle(A, Idle::WithoutTask)
         );
-        assert_eq!(lock.claim(B), Some(Loser { slot: A, idle: Idle::WithoutTask }));
-        assert!(!lock.end_idle(A) && lock.is_held_undisputed(B));
+        assert_eq!(lock.take_or_claim(B), Some(Loser { slot: A, idle: Idle::WithoutTask }));
+        assert!(!lock.end_idle(A) && lock.is_held_unclaimed(B));
         assert!(lock.begin_idle(B, Idle::WithoutTask) && lock.end_idle(B) && !lock.end_idle(B));
         assert!(lock.transfer(B, C) && !lock.transfer(B, C));
         assert!(lock.is_held_by(C) && lock.end_idle(C));
@@ -223,16 +229,16 @@ mod tests {
         lock.word.fetch_or(CLAIMED, Ordering::Relaxed);
         assert!(lock.end_idle(A) && lock.is_held_by(A));
         assert_eq!((lock.take_if_idle(B), lock.grant_next(A, || ())), (None, Some(B)));
-        assert!(lock.is_held_undisputed(B));
+        assert!(lock.is_held_unclaimed(B));
     }
 
     #[test]
     fn a_claim_is_withdrawn_unless_it_was_served() {
         let lock = IndexLock::new(A);
-        assert_eq!((lock.claim(B), lock.claim(C)), (None, None));
+        assert_eq!((lock.take_or_claim(B), lock.take_or_claim(C)), (None, None));
         assert!(lock.withdraw(B) && !lock.withdraw(B));
-        assert!(!lock.is_held_undisputed(A));
+        assert!(!lock.is_held_unclaimed(A));
         assert_eq!(lock.grant_next(A, || ()), Some(C));
-        assert!(!lock.withdraw(C) && lock.is_held_undisputed(C));
+        assert!(!lock.withdraw(C) && lock.is_held_unclaimed(C));
     }
 }

@@ -68,18 +68,18 @@ impl Model {
         self.lock.grant_next(slot, lose).map(|next| self.unpark(next)).is_some()
     }
 
-    /// As `Worker::serve_claim`.
+    /// As `Worker::still_has_index`.
     fn keeps(&self, slot: Slot) -> bool {
-        if self.lock.is_held_undisputed(slot) {
+        if self.lock.is_held_unclaimed(slot) {
             return true;
         }
         self.lock.end_idle(slot);
-        self.lock.has_task(slot) && !self.grant_next(slot, || self.free_replacement_in(slot))
+        self.lock.is_held_busy(slot) && !self.grant_next(slot, || self.free_replacement_in(slot))
     }
 
     /// As `Worker::take_index_back`, for a thread that does not give up.
     fn take_back(&self, slot: Slot) {
-        if let Some(loser) = self.lock.claim(slot) {
+        if let Some(loser) = self.lock.take_or_claim(slot) {
             if loser.idle == Idle::WithoutTask {
                 self.free_replacement_in(loser.slot);
             }
@@ -257,7 +257,7 @@ fn loom_index_a_withdrawn_claim_blocks_no_other() {
         let model = Model::new(OWN);
         let other = spawn(&model, |model| model.go_on(OTHER));
         let waiter = spawn(&model, |model| {
-            if model.lock.claim(WAITER).is_some() || !model.lock.withdraw(WAITER) {
+            if model.lock.take_or_claim(WAITER).is_some() || !model.lock.withdraw(WAITER) {
                 // It has the lock, at once or just now.
                 assert!(model.lock.is_held_by(WAITER));
                 model.run_task();

@@ -1,4 +1,5 @@
-//! Where a thread blocks: a worker that sleeps or waits, and a replacement that has no index.
+//! Where a thread blocks: a worker that sleeps or waits, a replacement that has no index, and a
+//! thread outside of pools that waits for one.
 //!
 //! | state | meaning | entered by |
 //! |---|---|---|
@@ -22,7 +23,7 @@ const AWAKE: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
 
-/// One for each slot.
+/// One for each slot, and for each wait of a thread outside of pools.
 #[derive(Debug, Default)]
 pub(crate) struct Parker(Futex);
 

@@ -1,20 +1,26 @@
 //! A thread that blocks gives its index away, and takes it back afterwards.
 //!
-//! | | the thread that blocks | the thread that gets the index |
-//! |---|---|---|
-//! | its index is claimed | passes it on (also if it only polls) | goes on with its task |
-//! | else | gives it to a replacement | searches for tasks |
-//! | no replacement can be had | keeps it, and runs any task meanwhile | |
+//! The lock of the index (`shared/index_lock.rs`; read that first) says which thread has it: the
+//! *holder*. A thread whose event has come *claims* the index, and waits until the holder passes it
+//! on. A holder without a task is *idle*: any thread that wants the index takes it.
 //!
-//! When its event has come, the thread takes the index back at once if the holder has no task. Else
-//! it waits until the holder's present task ends or blocks. If the holder makes no progress
-//! meanwhile, it may wait for a lock that this thread holds. So after
-//! [`NO_PROGRESS`](crate::tuning::NO_PROGRESS) the thread goes on without the index. Where the
-//! system does not tell of progress, it does so after that time in any case.
+//! | a thread | its index is claimed | not claimed |
+//! |---|---|---|
+//! | blocks | passes it on | gives it to a replacement, which searches for tasks |
+//! | blocks, without a replacement | passes it on | keeps it, idle, and runs any task |
+//! | polls (`run_one`) or ends a task | passes it on | keeps it |
+//!
+//! When its event has come, the thread takes the index back at once if the holder is idle. Else it
+//! waits until the holder passes the index on. If the holder makes no progress meanwhile, it may
+//! wait for a lock that this thread holds. So after [`NO_PROGRESS`](crate::tuning::NO_PROGRESS) the
+//! thread goes on without the index. Where the system does not tell of progress, it does so after
+//! that time in any case.
 //!
 //! Two running tasks have the same index in three cases only: the thread went on after
 //! `NO_PROGRESS`; the pool is closed; a call inside of [`blocking`](crate::blocking()) forks tasks
 //! and runs them itself.
+
+use std::time::Duration;
 
 use super::{Role, Worker};
 use crate::hooks;
@@ -22,15 +28,16 @@ use crate::idle::Activity;
 use crate::numbers::Slot;
 use crate::os::Progress;
 use crate::primitive::Instant;
-use crate::shared::index_lock::Idle;
+use crate::shared::index_lock::{Idle, IndexLock};
 use crate::trace::Event;
 use crate::tuning::NO_PROGRESS;
 
 /// While this value lives, the worker's thread may block: it has released its index. Dropping it
-/// takes the index back.
+/// takes the index back, which may last until another task ends, or fail.
 pub(crate) struct Away<'w> {
     worker: &'w Worker,
-    state: ReleaseOutcome,
+    /// False if the thread was away already. Then this value has no effect.
+    is_outermost: bool,
     /// True if the time of the worker was charged to code that is not the pool's.
     was_elsewhere: bool,
 }
@@ -39,10 +46,6 @@ pub(crate) struct Away<'w> {
 pub(super) enum ReleaseOutcome {
     /// Another thread has the index, or the thread is a guest, whose index has no lock.
     Released,
-    /// The thread was away already. Then this value has no effect.
-    Nested,
-    /// The thread was away already, with the outcome `Kept`.
-    NestedInKept,
     /// There was no replacement. The thread has kept the index as an idle holder, and any thread
     /// that claims the index takes it.
     Kept,
@@ -57,36 +60,33 @@ impl Worker {
         hooks::flush();
         self.deque.open();
         let was_elsewhere = self.state().is_elsewhere();
-        if let Some(outer) = self.away.get() {
-            let state = if outer == ReleaseOutcome::Kept {
-                ReleaseOutcome::NestedInKept
-            } else {
-                ReleaseOutcome::Nested
-            };
-            return Away { worker: self, state, was_elsewhere };
+        let is_outermost = self.away.get().is_none();
+        if is_outermost {
+            self.away.set(Some(self.give_index_away(may_replace)));
+            self.set_activity(Activity::Sleeps, was_elsewhere);
+            self.shared.trace(|| Event::Blocks);
         }
-        let state = self.give_index_away(may_replace);
-        self.away.set(Some(state));
-        self.set_activity(Activity::Sleeps, was_elsewhere);
-        self.shared.trace(|| Event::Blocks);
-        Away { worker: self, state, was_elsewhere }
+        Away { worker: self, is_outermost, was_elsewhere }
+    }
+
+    /// The lock of this thread's index. `None` for a guest, whose index has none.
+    fn index_lock(&self) -> Option<&IndexLock> {
+        (self.role != Role::Guest).then(|| self.shared.index_lock(self.index.get()))
     }
 
     fn give_index_away(&self, may_replace: bool) -> ReleaseOutcome {
-        if self.role == Role::Guest {
-            return ReleaseOutcome::Released;
-        }
-        let (index, lock) = (self.index.get(), self.shared.index_lock(self.index.get()));
+        let Some(lock) = self.index_lock() else { return ReleaseOutcome::Released };
         // Each round that fails means that a thread has claimed the index meanwhile.
         loop {
             // The thread may be an idle holder already: exit hooks run after `end_with_index`.
-            if !lock.end_idle(self.slot) && !lock.is_held_by(self.slot) {
+            if !lock.resume(self.slot) {
                 return ReleaseOutcome::Released; // another thread has the index already
             }
-            // Inside of its task, a replacement stays taken.
-            if self.grant_index(|| ()) {
+            // A replacement stays taken while it is inside of its task.
+            if self.grant_to_next(lock, || ()) {
                 return ReleaseOutcome::Released;
             }
+            let index = self.index.get();
             let replacement = may_replace.then(|| self.shared.take_replacement(index)).flatten();
             match replacement {
                 Some(replacement) if self.shared.hand_off(replacement, index, self.slot) => {
@@ -99,48 +99,52 @@ impl Worker {
     }
 
     /// Passes the index on to the thread that has waited for it longest, if there is one. Then
-    /// calls `lose` while this thread still has the index.
-    fn grant_index(&self, lose: impl FnOnce()) -> bool {
-        let next = self.shared.index_lock(self.index.get()).grant_next(self.slot, lose);
+    /// calls `before_passing` while this thread still has the index.
+    fn grant_to_next(&self, lock: &IndexLock, before_passing: impl FnOnce()) -> bool {
+        let next = lock.grant_next(self.slot, before_passing);
         next.map(|slot| self.shared.unpark(slot)).is_some()
     }
 
-    /// Between two tasks: if a thread waits for the index, passes it on. Returns true if this
-    /// thread still has it.
+    /// Between two tasks of a worker's loop: if a thread waits for the index, passes it on. Returns
+    /// true if this thread still has it.
     #[inline]
-    pub(super) fn serve_claim(&self) -> bool {
+    pub(super) fn still_has_index(&self) -> bool {
         let lock = self.shared.index_lock(self.index.get());
-        if lock.is_held_undisputed(self.slot) {
+        if lock.is_held_unclaimed(self.slot) {
             return true;
         }
         // A replacement that has lost the index may have been given it again, as idle.
         lock.end_idle(self.slot);
-        let lose = || self.shared.free_replacement_in(self.slot);
-        lock.has_task(self.slot) && !self.grant_index(lose)
+        let free = || self.shared.free_replacement_in(self.slot);
+        lock.is_held_busy(self.slot) && !self.grant_to_next(lock, free)
     }
 
-    /// True if this thread has the index, and another one waits for it.
-    pub(super) fn is_index_claimed(&self) -> bool {
-        if self.role == Role::Guest {
-            return false; // its index has no lock
+    /// Inside of a task that polls: if a thread waits for the index, passes it on, and takes it
+    /// back. (The task of that thread may be what the code polls for.) Returns false if this thread
+    /// goes on without the index: then it must not begin another task.
+    pub(super) fn yield_index_if_claimed(&self) -> bool {
+        let Some(lock) = self.index_lock() else { return true };
+        // Inside of a call that may block, `under_index` takes it back for a task.
+        if self.away.get().is_some() || lock.is_held_unclaimed(self.slot) {
+            return true;
         }
-        let lock = self.shared.index_lock(self.index.get());
-        lock.has_task(self.slot) && !lock.is_held_undisputed(self.slot)
+        let paused = self.observer().map(|observer| (observer, observer.pause(self.slot.get())));
+        drop(self.release_index(false));
+        if let Some((observer, paused)) = paused {
+            observer.resume(self.slot.get(), paused);
+        }
+        lock.is_held_by(self.slot) || self.shared.closed.is_set()
     }
 
     /// Takes the index back, unless this thread holds it, before it runs a task. May fail: see
     /// [`Self::take_index_back`].
-    pub(super) fn ensure_index(&self) {
-        if self.role == Role::Guest {
-            return;
-        }
-        let lock = self.shared.index_lock(self.index.get());
+    pub(super) fn regain_index(&self) {
         // (In a forked child, no other thread of the pool exists.)
-        if !lock.end_idle(self.slot)
-            && !lock.is_held_by(self.slot)
+        if let Some(lock) = self.index_lock()
+            && !lock.resume(self.slot)
             && !self.shared.is_in_forked_child()
         {
-            self.take_index_back(true);
+            self.take_index_back(Some(NO_PROGRESS));
         }
     }
 
@@ -151,7 +155,7 @@ impl Worker {
             return task();
         }
         let was_elsewhere = self.state().is_elsewhere();
-        self.ensure_index();
+        self.regain_index();
         self.away.set(None);
         self.set_activity(Activity::Works, false);
         task();
@@ -168,15 +172,15 @@ impl Worker {
     /// an idle holder.
     pub(super) fn end_with_index(&self) {
         let lock = self.shared.index_lock(self.index.get());
-        while self.serve_claim() && !lock.begin_idle(self.slot, Idle::WithoutTask) {}
+        while self.still_has_index() && !lock.begin_idle(self.slot, Idle::WithoutTask) {}
     }
 
-    /// Takes the index back. Returns without it if the pool is closed; and, if the thread has a
-    /// task, if the holder makes no progress.
-    pub(super) fn take_index_back(&self, has_task: bool) {
+    /// Takes the index back. Returns without it if the pool is closed; and, with `patience`, if the
+    /// holder makes no progress for so long.
+    pub(super) fn take_index_back(&self, patience: Option<Duration>) {
         let lock = self.shared.index_lock(self.index.get());
         self.is_without_index.set(false);
-        if let Some(loser) = lock.claim(self.slot) {
+        if let Some(loser) = lock.take_or_claim(self.slot) {
             if loser.idle == Idle::WithoutTask {
                 self.shared.free_replacement_in(loser.slot);
             }
@@ -186,14 +190,14 @@ impl Worker {
         let is_over = || lock.is_held_by(self.slot) || self.shared.closed.is_set();
         let mut seen = self.look_at(lock.holder());
         while !is_over() {
-            self.shared.sleep.parker(self.slot).park(is_over, has_task.then_some(NO_PROGRESS));
+            self.shared.sleep.parker(self.slot).park(is_over, patience);
             let now = self.look_at(lock.holder());
             if now.holder == self.slot {
                 break;
             }
             if now.has_advanced_since(&seen) {
                 seen = now;
-            } else if has_task && now.at - seen.at >= NO_PROGRESS {
+            } else if patience.is_some_and(|patience| now.at - seen.at >= patience) {
                 break;
             }
         }
@@ -224,7 +228,7 @@ struct Look {
 }
 
 impl Look {
-    /// True if the holder is another one, has used processor time, or could use some.
+    /// True if the holder has changed, has used processor time, or could use some.
     fn has_advanced_since(&self, earlier: &Self) -> bool {
         let is_runnable = self.progress.is_some_and(|progress| !progress.is_blocked);
         let time = |look: &Self| look.progress.map(|progress| progress.processor_time);
@@ -235,17 +239,17 @@ impl Look {
 impl Away<'_> {
     /// True if no other thread got the index, so that this one is to run tasks.
     pub(super) fn has_kept_index(&self) -> bool {
-        matches!(self.state, ReleaseOutcome::Kept | ReleaseOutcome::NestedInKept)
+        self.worker.away.get() == Some(ReleaseOutcome::Kept)
     }
 }
 
 impl Drop for Away<'_> {
     fn drop(&mut self) {
         let worker = self.worker;
-        if matches!(self.state, ReleaseOutcome::Nested | ReleaseOutcome::NestedInKept) {
+        if !self.is_outermost {
             return;
         }
-        worker.ensure_index();
+        worker.regain_index();
         worker.away.set(None);
         worker.shared.trace(|| Event::Unparks);
         worker.set_activity(Activity::Works, self.was_elsewhere);

@@ -11,6 +11,7 @@
 //! | `guest.rs` | threads outside of the pool that run a call themselves |
 //! | `observed.rs` | the slow path of observed pools |
 
+mod descendants;
 mod guest;
 mod index;
 mod observed;
@@ -81,6 +82,8 @@ pub struct Worker {
     search: RefCell<Option<Search>>,
     /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
+    /// True if its waits have set tasks aside, which may still be in the inbox of its index.
+    has_set_aside: Cell<bool>,
     /// How many other tasks than forks this worker has pushed (wraps).
     spawns: Cell<u32>,
     /// When it last looked into its other queues.
@@ -142,6 +145,7 @@ impl Worker {
             wake_token: WakeToken::new(near),
             search: RefCell::new(None),
             polls: Cell::new(0),
+            has_set_aside: Cell::new(false),
             spawns: Cell::new(0),
             looked: Cell::new(None),
             has_brief_polls: Cell::new(false),

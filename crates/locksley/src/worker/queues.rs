@@ -16,7 +16,7 @@ use crate::unwind::AbortOnUnwind;
 impl Worker {
     /// Makes a job available to all workers. (Not the second half of a join.)
     pub(crate) fn push(&self, job: NonNull<Job>) {
-        self.end_leapfrogging();
+        self.forbid_leapfrogging_from_here();
         let pushed = self.deque.push(job);
         if pushed.is_complete {
             return;
@@ -54,7 +54,7 @@ impl Worker {
     /// # Safety
     /// `fifo` is alive until all its jobs have begun.
     pub(crate) unsafe fn push_fifo(&self, fifo: &JobFifo, job: NonNull<Job>) {
-        self.end_leapfrogging();
+        self.forbid_leapfrogging_from_here();
         // SAFETY: about to be pushed; the thread that takes a word of the queue runs it once.
         let job = unsafe { self.shared.wrap(Some(self), job) };
         // SAFETY: as the caller promises; the word is pushed here.
@@ -65,9 +65,12 @@ impl Worker {
 
     /// Before a push of another task than a fork: a thread that waits for the fork that runs here
     /// does not steal from this worker any more.
-    fn end_leapfrogging(&self) {
+    fn forbid_leapfrogging_from_here(&self) {
         self.spawns.set(self.spawns.get().wrapping_add(1));
-        self.state().set_running(std::ptr::null_mut());
+        // Thieves read the word: it is written only to change.
+        if !self.state().running().is_null() {
+            self.state().set_running(std::ptr::null_mut());
+        }
     }
 
     /// Completes a push that took the slow path.
@@ -223,7 +226,7 @@ impl Worker {
                 }
             };
             if let Some(found) = found {
-                self.end_leapfrogging();
+                self.forbid_leapfrogging_from_here();
                 self.push_real(found.job);
                 return;
             }

@@ -114,7 +114,7 @@ impl Shared {
             if self.closed.is_set() {
                 return None;
             }
-            if lock.end_idle(slot) || lock.has_task(slot) {
+            if lock.end_idle(slot) || lock.is_held_busy(slot) {
                 return Some(index);
             }
             let has_index = || self.index_lock(self.replacements.index(number)).is_held_by(slot);

@@ -16,10 +16,10 @@ impl Worker {
     pub(crate) fn work_until_closed(&self) {
         let is_closed = || self.shared.closed.is_set();
         while !is_closed() {
-            // A thread that went on with its task may have taken it.
+            // A thread whose wait is over may have taken the index back.
             if !self.shared.index_lock(self.index.get()).is_held_by(self.slot) {
                 self.leave_tasks_to_others();
-                self.take_index_back(false);
+                self.take_index_back(None);
             }
             self.work_under_index(&is_closed);
         }
@@ -33,13 +33,18 @@ impl Worker {
     pub(super) fn work_under_index(&self, is_over: &dyn Fn() -> bool) {
         // Tasks catch their own panics.
         let abort = AbortOnUnwind("a panic came out of a task");
-        while !is_over() && self.serve_claim() {
-            let own = self.next_own();
-            if let Some(found) = own.or_else(|| self.find_other(is_over)) {
-                let run = if own.is_some() { Self::execute } else { Self::execute_traced };
-                run(self, found);
-                hooks::executed();
+        while !is_over() && self.still_has_index() {
+            let pinned = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
+            if pinned.is_none()
+                && let Some(own) = self.take_own()
+            {
+                self.execute(own);
+            } else if let Some(found) = pinned.or_else(|| self.receive_or_search(is_over)) {
+                self.execute_traced(found);
+            } else {
+                continue;
             }
+            hooks::executed();
         }
         abort.disarm();
     }
@@ -53,12 +58,7 @@ impl Worker {
         }
     }
 
-    fn next_own(&self) -> Option<Found> {
-        let pinned = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
-        pinned.or_else(|| self.take_own())
-    }
-
-    fn find_other(&self, is_over: &dyn Fn() -> bool) -> Option<Found> {
+    fn receive_or_search(&self, is_over: &dyn Fn() -> bool) -> Option<Found> {
         let sent = self.take_addressed_in_turn().or_else(|| self.take_pinned());
         sent.or_else(|| {
             self.deque.open();
@@ -106,6 +106,10 @@ impl Worker {
     /// For code that waits in its own way, so that the worker is useful meanwhile. False does not
     /// mean that the pool has no work: a task may become ready at any time.
     ///
+    /// If a task of this worker's index has waited, and can go on, it does so first: this blocks
+    /// until that task ends or waits again. If it blocks in another way for 100 ms, this returns
+    /// false, and begins no task before that one has ended or waits (`docs/guide/waits.md`).
+    ///
     /// # Examples
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,14 +124,15 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_one(&self) -> bool {
-        self.begin_poll();
-        let found = self.take_local();
-        let found = found.or_else(|| self.search().search_once(self.seeker(None)));
-        self.execute_if_any(found.or_else(|| self.take_made_ready()))
+        self.step(|| {
+            let found = self.take_local();
+            let found = found.or_else(|| self.search().search_once(self.seeker(None)));
+            found.or_else(|| self.take_made_ready())
+        })
     }
 
     /// Runs one task from this worker's queues, if there is one: its deque, and what was sent to
-    /// it. Returns true if it has run one.
+    /// it. Returns true if it has run one. It may block as [`run_one`](Self::run_one) does.
     ///
     /// # Examples
     /// ```
@@ -139,18 +144,7 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
-        self.begin_poll();
-        self.execute_if_any(self.take_local().or_else(|| self.take_made_ready()))
-    }
-
-    /// Code that polls may wait for a task which waits for this index: passes the index on, and
-    /// takes it back when that task ends or blocks.
-    fn begin_poll(&self) {
-        self.shared.abort_if_in_forked_child();
-        hooks::pause();
-        if self.is_index_claimed() {
-            drop(self.release_index(false));
-        }
+        self.step(|| self.take_local().or_else(|| self.take_made_ready()))
     }
 
     /// Has hooks publish what they have deferred: code that repeats this may never come to a
@@ -159,7 +153,10 @@ impl Worker {
         hooks::flush().then(|| self.take_own()).flatten()
     }
 
-    fn execute_if_any(&self, found: Option<Found>) -> bool {
+    fn step(&self, find: impl FnOnce() -> Option<Found>) -> bool {
+        self.shared.abort_if_in_forked_child();
+        hooks::pause();
+        let found = if self.yield_index_if_claimed() { find() } else { None };
         let abort = AbortOnUnwind("a panic came out of a task");
         let is_any = found.is_some();
         if let Some(found) = found {

@@ -1,12 +1,12 @@
-//! What a new thread takes over from the one that starts it, and a program can change.
+//! What a thread takes over from the one that starts it: signal mask and affinity.
 
 use super::affinity;
 
 /// The signal mask and the affinity of a thread.
 ///
-/// A thread starts with those of the thread that starts it. Use this where that thread has settings
-/// of its own at the time, which are not meant for the new one. (Its niceness is left alone: without
-/// privileges it could only be raised.)
+/// A thread starts with those of the thread that starts it. Use this where that thread may have
+/// changed its own for a while. (Niceness is not in here: without privileges, a thread can give
+/// itself less priority, but never more.)
 ///
 /// # Examples
 /// ```
@@ -19,7 +19,7 @@ use super::affinity;
 pub struct ThreadSettings {
     /// The signals that are blocked. `None` if the system does not tell.
     signals: Option<libc::sigset_t>,
-    /// Boxed: there is room for all processors.
+    /// `None` if the system does not tell. Boxed, since it is large.
     affinity: Option<Box<affinity::Mask>>,
 }
 
@@ -29,7 +29,7 @@ impl ThreadSettings {
         let affinity = affinity::get(affinity::THIS_THREAD).map(Box::new);
         // SAFETY: a set of signals is numbers, which may be 0.
         let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
-        // SAFETY: without a new mask none is set, and the old one is written to where there is room.
+        // SAFETY: without a new mask, the call only writes the present one, to where there is room.
         let answer =
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), &raw mut signals) };
         Self { signals: (answer == 0).then_some(signals), affinity }

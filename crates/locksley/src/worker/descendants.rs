@@ -1,0 +1,164 @@
+//! What a wait may run: only descendants of what it waits for, in the deque where they are.
+//!
+//! | the wait | is for | and runs |
+//! |---|---|---|
+//! | `wait_for_fork` | the second half of a join | what its thief has forked in it |
+//! | `wait_for_group` | the tasks of a scope | those in the own queues, and pinned tasks at once |
+//! | `wait_for_task` | one spawned task | that task |
+//! | `wait_for_others` | all workers, or another pool | pinned tasks at once |
+//! | `wait_until` | an event that need not come from a task | none |
+//!
+//! How the worker spends its time otherwise is in `wait.rs`.
+
+use std::ptr::NonNull;
+
+use super::Worker;
+use super::wait::Awaits;
+use crate::deque::Steal;
+use crate::header::{self, Flag, Found, Job};
+use crate::primitive::spin_loop;
+use crate::tuning::SHORT_LOOKS;
+
+impl Worker {
+    /// Waits until `fork`, which this worker pushed at `position` of its deque, has run on another
+    /// worker, or takes it back. Returns true if it was taken back.
+    // Not inlined: joins share this code.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn wait_for_fork(&self, fork: &Job, position: i64) -> bool {
+        if !self.is_outermost_borrowed_wait() && self.take_from_below(fork.into(), position) {
+            return true;
+        }
+        for _ in 0..SHORT_LOOKS {
+            if fork.latch().is_set() {
+                break;
+            }
+            spin_loop();
+        }
+        self.help_until(fork.latch(), Awaits::Tasks, || self.leapfrog(fork));
+        false
+    }
+
+    /// Takes back a job from under tasks that the first half of its join has left in the deque,
+    /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::push_real`]).
+    fn take_from_below(&self, job: NonNull<Job>, position: i64) -> bool {
+        let mut above = Vec::new();
+        // Jobs below `position` do not belong to the first half.
+        while above.last() != Some(&job)
+            && self.deque.may_have(position)
+            && let Some(newest) = self.take_newest()
+        {
+            above.push(newest.job);
+        }
+        let is_back = above.pop_if(|last| *last == job).is_some();
+        for job in above.into_iter().rev() {
+            let _ = self.push_real(job);
+        }
+        is_back
+    }
+
+    /// Steals from the thief of `fork` what it has forked in that. Nothing if the thief has spawned
+    /// a task there, which need not be a descendant (Wagner and Calder, "Leapfrogging: a portable
+    /// technique for implementing efficient futures", PPoPP 1993).
+    fn leapfrog(&self, fork: &Job) -> Option<Found> {
+        let thief = fork.thief()?;
+        let state = self.shared.slot(thief);
+        // Checked again when the oldest task is seen. If the thief pushed that task after it had
+        // begun another job, the check sees the other job: the acquire of the steal pairs with the
+        // release of the push. No other job has this address while a frame waits for this one.
+        match state.deque.steal_oldest_if(|| state.is_running(fork.into())) {
+            Steal::Taken(taken) => Some(self.seeker(None).stolen(taken, thief)),
+            // If it is closed, this attempt has requested the owner to open it. If the owner is
+            // suspended, the wait parks, and the thread that then has the index opens it.
+            Steal::Closed | Steal::Lost | Steal::Empty => None,
+        }
+    }
+
+    /// Waits for the event of a group, such as the tasks of a scope. This worker began to push
+    /// tasks of the group when its deque ended at `start`, so most older tasks lie below. If
+    /// `has_pinned_tasks`, some of the group's tasks are pinned, and pinned tasks run at once.
+    pub(crate) fn wait_for_group(
+        &self,
+        event: &Flag,
+        group: NonNull<()>,
+        start: i64,
+        has_pinned_tasks: impl Fn() -> bool,
+    ) {
+        let find = || {
+            let own = self.take_of_group(group, start).or_else(|| self.take_set_aside(group));
+            own.or_else(|| if has_pinned_tasks() { self.take_pinned() } else { None })
+        };
+        self.help_until(event, Awaits::Tasks, find);
+    }
+
+    /// Takes a task of the group from what this worker has pushed since its deque ended at `start`.
+    fn take_of_group(&self, group: NonNull<()>, start: i64) -> Option<Found> {
+        while self.deque.may_have(start)
+            && let Some(next) = self.take_own()
+        {
+            // SAFETY: just taken.
+            if unsafe { header::group(next.job) } == Some(group) {
+                return Some(next);
+            }
+            // It is no descendant. A fork stays here, for the frame that pushed it, and what lies
+            // below is older. So does any task of a deque without positions, which cannot tell what
+            // was pushed in the group. SAFETY: just taken.
+            if unsafe { header::is_fork(next.job) } || !self.state().deque.has_bounds() {
+                self.push_real(next.job);
+                return None;
+            }
+            self.set_aside(next.job);
+        }
+        None
+    }
+
+    /// Sends a task to the inbox of this worker's index: other workers may take it, and an outer
+    /// wait of this one finds it there, if it is for that.
+    fn set_aside(&self, job: NonNull<Job>) {
+        self.has_set_aside.set(true);
+        self.shared.send_to_inbox(Some(&self.wake_token), self.seeker(None).index, job);
+    }
+
+    /// Takes the oldest task that was set aside, if it belongs to the group, or else puts it behind
+    /// the others.
+    fn take_set_aside(&self, group: NonNull<()>) -> Option<Found> {
+        if !self.has_set_aside.get() {
+            return None;
+        }
+        let Some(next) = self.seeker(None).take_from_inbox() else {
+            self.has_set_aside.set(false);
+            return None;
+        };
+        // SAFETY: just taken.
+        if unsafe { header::group(next.job) } == Some(group) {
+            return Some(next);
+        }
+        self.set_aside(next.job);
+        None
+    }
+
+    /// Waits for a task that this worker may have spawned. Runs it whenever it is the newest one of
+    /// the deque.
+    pub(crate) fn wait_for_task(&self, event: &Flag, job: NonNull<Job>) {
+        let find = || {
+            let newest = self.take_newest()?;
+            if newest.job == job {
+                return Some(newest);
+            }
+            self.push_real(newest.job);
+            None
+        };
+        self.help_until(event, Awaits::Tasks, find);
+    }
+
+    /// Waits for an event that need not come from a task.
+    pub(crate) fn wait_until(&self, event: &Flag) {
+        self.help_until(event, Awaits::Anything, || None);
+    }
+
+    /// Waits for an event that other pools, or all workers of this one, bring about. They may wait
+    /// for a pinned task of this worker, so pinned tasks run at once.
+    pub(crate) fn wait_for_others(&self, event: &Flag) {
+        self.help_until(event, Awaits::Tasks, || self.take_pinned());
+    }
+}
