@@ -44,8 +44,21 @@ where
 {
     Worker::with_current(|current| match current {
         Some(worker) => worker.join_inline(|_| a(), |_| b()),
-        None => Pool::global().install(|worker| worker.join_inline(|_| a(), |_| b())),
+        None => join_in_global_pool(a, b),
     })
+}
+
+// Out of line, so that it takes no registers from the common case.
+#[cold]
+#[inline(never)]
+fn join_in_global_pool<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    Pool::global().install(|worker| worker.join_inline(|_| a(), |_| b()))
 }
 
 impl Worker {

@@ -82,10 +82,6 @@ pub struct Worker {
     search: RefCell<Option<Search>>,
     /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
-    /// True if its waits have set tasks aside, which may still be in the inbox of its index.
-    has_set_aside: Cell<bool>,
-    /// How many other tasks than forks this worker has pushed (wraps).
-    spawns: Cell<u32>,
     /// When it last looked into its other queues.
     looked: Cell<Option<Instant>>,
     /// True if its latest polls were shorter than it takes to move a task.
@@ -99,6 +95,10 @@ pub struct Worker {
     /// True if the task goes on although another thread has the index.
     is_without_index: Cell<bool>,
     role: Role,
+    /// True if its waits have set tasks aside, which may still be in the inbox of its index.
+    has_set_aside: Cell<bool>,
+    /// How many other tasks than forks this worker has pushed (wraps).
+    spawns: Cell<u32>,
     data: Option<Box<dyn Any>>,
 }
 
