@@ -19,7 +19,10 @@ impl Shared {
 
     /// Makes the state of the slot, if it was not made.
     pub(crate) fn make_slot(&self, slot: Slot, make: impl FnOnce() -> Box<SlotState>) {
-        self.slots[slot.get()].get_or_init(make);
+        // Not `get_or_init`: a thread that is suspended in there would block others.
+        if self.slots[slot.get()].get().is_none() {
+            let _ = self.slots[slot.get()].set(make());
+        }
     }
 
     /// The number of slots up to the last one that a thread ever had. Includes the slot of each

@@ -1,6 +1,6 @@
 //! Workers block, wait for other pools, and are replaced.
 
-use locksley::{Pool, Worker, block_on, blocking, scope, spawn, task};
+use locksley::{Pool, Worker, block_on, blocking, in_place_scope, scope, spawn, task};
 use shuttle::sync::mpsc::channel;
 
 use super::{Count, below, beside, builder, check, fib, with_pool, with_pool_of};
@@ -132,5 +132,50 @@ fn a_worker_drops_another_pool_whose_tasks_need_its_own() {
             });
         });
         assert_eq!(ran.get(), 1);
+    });
+}
+
+/// The inner wait comes upon tasks of the outer scope, which may not run there.
+#[test]
+fn a_wait_leaves_the_tasks_of_an_outer_scope_to_others_and_to_the_wait_of_that() {
+    check(|| {
+        with_pool(|pool| {
+            let ran = Count::default();
+            pool.install(|_| {
+                scope(|outer| {
+                    scope(|inner| {
+                        inner.spawn(|_| ran.add());
+                        outer.spawn(|_| ran.add());
+                        inner.spawn(|_| outer.spawn(|_| ran.add()));
+                    });
+                    assert!(ran.get() >= 1);
+                });
+            });
+            assert_eq!(ran.get(), 3);
+        });
+    });
+}
+
+/// The task that is polled for waits for another pool, and then for the index of the loop.
+#[test]
+fn code_that_polls_lets_a_task_go_on_whose_wait_is_over() {
+    check(|| {
+        with_pool_of(builder(1), |pool| {
+            with_pool_of(builder(1), |other| {
+                pool.install(|worker| {
+                    let ran = Count::default();
+                    in_place_scope(|scope| {
+                        scope.spawn(|_| {
+                            other.install(|_| ());
+                            ran.add();
+                        });
+                        while ran.get() == 0 {
+                            worker.run_one();
+                            shuttle::thread::yield_now();
+                        }
+                    });
+                });
+            });
+        });
     });
 }
