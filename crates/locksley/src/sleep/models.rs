@@ -249,7 +249,7 @@ const ITEM: NonNull<u64> = NonNull::dangling();
 fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
     let pushed = deque.push(ITEM);
     if !pushed.is_complete && matches!(deque.after_slow_push(pushed.index), SlowPush::Open) {
-        sleep.notify_pushed_or_close(deque, wake_token);
+        sleep.notify_pushed_then_close(deque, wake_token);
     }
 }
 

@@ -70,7 +70,7 @@ impl Sleep {
     /// While the deque is closed, its owner pushes without a fence and wakes no sleeper. So a
     /// worker that falls asleep, or is the last to stop searching, opens all deques, and then looks
     /// for work in them.
-    pub(crate) fn notify_pushed_or_close<T>(
+    pub(crate) fn notify_pushed_then_close<T>(
         &self,
         deque: &ChaseLevOwner<T>,
         wake_token: &WakeToken,

@@ -24,6 +24,7 @@ impl Worker {
         if self.observer().is_none() {
             return self.after_slow_push(pushed.index);
         }
+        // Nothing was pushed: see `ChaseLevOwner::redirect`.
         // SAFETY: pushes of an observed worker are redirected, so no thread has seen the word; the
         // thread that takes the new word runs it once.
         self.push_real(unsafe { self.shared.wrap(Some(self), job) });
@@ -80,7 +81,7 @@ impl Worker {
         match self.deque.after_slow_push(index) {
             SlowPush::Closed => {}
             SlowPush::Open => {
-                self.shared.sleep.notify_pushed_or_close(&self.deque, &self.wake_token);
+                self.shared.sleep.notify_pushed_then_close(&self.deque, &self.wake_token);
             }
             SlowPush::Full(job) => self.execute(Found { job, from: self.slot }),
         }
@@ -161,22 +162,25 @@ impl Worker {
     }
 
     /// Makes a job available that this worker has made ready, and that ran last on the worker
-    /// `last`.
-    pub(crate) fn push_or_send_to(&self, last: Index, job: NonNull<Job>) {
-        // If polls are brief, the task stays here: to send it costs more than to run it. So it does
-        // if neither this worker nor the last one has other work; then the first of the two takes
-        // it. Not if the last one sleeps: then it has to be woken, which a push may leave out.
-        // A deque with a lock takes all that is sent: exactly WS-LAST.
+    /// `previous`.
+    ///
+    /// It stays here if
+    /// - polls are brief: to send the job costs more than to run it; or
+    /// - neither worker has other work, and `previous` searches: the first of the two takes it.
+    ///   (If `previous` sleeps, it has to be woken, which a push may leave out.)
+    ///
+    /// Otherwise it is sent. A deque with a lock takes all that is sent: exactly WS-LAST.
+    pub(crate) fn push_or_send_to(&self, previous: Index, job: NonNull<Job>) {
+        let is_here = previous.get() >= self.shared.workers || previous == self.index.get();
         let is_brief = self.has_brief_polls.get() && self.state().deque.has_bounds();
         let searches = || {
-            let holder = self.shared.index_lock(last).holder();
+            let holder = self.shared.index_lock(previous).holder();
             self.shared.slot(holder).activity() == Activity::Searches
         };
-        let stays = last.get() >= self.shared.workers || last == self.index.get() || is_brief;
-        if stays || self.is_about_to_search() && searches() {
+        if is_here || is_brief || (self.is_about_to_search() && searches()) {
             self.push_next(job);
         } else {
-            self.shared.send_ready(Some(self), last, job);
+            self.shared.send_ready(Some(self), previous, job);
         }
     }
 }
