@@ -283,3 +283,98 @@ fn a_task_that_a_worker_waits_for_may_broadcast() {
         assert_eq!(count.load(Ordering::Relaxed), 2 * workers);
     }
 }
+
+fn only_worker() -> Pool {
+    Pool::builder().workers(1).own_threads_only().build().unwrap()
+}
+
+/// The outer scope waits, and another worker has no time: the tasks that the inner wait came upon
+/// run in the outer one, each once.
+#[test]
+fn a_wait_finds_the_tasks_of_its_scope_that_an_inner_one_has_left() {
+    for oldest_first in [false, true] {
+        // Without replacements, a wait that does not find its tasks runs any.
+        let pool = Pool::builder().workers(1).replacements(0).own_threads_only();
+        let pool = if oldest_first { pool.oldest_first() } else { pool }.build().unwrap();
+        let order = &Mutex::new(Vec::new());
+        let ran = |name: &'static str| order.lock().unwrap().push(name);
+        let ran = &ran;
+        pool.install(|_| {
+            pool.spawn(|_| ());
+            locksley::scope(|outermost| {
+                locksley::scope(|outer| {
+                    locksley::scope(|inner| {
+                        inner.spawn(|_| ran("inner"));
+                        outermost.spawn(|_| ran("outermost"));
+                        outer.spawn(|_| ran("outer"));
+                        inner.spawn(|_| ran("inner"));
+                    });
+                    assert_eq!(*order.lock().unwrap(), ["inner", "inner"]);
+                });
+                assert_eq!(order.lock().unwrap()[2..], ["outer"]);
+            });
+            assert_eq!(order.lock().unwrap()[3..], ["outermost"]);
+        });
+    }
+}
+
+/// A task waits for the end of another pool's, and then for the index, under which code polls.
+#[test]
+fn code_that_polls_lets_a_task_go_on_whose_wait_is_over() {
+    type Poll = fn(&Worker) -> bool;
+    for poll in [Worker::run_one as Poll, Worker::run_local] {
+        let (pool, other) = (only_worker(), only_worker());
+        let ran = AtomicUsize::new(0);
+        pool.install(|worker| {
+            locksley::in_place_scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|_| {
+                        other.install(|_| thread::sleep(Duration::from_millis(5)));
+                        ran.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+                while ran.load(Ordering::Relaxed) < 2 {
+                    poll(worker);
+                }
+            });
+        });
+    }
+}
+
+/// The task under the index blocks for longer than 100 ms, so the one that polls goes on. It begins
+/// no other task.
+#[test]
+fn code_that_polls_begins_no_task_without_the_index() {
+    let (pool, other) = (only_worker(), only_worker());
+    let (blocks, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (polls, clashes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (blocks, is_over, polls, clashes) = (&blocks, &is_over, &polls, &clashes);
+    pool.install(|_| {
+        locksley::scope(|scope| {
+            scope.spawn(move |scope| {
+                while !is_over.load(Ordering::Acquire) {
+                    if blocks.load(Ordering::Acquire) {
+                        scope.spawn(move |_| {
+                            if blocks.load(Ordering::Acquire) {
+                                clashes.fetch_add(1, Ordering::Relaxed);
+                            }
+                        });
+                        if !on_worker(Worker::run_one) {
+                            polls.fetch_add(1, Ordering::Relaxed);
+                        }
+                    } else {
+                        on_worker(Worker::run_one);
+                    }
+                }
+            });
+            other.install(|_| thread::sleep(Duration::from_millis(20)));
+            blocks.store(true, Ordering::Release);
+            thread::sleep(Duration::from_millis(800));
+            blocks.store(false, Ordering::Release);
+            is_over.store(true, Ordering::Release);
+        });
+    });
+    assert_eq!(clashes.load(Ordering::Relaxed), 0);
+    // Where the system does not tell of progress, the first poll ends after 100 ms, too.
+    assert!(polls.load(Ordering::Relaxed) > 0, "the task that polls goes on");
+}

@@ -119,21 +119,24 @@ impl Worker {
         self.shared.send_to_inbox(Some(&self.wake_token), self.seeker(None).index, job);
     }
 
-    /// Takes the oldest task that was set aside, if it belongs to the group, or else puts it behind
-    /// the others.
+    /// Takes a task of the group from those that were set aside. Looks at some of them, and puts
+    /// those of other groups behind the rest, so that the next look sees others.
     fn take_set_aside(&self, group: NonNull<()>) -> Option<Found> {
-        if !self.has_set_aside.get() {
-            return None;
+        const LOOKS: usize = 16;
+        for _ in 0..LOOKS {
+            if !self.has_set_aside.get() {
+                break;
+            }
+            let Some(next) = self.seeker(None).take_from_inbox() else {
+                self.has_set_aside.set(false);
+                break;
+            };
+            // SAFETY: just taken.
+            if unsafe { header::group(next.job) } == Some(group) {
+                return Some(next);
+            }
+            self.set_aside(next.job);
         }
-        let Some(next) = self.seeker(None).take_from_inbox() else {
-            self.has_set_aside.set(false);
-            return None;
-        };
-        // SAFETY: just taken.
-        if unsafe { header::group(next.job) } == Some(group) {
-            return Some(next);
-        }
-        self.set_aside(next.job);
         None
     }
 
