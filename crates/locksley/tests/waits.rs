@@ -342,23 +342,18 @@ fn code_that_polls_lets_a_task_go_on_whose_wait_is_over() {
 }
 
 /// The task under the index blocks for longer than 100 ms, so the one that polls goes on. It begins
-/// no other task.
+/// no task that others have sent.
 #[test]
-fn code_that_polls_begins_no_task_without_the_index() {
+fn code_that_polls_begins_no_task_of_others_without_the_index() {
     let (pool, other) = (only_worker(), only_worker());
     let (blocks, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let (polls, clashes) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (blocks, is_over, polls, clashes) = (&blocks, &is_over, &polls, &clashes);
     pool.install(|_| {
         locksley::scope(|scope| {
-            scope.spawn(move |scope| {
+            scope.spawn(move |_| {
                 while !is_over.load(Ordering::Acquire) {
                     if blocks.load(Ordering::Acquire) {
-                        scope.spawn(move |_| {
-                            if blocks.load(Ordering::Acquire) {
-                                clashes.fetch_add(1, Ordering::Relaxed);
-                            }
-                        });
                         if !on_worker(Worker::run_one) {
                             polls.fetch_add(1, Ordering::Relaxed);
                         }
@@ -369,7 +364,15 @@ fn code_that_polls_begins_no_task_without_the_index() {
             });
             other.install(|_| thread::sleep(Duration::from_millis(20)));
             blocks.store(true, Ordering::Release);
-            thread::sleep(Duration::from_millis(800));
+            thread::scope(|threads| {
+                let runs = move || {
+                    if blocks.load(Ordering::Acquire) {
+                        clashes.fetch_add(1, Ordering::Relaxed);
+                    }
+                };
+                threads.spawn(move || scope.spawn(move |_| runs()));
+                thread::sleep(Duration::from_millis(800));
+            });
             blocks.store(false, Ordering::Release);
             is_over.store(true, Ordering::Release);
         });
@@ -377,4 +380,24 @@ fn code_that_polls_begins_no_task_without_the_index() {
     assert_eq!(clashes.load(Ordering::Relaxed), 0);
     // Where the system does not tell of progress, the first poll ends after 100 ms, too.
     assert!(polls.load(Ordering::Relaxed) > 0, "the task that polls goes on");
+}
+
+/// Each join of the recursion comes upon the tasks that the joins in its first half have left.
+#[test]
+fn the_tasks_that_many_first_halves_leave_run_once() {
+    fn recurse<'s>(scope: &locksley::Scope<'s>, ran: &'s AtomicUsize, depth: usize) {
+        if depth > 0 {
+            let first = || {
+                scope.spawn(|_| _ = ran.fetch_add(1, Ordering::Relaxed));
+                recurse(scope, ran, depth - 1);
+            };
+            locksley::join(first, || ran.fetch_add(1, Ordering::Relaxed));
+        }
+    }
+    for (workers, depth) in [(1, 15), (1, 16), (1, 17), (1, 300), (2, 300), (3, 100)] {
+        let ran = AtomicUsize::new(0);
+        let pool = Pool::new(workers).unwrap();
+        pool.install(|_| locksley::scope(|scope| recurse(scope, &ran, depth)));
+        assert_eq!(ran.into_inner(), 2 * depth, "{workers} workers");
+    }
 }

@@ -225,34 +225,84 @@ fn keeps_tasks_of_an_outer_scope(breadth_first: bool) {
 }
 
 /// The task sleeps for longer than a thread without progress may keep the index. The other one goes
-/// on meanwhile, but begins no task.
+/// on meanwhile, but begins no task that others have sent.
 #[test]
-fn code_that_polls_begins_no_task_while_another_one_has_the_index() {
+fn code_that_polls_begins_no_task_of_others_while_one_has_the_index() {
     assert_ends(|| {
-        let (only, other) = (pool(1), pool(1));
+        let (only, other) = (&pool(1), pool(1));
         let (sleeps, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
         let clashes = &AtomicUsize::new(0);
         only.scope(|scope| {
-            scope.spawn(|scope| {
+            scope.spawn(|_| {
                 while !is_over.load(Ordering::Acquire) {
-                    if sleeps.load(Ordering::Acquire) {
-                        scope.spawn(|_| {
-                            clashes.fetch_add(
-                                sleeps.load(Ordering::Acquire).into(),
-                                Ordering::Relaxed,
-                            );
-                        });
-                    }
                     rayon_core::yield_now();
                 }
             });
             other.install(|| thread::sleep(Duration::from_millis(20)));
             sleeps.store(true, Ordering::Release);
-            thread::sleep(Duration::from_millis(300));
-            sleeps.store(false, Ordering::Release);
-            is_over.store(true, Ordering::Release);
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    only.in_place_scope(|scope| {
+                        scope.spawn(|_| {
+                            let clash = sleeps.load(Ordering::Acquire).into();
+                            clashes.fetch_add(clash, Ordering::Relaxed);
+                        });
+                        thread::sleep(Duration::from_millis(300));
+                        sleeps.store(false, Ordering::Release);
+                        is_over.store(true, Ordering::Release);
+                    });
+                });
+                thread::sleep(Duration::from_millis(300));
+                // The scope's task needs the index.
+                while sleeps.load(Ordering::Acquire) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                rayon_core::yield_now();
+            });
         });
         assert_eq!(clashes.load(Ordering::Relaxed), 0);
+    });
+}
+
+/// Another task waits for the lock, under the index. It gets that when the polled task has run.
+#[test]
+fn code_that_polls_under_a_lock_runs_what_it_has_spawned() {
+    assert_ends(|| {
+        static LOCK: Mutex<()> = Mutex::new(());
+        type Poll = fn() -> Option<rayon_core::Yield>;
+        for poll in [rayon_core::yield_now as Poll, rayon_core::yield_local] {
+            let (only, other) = (pool(1), pool(1));
+            only.scope(|scope| {
+                let held = LOCK.lock().unwrap();
+                scope.spawn(|_| drop(LOCK.lock().unwrap()));
+                other.install(|| thread::sleep(Duration::from_millis(20)));
+                let (sender, receiver) = channel();
+                scope.spawn(move |_| sender.send(()).unwrap());
+                while receiver.try_recv().is_err() {
+                    poll();
+                }
+                drop(held);
+            });
+        }
+    });
+}
+
+/// What is polled for lies in the deque of the thread that waits for the task that polls.
+#[test]
+fn a_replacement_that_polls_finds_the_tasks_of_the_thread_that_it_replaces() {
+    assert_ends(|| {
+        let (only, other) = (pool(1), pool(1));
+        let (done, over) = (&AtomicBool::new(false), &AtomicBool::new(false));
+        only.scope(|scope| {
+            scope.spawn(|_| {
+                while !done.load(Ordering::Acquire) {
+                    rayon_core::yield_local();
+                }
+                over.store(true, Ordering::Release);
+            });
+            scope.spawn(|_| done.store(true, Ordering::Release));
+            other.install(|| until(over));
+        });
     });
 }
 

@@ -19,6 +19,9 @@ use crate::header::{self, Flag, Found, Job};
 use crate::primitive::spin_loop;
 use crate::tuning::SHORT_LOOKS;
 
+/// So many tasks are moved at a time: more would take longer than the wait may last.
+const FEW: usize = 16;
+
 impl Worker {
     /// Waits until `fork`, which this worker pushed at `position` of its deque, has run on another
     /// worker, or takes it back. Returns true if it was taken back.
@@ -40,7 +43,8 @@ impl Worker {
     }
 
     /// Takes back a job from under tasks that the first half of its join has left in the deque,
-    /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::push_real`]).
+    /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::push_real`]), or
+    /// are set aside if they are many: each join of a deep recursion would move them again.
     fn take_from_below(&self, job: NonNull<Job>, position: i64) -> bool {
         let mut above = Vec::new();
         // Jobs below `position` do not belong to the first half.
@@ -51,8 +55,13 @@ impl Worker {
             above.push(newest.job);
         }
         let is_back = above.pop_if(|last| *last == job).is_some();
+        let are_many = above.len() > FEW && self.state().deque.has_bounds();
         for job in above.into_iter().rev() {
-            let _ = self.push_real(job);
+            if are_many {
+                self.set_aside(job);
+            } else {
+                let _ = self.push_real(job);
+            }
         }
         is_back
     }
@@ -85,7 +94,14 @@ impl Worker {
         has_pinned_tasks: impl Fn() -> bool,
     ) {
         let find = || {
-            let own = self.take_of_group(group, start).or_else(|| self.take_set_aside(group));
+            let in_deque = || self.take_of_group(group, start);
+            let aside = || self.take_set_aside(group);
+            // What was set aside is older than what is left in a deque of which the oldest is taken.
+            let own = if self.shared.config.oldest_first {
+                aside().or_else(in_deque)
+            } else {
+                in_deque().or_else(aside)
+            };
             own.or_else(|| if has_pinned_tasks() { self.take_pinned() } else { None })
         };
         self.help_until(event, Awaits::Tasks, find);
@@ -119,11 +135,16 @@ impl Worker {
         self.shared.send_to_inbox(Some(&self.wake_token), self.seeker(None).index, job);
     }
 
+    /// True if tasks that were set aside may still wait.
+    pub(super) fn has_tasks_aside(&self) -> bool {
+        let inbox = || &self.shared.slot(self.seeker(None).index.slot()).inbox;
+        self.has_set_aside.get() && !inbox().is_empty()
+    }
+
     /// Takes a task of the group from those that were set aside. Looks at some of them, and puts
     /// those of other groups behind the rest, so that the next look sees others.
     fn take_set_aside(&self, group: NonNull<()>) -> Option<Found> {
-        const LOOKS: usize = 16;
-        for _ in 0..LOOKS {
+        for _ in 0..FEW {
             if !self.has_set_aside.get() {
                 break;
             }

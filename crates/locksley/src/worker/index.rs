@@ -121,7 +121,7 @@ impl Worker {
 
     /// Inside of a task that polls: if a thread waits for the index, passes it on, and takes it
     /// back. (The task of that thread may be what the code polls for.) Returns false if this thread
-    /// goes on without the index: then it must not begin another task.
+    /// goes on without the index: then it must not search for tasks.
     pub(super) fn yield_index_if_claimed(&self) -> bool {
         let Some(lock) = self.index_lock() else { return true };
         // Inside of a call that may block, `under_index` takes it back for a task.

@@ -112,7 +112,7 @@ impl Worker {
         }
     }
 
-    /// True if the worker's deque holds tasks.
+    /// True if the worker's deque holds tasks, or tasks wait that a wait has taken from there.
     ///
     /// # Examples
     /// ```
@@ -125,7 +125,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn has_own_tasks(&self) -> bool {
-        !self.state().deque.is_empty()
+        !self.state().deque.is_empty() || self.has_tasks_aside()
     }
 
     /// True if the worker has no task but the present one, and searches after that.

@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use super::Worker;
+use super::{Role, Worker};
 use crate::header::{self, Found};
 use crate::hooks;
 use crate::os;
@@ -107,8 +107,8 @@ impl Worker {
     /// mean that the pool has no work: a task may become ready at any time.
     ///
     /// If a task of this worker's index has waited, and can go on, it does so first: this blocks
-    /// until that task ends or waits again. If it blocks in another way for 100 ms, this returns
-    /// false, and begins no task before that one has ended or waits (`docs/guide/waits.md`).
+    /// until that task ends or waits again. If that task blocks in another way for 100 ms, this runs
+    /// a task of the own deque at most (`docs/guide/waits.md`).
     ///
     /// # Examples
     /// ```
@@ -144,7 +144,13 @@ impl Worker {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn run_local(&self) -> bool {
-        self.step(|| self.take_local().or_else(|| self.take_made_ready()))
+        self.step(|| {
+            let found = self.take_local().or_else(|| self.take_made_ready());
+            // Tasks of its index may lie in the deque of the thread that it replaces.
+            let is_replacement = self.role == Role::Replacement;
+            let search = || self.search().search_once(self.seeker(None));
+            found.or_else(|| if is_replacement { search() } else { None })
+        })
     }
 
     /// Has hooks publish what they have deferred: code that repeats this may never come to a
@@ -156,7 +162,8 @@ impl Worker {
     fn step(&self, find: impl FnOnce() -> Option<Found>) -> bool {
         self.shared.abort_if_in_forked_child();
         hooks::pause();
-        let found = if self.yield_index_if_claimed() { find() } else { None };
+        // Without the index it begins only what it has spawned, as a wait would.
+        let found = if self.yield_index_if_claimed() { find() } else { self.take_own() };
         let abort = AbortOnUnwind("a panic came out of a task");
         let is_any = found.is_some();
         if let Some(found) = found {
