@@ -3,10 +3,12 @@
 mod common;
 
 use std::collections::HashSet;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
+use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -505,4 +507,35 @@ fn workers_that_block_in_turns_always_find_a_replacement() {
         drop(sender);
         assert_eq!(receiver.iter().count(), 2);
     }
+}
+
+/// A thread outside of pools and a worker block until they are woken.
+#[test]
+fn block_on_polls_once_for_each_wake_up() {
+    let polls_of_one_wake_up = || {
+        let (polls, waker) = (AtomicUsize::new(0), Arc::new(Mutex::new(None::<Waker>)));
+        let other = {
+            let waker = Arc::clone(&waker);
+            thread::spawn(move || {
+                while waker.lock().unwrap().is_none() {
+                    thread::yield_now();
+                }
+                thread::sleep(Duration::from_millis(20));
+                waker.lock().unwrap().take().unwrap().wake();
+            })
+        };
+        block_on(poll_fn(|context| {
+            let mut waker = waker.lock().unwrap();
+            if polls.fetch_add(1, Ordering::Relaxed) > 0 && waker.is_none() {
+                return Poll::Ready(());
+            }
+            *waker = Some(context.waker().clone());
+            Poll::Pending
+        }));
+        other.join().unwrap();
+        polls.into_inner()
+    };
+    assert_eq!(polls_of_one_wake_up(), 2);
+    let pool = Pool::builder().workers(1).own_threads_only().build().unwrap();
+    assert_eq!(pool.install(|_| polls_of_one_wake_up()), 2);
 }
