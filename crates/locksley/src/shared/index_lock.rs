@@ -1,19 +1,20 @@
 //! Which thread runs tasks under an index.
 //!
-//! A thread runs tasks under the index of a worker only while it holds the index's lock. It gives
-//! the lock away while it blocks, as an interpreter does with its global lock: to a thread that has
-//! claimed it, or else to a replacement. So no two running tasks have the same index, and a pool of
-//! P workers runs at most P tasks.
+//! A thread runs tasks under the index of a worker only while it holds the index's lock (three
+//! exceptions: `worker/index.rs`). It gives the lock away while it blocks, as an interpreter does
+//! with its global lock: to a thread that has claimed it, or else to a replacement. So no two
+//! running tasks have the same index, and the P workers of a pool run at most P tasks. (Guests have
+//! indices of their own, without a lock.)
 //!
 //! | word | meaning | other threads |
 //! |---|---|---|
 //! | holder | the holder runs a task, or is about to | claim the lock, and wait |
 //! | holder, `IDLE` | the holder searches or sleeps, and runs no task | take the lock |
-//! | holder, `IDLE`, `IN_TASK` | it does so inside of a task that waits | take the lock |
+//! | holder, `IDLE`, `IN_TASK` | it is inside of a task that waits or blocks | take the lock |
 //! | holder, `CLAIMED` | threads wait in the list | are served in their order |
 //!
-//! Here *idle* means that others may take the lock. A holder passes it on when its task ends, before
-//! it takes the next one, or when it blocks. The list has a mutex, which is held for a few
+//! Here *idle* means that others may take the lock. A holder passes it on when its task ends,
+//! before it takes the next one, or when it blocks. The list has a mutex, which is held for a few
 //! instructions. A thread that is suspended meanwhile delays this index only: thieves open its
 //! deque and take its tasks. `IDLE` and `CLAIMED` exclude each other, but for a moment: a thread
 //! that claims an idle lock takes it.
@@ -28,12 +29,12 @@ const IDLE: u32 = 1 << 16;
 const IN_TASK: u32 = 1 << 17;
 const CLAIMED: u32 = 1 << 18;
 
-/// What a holder does while it is idle.
+/// Whether an idle holder is inside of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Idle {
     /// It has no task.
     WithoutTask,
-    /// It is inside of a task that waits.
+    /// It is inside of a task that waits or blocks.
     InTask,
 }
 
@@ -110,7 +111,8 @@ impl IndexLock {
         self.end_idle(slot) || self.is_held_by(slot)
     }
 
-    /// Makes another thread the holder, idle. Returns false if a thread waits for the lock.
+    /// Makes another thread the holder, idle. Returns false if `from` is not the holder, is idle,
+    /// or others wait.
     pub(crate) fn transfer(&self, from: Slot, to: Slot) -> bool {
         self.exchange(word_of(from), word_of(to) | IDLE)
     }
@@ -126,7 +128,7 @@ impl IndexLock {
         self.take_if_idle(slot).or_else(|| {
             let mut claims = self.claims();
             claims.push_back(slot);
-            // Relaxed: the exchanges that follow order.
+            // Relaxed: the bit publishes nothing. What takes or grants the lock orders the tasks.
             self.word.fetch_or(CLAIMED, Ordering::Relaxed);
             // The holder may have become idle before the bit was set. Not after that.
             let taken = self.take_if_idle(slot)?;
@@ -168,7 +170,7 @@ impl IndexLock {
         let before = claims.len();
         claims.retain(|&it| it != slot);
         if claims.is_empty() {
-            // Relaxed: as in `claim`.
+            // Relaxed: as in `take_or_claim`.
             self.word.fetch_and(!CLAIMED, Ordering::Relaxed);
         }
         claims.len() < before
@@ -224,7 +226,7 @@ mod tests {
     fn an_idle_holder_that_takes_a_task_serves_a_claim_afterwards() {
         let lock = IndexLock::new(A);
         assert!(lock.begin_idle(A, Idle::WithoutTask));
-        // In the middle of `claim`.
+        // In the middle of `take_or_claim`.
         lock.claims().push_back(B);
         lock.word.fetch_or(CLAIMED, Ordering::Relaxed);
         assert!(lock.end_idle(A) && lock.is_held_by(A));

@@ -1,9 +1,9 @@
-//! What a wait may run: only descendants of what it waits for, in the deque where they are.
+//! What a wait looks for first: descendants of what it waits for, and in some waits pinned tasks.
 //!
 //! | the wait | is for | and runs |
 //! |---|---|---|
 //! | `wait_for_fork` | the second half of a join | what its thief has forked in it |
-//! | `wait_for_group` | the tasks of a scope | those in the own queues, and pinned tasks at once |
+//! | `wait_for_group` | the tasks of a scope | those in the own queues; if some are pinned, these |
 //! | `wait_for_task` | one spawned task | that task |
 //! | `wait_for_others` | all workers, or another pool | pinned tasks at once |
 //! | `wait_until` | an event that need not come from a task | none |
@@ -19,17 +19,18 @@ use crate::header::{self, Flag, Found, Job};
 use crate::primitive::spin_loop;
 use crate::tuning::SHORT_LOOKS;
 
-/// So many tasks are moved at a time: more would take longer than the wait may last.
+/// A wait looks at no more tasks than this in the inbox at a time. A join that has taken more than
+/// this from above its fork sets them aside, and does not push them back.
 const FEW: usize = 16;
 
 impl Worker {
-    /// Waits until `fork`, which this worker pushed at `position` of its deque, has run on another
-    /// worker, or takes it back. Returns true if it was taken back.
+    /// Waits until `fork`, which this worker pushed at `position` of its deque, has run, or takes
+    /// it back. Returns true if it was taken back: then the caller runs it.
     // Not inlined: joins share this code.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_fork(&self, fork: &Job, position: i64) -> bool {
-        if !self.is_outermost_borrowed_wait() && self.take_from_below(fork.into(), position) {
+        if !self.takes_any_own_task() && self.take_from_below(fork.into(), position) {
             return true;
         }
         for _ in 0..SHORT_LOOKS {
@@ -43,8 +44,8 @@ impl Worker {
     }
 
     /// Takes back a job from under tasks that the first half of its join has left in the deque,
-    /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::push_real`]), or
-    /// are set aside if they are many: each join of a deep recursion would move them again.
+    /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::push_real`]),
+    /// or are set aside if they are many: each join of a deep recursion would move them again.
     fn take_from_below(&self, job: NonNull<Job>, position: i64) -> bool {
         let mut above = Vec::new();
         // Jobs below `position` do not belong to the first half.
@@ -72,9 +73,10 @@ impl Worker {
     fn leapfrog(&self, fork: &Job) -> Option<Found> {
         let thief = fork.thief()?;
         let state = self.shared.slot(thief);
-        // Checked again when the oldest task is seen. If the thief pushed that task after it had
-        // begun another job, the check sees the other job: the acquire of the steal pairs with the
-        // release of the push. No other job has this address while a frame waits for this one.
+        // `thief` is a hint. The check is made when the oldest task was read, before it is taken.
+        // If the thief pushed that task after it had begun another job, the check sees the other
+        // job: the acquire of the steal pairs with the release of the push. No other job has this
+        // address while a frame waits for this one.
         match state.deque.steal_oldest_if(|| state.is_running(fork.into())) {
             Steal::Taken(taken) => Some(self.seeker(None).stolen(taken, thief)),
             // If it is closed, this attempt has requested the owner to open it. If the owner is
@@ -96,7 +98,8 @@ impl Worker {
         let find = || {
             let in_deque = || self.take_of_group(group, start);
             let aside = || self.take_set_aside(group);
-            // What was set aside is older than what is left in a deque of which the oldest is taken.
+            // What was set aside is older than what is left in a deque of which the oldest is
+            // taken.
             let own = if self.shared.config.oldest_first {
                 aside().or_else(in_deque)
             } else {
@@ -116,9 +119,9 @@ impl Worker {
             if unsafe { header::group(next.job) } == Some(group) {
                 return Some(next);
             }
-            // It is no descendant. A fork stays here, for the frame that pushed it, and what lies
-            // below is older. So does any task of a deque without positions, which cannot tell what
-            // was pushed in the group. SAFETY: just taken.
+            // Not of the group. A fork goes back, for the frame that pushed it, and the search
+            // ends: what lies below is older. So does every other task in a deque without
+            // positions, since nothing tells what was pushed in the group. SAFETY: just taken.
             if unsafe { header::is_fork(next.job) } || !self.state().deque.has_bounds() {
                 self.push_real(next.job);
                 return None;

@@ -7,7 +7,7 @@
 //! | a thread | its index is claimed | not claimed |
 //! |---|---|---|
 //! | blocks | passes it on | gives it to a replacement, which searches for tasks |
-//! | blocks, without a replacement | passes it on | keeps it, idle, and runs any task |
+//! | blocks, without a replacement | passes it on | keeps it, idle; a wait for tasks runs any |
 //! | polls (`run_one`) or ends a task | passes it on | keeps it |
 //!
 //! When its event has come, the thread takes the index back at once if the holder is idle. Else it
@@ -82,7 +82,7 @@ impl Worker {
             if !lock.resume(self.slot) {
                 return ReleaseOutcome::Released; // another thread has the index already
             }
-            // A replacement stays taken while it is inside of its task.
+            // Nothing to do before: a replacement is not free, since it is inside of its task.
             if self.grant_to_next(lock, || ()) {
                 return ReleaseOutcome::Released;
             }
@@ -98,8 +98,8 @@ impl Worker {
         }
     }
 
-    /// Passes the index on to the thread that has waited for it longest, if there is one. Then
-    /// calls `before_passing` while this thread still has the index.
+    /// If threads wait for the index: calls `before_passing` while this thread still has it, passes
+    /// it to the one that has waited longest, and returns true.
     fn grant_to_next(&self, lock: &IndexLock, before_passing: impl FnOnce()) -> bool {
         let next = lock.grant_next(self.slot, before_passing);
         next.map(|slot| self.shared.unpark(slot)).is_some()
@@ -119,9 +119,10 @@ impl Worker {
         lock.is_held_busy(self.slot) && !self.grant_to_next(lock, free)
     }
 
-    /// Inside of a task that polls: if a thread waits for the index, passes it on, and takes it
-    /// back. (The task of that thread may be what the code polls for.) Returns false if this thread
-    /// goes on without the index: then it must not search for tasks.
+    /// Inside of a task that polls: if a thread waits for the index, passes it on. (The task of
+    /// that thread may be what the code polls for.) Then, or if this thread had gone on without the
+    /// index, tries to take it back. Returns false if it goes on without: then it must not search
+    /// for tasks.
     pub(super) fn yield_index_if_claimed(&self) -> bool {
         let Some(lock) = self.index_lock() else { return true };
         // Inside of a call that may block, `under_index` takes it back for a task.

@@ -87,9 +87,9 @@ impl Worker {
         }
     }
 
-    /// Runs a task on top of another one. Afterwards publishes the job of that one again, so that
-    /// the worker that waits for it may leapfrog from this worker, unless this one has spawned
-    /// tasks meanwhile.
+    /// Runs a task on top of another one, the outer. Then publishes the outer task's fork again, so
+    /// that the worker that waits for this fork may leapfrog from here; not if tasks were spawned
+    /// here meanwhile.
     pub(super) fn execute_nested(&self, found: Found) {
         let (before, spawns) = (self.state().running(), self.spawns.get());
         let run = if found.from == self.slot { Self::execute } else { Self::execute_traced };
@@ -107,8 +107,8 @@ impl Worker {
     /// mean that the pool has no work: a task may become ready at any time.
     ///
     /// If a task of this worker's index has waited, and can go on, it does so first: this blocks
-    /// until that task ends or waits again. If that task blocks in another way for 100 ms, this runs
-    /// a task of the own deque at most (`docs/guide/waits.md`).
+    /// until that task ends or waits again. If that task blocks in another way for 100 ms, this
+    /// runs a task of the own deque at most (`docs/guide/waits.md`).
     ///
     /// # Examples
     /// ```
@@ -131,8 +131,10 @@ impl Worker {
         })
     }
 
-    /// Runs one task from this worker's queues, if there is one: its deque, and what was sent to
-    /// it. Returns true if it has run one. It may block as [`run_one`](Self::run_one) does.
+    /// Runs one task from this worker's queues, if there is one: its deque, and what was sent to it
+    /// or to its place. On a replacement it also searches as [`run_one`](Self::run_one) does: tasks
+    /// of its index may lie in the deque of the thread that it replaces. Returns true if it has run
+    /// one. It may block as `run_one` does.
     ///
     /// # Examples
     /// ```
@@ -153,8 +155,8 @@ impl Worker {
         })
     }
 
-    /// Has hooks publish what they have deferred: code that repeats this may never come to a
-    /// search.
+    /// Has hooks publish what they have deferred, and takes a task that this has made ready. Code
+    /// that repeats a step may never come to a search, which does this otherwise.
     fn take_made_ready(&self) -> Option<Found> {
         hooks::flush().then(|| self.take_own()).flatten()
     }
@@ -162,7 +164,7 @@ impl Worker {
     fn step(&self, find: impl FnOnce() -> Option<Found>) -> bool {
         self.shared.abort_if_in_forked_child();
         hooks::pause();
-        // Without the index it begins only what it has spawned, as a wait would.
+        // Without the index it begins at most a task of its own deque.
         let found = if self.yield_index_if_claimed() { find() } else { self.take_own() };
         let abort = AbortOnUnwind("a panic came out of a task");
         let is_any = found.is_some();

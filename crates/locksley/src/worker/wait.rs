@@ -6,13 +6,14 @@
 //! | look | a join looks at its latch | 8 times |
 //! | help | run descendants on top of the waiting frame (`descendants.rs`) | while there are any |
 //! | spin | look again for descendants | 20 µs if the machine is quiet, or else 200 µs |
+//! | open | a guest opens all deques, and looks again | once after each task |
 //! | pinned tasks | run tasks that only this worker may run | while there are any |
 //! | park | block; another thread works under its index | until the event, or a pinned task |
 //!
-//! Where no task need bring the event (`wait_until`), the wait only spins and parks. Pinned tasks
-//! run because descendants may wait for them. If no other thread can be had for the index (the
-//! limit of replacements is reached, the pool is closed, or the thread is borrowed), the wait runs
-//! any task instead of parking, as rayon's waits do.
+//! Where no task need bring the event (`wait_until`), the wait runs no task: it spins and parks.
+//! Pinned tasks run because descendants may wait for them. A wait for tasks runs any task instead
+//! of parking, as rayon's waits do, if no other thread gets the index: the limit of replacements is
+//! reached, no thread can be started, the pool is closed, or the thread is borrowed.
 //!
 //! A wait does not yield: beside other programs, each yield would give one of them a whole time
 //! slice (3 ms), and a pool of short tasks would get hardly any time.
@@ -60,7 +61,7 @@ impl Worker {
         hooks::pause();
         let paused = self.observer().map(|observer| (observer, observer.pause(self.slot.get())));
         let awaits_tasks = awaits == Awaits::Tasks;
-        let takes_any = awaits_tasks && self.is_outermost_borrowed_wait();
+        let takes_any = awaits_tasks && self.takes_any_own_task();
         // Most waits find what they wait for in their own deques: they read no clock, and the trace
         // does not have them.
         let (mut spins_since, mut is_traced) = (None, false);
@@ -86,7 +87,7 @@ impl Worker {
             } else if awaits_tasks && let Some(pinned) = self.take_pinned() {
                 self.execute_nested(pinned);
             } else {
-                // It does not spin again after this: what the wait has run may come again.
+                // After this it spins again only if `find` has returned a task.
                 self.park_until(event, awaits_tasks);
             }
         }
@@ -100,14 +101,15 @@ impl Worker {
         abort.disarm();
     }
 
-    /// True if a wait for tasks runs the newest task first, whichever it is: that of a borrowed
-    /// thread (`with_current_thread`), as in rayon. Not inside of [`blocking`](crate::blocking()).
-    pub(super) fn is_outermost_borrowed_wait(&self) -> bool {
+    /// True if a wait for tasks takes the next task of this worker's own queues, whichever it is:
+    /// on a borrowed thread (`with_current_thread`), as in rayon. Not inside of
+    /// [`blocking`](crate::blocking()).
+    pub(super) fn takes_any_own_task(&self) -> bool {
         self.is_borrowed() && self.away.get().is_none()
     }
 
-    /// Parks until the event, or until there is a pinned task that the wait runs. If no other
-    /// thread can be had for the index, searches for any task instead, and runs it.
+    /// Parks until the event, or until there is a pinned task that the wait runs. A wait for tasks
+    /// that has kept the index searches for any task instead, and runs it.
     fn park_until(&self, event: &Flag, awaits_tasks: bool) {
         // A borrowed thread keeps its index while it waits for tasks, as in rayon.
         let away = self.release_index(!(self.is_borrowed() && awaits_tasks));
@@ -119,7 +121,7 @@ impl Worker {
         let is_left_alone = || self.is_borrowed() && self.shared.closed.is_set();
         let is_called = || awaits_tasks && (self.has_pinned() || is_left_alone());
         self.shared.sleep.parker(self.slot).park(|| event.is_set() || is_called(), None);
-        // Here the index is taken back.
+        drop(away); // takes the index back
     }
 
     /// Runs one task, whichever can be found first, unless the event comes before.
