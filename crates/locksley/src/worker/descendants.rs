@@ -17,11 +17,7 @@ use super::wait::Awaits;
 use crate::deque::Steal;
 use crate::header::{self, Flag, Found, Job};
 use crate::primitive::spin_loop;
-use crate::tuning::SHORT_LOOKS;
-
-/// A wait looks at no more tasks than this in the inbox at a time. A join that has taken more than
-/// this from above its fork sets them aside, and does not push them back.
-const FEW: usize = 16;
+use crate::tuning::{MOVED_AT_ONCE, SHORT_LOOKS};
 
 impl Worker {
     /// Waits until `fork`, which this worker pushed at `position` of its deque, has run, or takes
@@ -56,7 +52,7 @@ impl Worker {
             above.push(newest.job);
         }
         let is_back = above.pop_if(|last| *last == job).is_some();
-        let are_many = above.len() > FEW && self.state().deque.has_bounds();
+        let are_many = above.len() > MOVED_AT_ONCE && self.state().deque.has_bounds();
         for job in above.into_iter().rev() {
             if are_many {
                 self.set_aside(job);
@@ -147,7 +143,7 @@ impl Worker {
     /// Takes a task of the group from those that were set aside. Looks at some of them, and puts
     /// those of other groups behind the rest, so that the next look sees others.
     fn take_set_aside(&self, group: NonNull<()>) -> Option<Found> {
-        for _ in 0..FEW {
+        for _ in 0..MOVED_AT_ONCE {
             if !self.has_set_aside.get() {
                 break;
             }

@@ -150,6 +150,18 @@ fn spin_limit(is_quiet: bool) -> Duration {
 mod tests {
     use super::*;
 
+    /// Its event comes while it searches for any task.
+    #[test]
+    fn after_a_wait_without_a_replacement_the_worker_is_not_away() {
+        let only = || crate::Pool::builder().workers(1).replacements(0).own_threads_only();
+        let (pool, other) = (only().build().unwrap(), only().build().unwrap());
+        let is_away = pool.install(|worker| {
+            other.install(|_| std::thread::sleep(Duration::from_millis(5)));
+            worker.away.get().is_some()
+        });
+        assert!(!is_away);
+    }
+
     #[test]
     fn a_wait_spins_for_20_us_and_beside_other_programs_for_200() {
         assert_eq!(spin_limit(true), Duration::from_micros(20));
