@@ -2,21 +2,21 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::environment::settings;
+use crate::mutex::lock;
 
 /// What `omp_set_affinity_format` has set.
 static FORMAT: Mutex<Option<String>> = Mutex::new(None);
 
 /// The format that is set.
 pub(crate) fn format() -> String {
-    let format = FORMAT.lock().unwrap_or_else(PoisonError::into_inner);
-    format.clone().unwrap_or_else(|| settings().affinity_format.clone())
+    lock(&FORMAT).clone().unwrap_or_else(|| settings().affinity_format.clone())
 }
 
 pub(crate) fn set_format(text: String) {
-    *FORMAT.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    *lock(&FORMAT) = Some(text);
 }
 
 /// Prints a line on standard error, as libgomp does.

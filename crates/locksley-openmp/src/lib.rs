@@ -28,6 +28,7 @@ mod icv;
 #[cfg(not(loom))]
 mod interface;
 mod memory;
+mod mutex;
 mod shares;
 #[cfg(not(loom))]
 mod tasks;

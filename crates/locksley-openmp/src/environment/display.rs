@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use super::read::{OFFLOADS, allocator_name};
-use super::settings::Settings;
+use super::settings::{ALLOCATORS, OFFLOADS, Settings};
 use crate::icv::{Icvs, Kind};
 
 /// Prints the settings on standard error, in libgomp's form. `is_verbose` adds the variables of
@@ -41,7 +40,7 @@ pub(crate) fn display(settings: &Settings, is_verbose: bool) {
     line("OMP_MAX_TASK_PRIORITY", &settings.max_task_priority.to_string());
     line("OMP_DISPLAY_AFFINITY", boolean(settings.displays_affinity));
     line("OMP_AFFINITY_FORMAT", &settings.affinity_format);
-    line("OMP_ALLOCATOR", allocator_name(icvs.allocator));
+    line("OMP_ALLOCATOR", allocator(icvs.allocator));
     line("OMP_TARGET_OFFLOAD", OFFLOADS[settings.offload]);
     if is_verbose {
         line("GOMP_CPU_AFFINITY", "");
@@ -81,6 +80,10 @@ fn schedule(icvs: &Icvs) -> String {
 
 fn bind(number: i32) -> &'static str {
     ["FALSE", "TRUE", "MASTER", "CLOSE", "SPREAD"][usize::try_from(number).unwrap_or(0).min(4)]
+}
+
+fn allocator(handle: usize) -> &'static str {
+    handle.checked_sub(1).and_then(|it| ALLOCATORS.get(it)).copied().unwrap_or("NULL")
 }
 
 fn place(processors: &[usize]) -> String {

@@ -2,11 +2,12 @@
 
 mod display;
 mod places;
+mod process;
 mod read;
 mod settings;
 mod text;
 
 pub(crate) use display::display;
 pub(crate) use places::processors;
-pub(crate) use settings::{announce, settings};
+pub(crate) use process::{announce, settings};
 pub(crate) use text::warn;

@@ -4,25 +4,12 @@ use std::env;
 use std::os::unix::ffi::OsStrExt;
 
 use super::places::is_libgomp_loaded;
-use super::settings::{MIN_STACK, Settings};
+use super::settings::{ALLOCATORS, MIN_STACK, OFFLOADS, Settings};
 use super::text::{self, Text};
 use super::{places, warn};
 use crate::icv::{Icvs, SUPPORTED_LEVELS, Schedule};
 
 const AFFINITY_FORMAT: &str = "level %L thread %i affinity %A";
-
-pub(super) const OFFLOADS: [&str; 3] = ["DEFAULT", "MANDATORY", "DISABLED"];
-
-const ALLOCATORS: [&str; 8] = [
-    "omp_default_mem_alloc",
-    "omp_large_cap_mem_alloc",
-    "omp_const_mem_alloc",
-    "omp_high_bw_mem_alloc",
-    "omp_low_lat_mem_alloc",
-    "omp_cgroup_mem_alloc",
-    "omp_pteam_mem_alloc",
-    "omp_thread_mem_alloc",
-];
 
 /// Reads a variable if it is set. Warns if its value is invalid.
 fn variable<T>(name: &str, parse: impl FnOnce(&mut Text<'_>) -> Option<T>) -> Option<T> {
@@ -165,9 +152,4 @@ pub(super) fn display() -> Option<bool> {
         asked
     });
     asked.flatten().filter(|_| !is_libgomp_loaded())
-}
-
-/// The name of an allocator.
-pub(super) fn allocator_name(handle: usize) -> &'static str {
-    handle.checked_sub(1).and_then(|it| ALLOCATORS.get(it)).copied().unwrap_or("NULL")
 }

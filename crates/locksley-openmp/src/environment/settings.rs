@@ -1,9 +1,19 @@
-//! The settings of the process, read once.
+//! What the environment can set.
 
-use std::sync::OnceLock;
-
-use super::{display, read};
 use crate::icv::Icvs;
+
+pub(super) const OFFLOADS: [&str; 3] = ["DEFAULT", "MANDATORY", "DISABLED"];
+
+pub(super) const ALLOCATORS: [&str; 8] = [
+    "omp_default_mem_alloc",
+    "omp_large_cap_mem_alloc",
+    "omp_const_mem_alloc",
+    "omp_high_bw_mem_alloc",
+    "omp_low_lat_mem_alloc",
+    "omp_cgroup_mem_alloc",
+    "omp_pteam_mem_alloc",
+    "omp_thread_mem_alloc",
+];
 
 /// `PTHREAD_STACK_MIN`, in bytes.
 pub(super) const MIN_STACK: usize =
@@ -51,20 +61,5 @@ impl Settings {
     /// A target region whose device does not exist ends the program.
     pub(crate) fn is_offload_mandatory(&self) -> bool {
         self.offload == 1
-    }
-}
-
-/// The settings of this process.
-pub(crate) fn settings() -> &'static Settings {
-    static SETTINGS: OnceLock<Settings> = OnceLock::new();
-    SETTINGS.get_or_init(read::settings)
-}
-
-/// Reads the environment, and prints the settings if OMP_DISPLAY_ENV says so. If libgomp is loaded,
-/// too, it has printed them.
-pub(crate) fn announce() {
-    let settings = settings();
-    if let Some(is_verbose) = read::display() {
-        display(settings, is_verbose);
     }
 }

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use locksley_sys::primitive::Ordering;
 
 use super::{Cursor, Preparation, Share};
+use crate::mutex::lock;
 
 /// All shares of a team, and the ones that are free.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl List {
     }
 
     fn store(&self) -> std::sync::MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.store)
     }
 
     /// Starts over for a new region: all shares are free but the first, which stands before the

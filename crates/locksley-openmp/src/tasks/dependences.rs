@@ -9,8 +9,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::Task;
-use super::task::lock;
+use crate::mutex::lock;
 
 /// An address that a task depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,16 +57,22 @@ pub(crate) unsafe fn accesses(list: *const *mut c_void) -> Vec<Access> {
     (0..all).map(access).collect()
 }
 
+/// A task that may have dependences.
+pub(super) trait Dependent: Sized {
+    /// `None` if the task has none, and no other one waits for it.
+    fn links(&self) -> Option<&Links<Self>>;
+}
+
 /// A task's edges to later ones.
 #[derive(Debug)]
-pub(super) struct Links {
+pub(super) struct Links<T> {
     /// How many tasks have to end before this one, and one more until all are known.
     unmet: AtomicUsize,
     /// The tasks that wait for this one; `None` once it has ended.
-    successors: Mutex<Option<Vec<Arc<Task>>>>,
+    successors: Mutex<Option<Vec<Arc<T>>>>,
 }
 
-impl Links {
+impl<T: Dependent> Links<T> {
     pub(super) fn new() -> Self {
         Self { unmet: AtomicUsize::new(1), successors: Mutex::new(Some(Vec::new())) }
     }
@@ -84,33 +89,37 @@ impl Links {
     }
 
     /// The task has ended. Returns the tasks that have become ready.
-    pub(super) fn end(&self) -> Vec<Arc<Task>> {
+    pub(super) fn end(&self) -> Vec<Arc<T>> {
         let successors = lock(&self.successors).take().unwrap_or_default();
-        let is_ready = |task: &Arc<Task>| task.links.as_ref().is_some_and(Self::meet);
+        let is_ready = |task: &Arc<T>| task.links().is_some_and(Self::meet);
         successors.into_iter().filter(is_ready).collect()
     }
 }
 
 /// The children that later children depend on.
-#[derive(Debug, Default)]
-pub(super) struct Table {
-    by_address: Option<HashMap<usize, Users>>,
+#[derive(Debug)]
+pub(super) struct Table<T> {
+    by_address: Option<HashMap<usize, Users<T>>>,
     /// With more addresses than this, those without living users are removed.
     threshold: usize,
     /// The last one that writes all memory.
-    writer_of_all: Option<Arc<Task>>,
+    writer_of_all: Option<Arc<T>>,
 }
 
-#[derive(Debug, Default)]
-struct Users {
-    writer: Option<Arc<Task>>,
-    readers: Vec<Arc<Task>>,
+#[derive(Debug)]
+struct Users<T> {
+    writer: Option<Arc<T>>,
+    readers: Vec<Arc<T>>,
 }
 
-impl Table {
+impl<T: Dependent> Table<T> {
+    pub(super) fn new() -> Self {
+        Self { by_address: None, threshold: 0, writer_of_all: None }
+    }
+
     /// Enters a task. True if it need not wait. `is_last`: no later task depends on it.
-    pub(super) fn link(&mut self, task: &Arc<Task>, accesses: &[Access], is_last: bool) -> bool {
-        let Some(links) = &task.links else { return true };
+    pub(super) fn link(&mut self, task: &Arc<T>, accesses: &[Access], is_last: bool) -> bool {
+        let Some(links) = task.links() else { return true };
         if let Some(writer) = &self.writer_of_all {
             precede(writer, task, links);
         }
@@ -119,13 +128,17 @@ impl Table {
                 users.writer.iter().chain(&users.readers).for_each(|it| precede(it, task, links));
             }
             if !is_last {
-                *self = Self { writer_of_all: Some(Arc::clone(task)), ..Self::default() };
+                *self = Self { writer_of_all: Some(Arc::clone(task)), ..Self::new() };
             }
             return links.meet();
         }
         self.remove_unused();
         for access in accesses {
-            let users = self.by_address.get_or_insert_default().entry(access.address).or_default();
+            let users = self
+                .by_address
+                .get_or_insert_default()
+                .entry(access.address)
+                .or_insert_with(|| Users { writer: None, readers: Vec::new() });
             if let Some(writer) = &users.writer {
                 precede(writer, task, links);
             }
@@ -158,16 +171,16 @@ impl Table {
     }
 }
 
-fn has_not_ended(task: &Arc<Task>) -> bool {
-    task.links.as_ref().is_some_and(|it| lock(&it.successors).is_some())
+fn has_not_ended<T: Dependent>(task: &Arc<T>) -> bool {
+    task.links().is_some_and(|it| lock(&it.successors).is_some())
 }
 
 /// Has `later` wait for `earlier`, unless that has ended or is the same.
-fn precede(earlier: &Arc<Task>, later: &Arc<Task>, links: &Links) {
+fn precede<T: Dependent>(earlier: &Arc<T>, later: &Arc<T>, links: &Links<T>) {
     if Arc::ptr_eq(earlier, later) {
         return;
     }
-    let Some(earlier) = &earlier.links else { return };
+    let Some(earlier) = earlier.links() else { return };
     if let Some(successors) = lock(&earlier.successors).as_mut() {
         // Relaxed: before the successor is in the list.
         links.unmet.fetch_add(1, Ordering::Relaxed);
@@ -177,9 +190,9 @@ fn precede(earlier: &Arc<Task>, later: &Arc<Task>, links: &Links) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Options;
     use super::*;
     use crate::environment::settings;
+    use crate::tasks::{Options, Task};
 
     fn parent() -> Arc<Task> {
         Task::implicit(settings().icvs, None)
@@ -242,7 +255,7 @@ mod tests {
         for address in 100..10_000 {
             child(&parent, &[(address, address % 2 == 0)]).0.end();
         }
-        let mut table = Table::default();
+        let mut table = Table::new();
         parent.swap_table(&mut table);
         let addresses = table.by_address.as_ref().unwrap();
         assert!(addresses.len() < 100 && addresses.contains_key(&8));

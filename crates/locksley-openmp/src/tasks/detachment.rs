@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::task::lock;
+use crate::mutex::lock;
 
 /// An event.
 #[derive(Default)]

@@ -16,4 +16,4 @@ pub(crate) use detachment::Event;
 pub(crate) use group::Group;
 pub(crate) use queue::Queue;
 pub(crate) use reductions::Reductions;
-pub(crate) use task::{Options, Task, lock};
+pub(crate) use task::{Options, Task};

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
 use super::Task;
-use super::task::lock;
 use crate::environment::settings;
+use crate::mutex::lock;
 
 /// Tasks that are ready.
 #[derive(Debug, Default)]

@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::dependences::{Links, Table};
+use super::dependences::{Dependent, Links, Table};
 use super::{Access, Body, Event, Group};
 use crate::icv::Icvs;
+use crate::mutex::lock;
 
 /// A task. Its memory lives as long as a reference; children have one to their parent.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct Task {
     has_ended: AtomicBool,
     /// The group in which the task was created.
     membership: Option<Arc<Group>>,
-    pub(super) links: Option<Links>,
+    links: Option<Links<Task>>,
     event: Option<Arc<Event>>,
     /// What only the thread that executes the task uses.
     own: Own,
@@ -38,7 +39,7 @@ struct Own {
     icvs: Cell<Icvs>,
     group: RefCell<Option<Arc<Group>>>,
     /// The latest tasks among the children to access each address.
-    table: RefCell<Table>,
+    table: RefCell<Table<Task>>,
 }
 
 // SAFETY: one thread at a time executes a task, and it alone uses `own`; a queue's lock lies
@@ -117,7 +118,7 @@ impl Task {
         body: Option<Body>,
         icvs: Icvs,
         group: Option<Arc<Group>>,
-        links: Option<Links>,
+        links: Option<Links<Self>>,
         event: Option<Arc<Event>>,
     ) -> Self {
         Self {
@@ -134,7 +135,7 @@ impl Task {
                 body: RefCell::new(body),
                 icvs: Cell::new(icvs),
                 group: RefCell::new(group),
-                table: RefCell::new(Table::default()),
+                table: RefCell::new(Table::new()),
             },
         }
     }
@@ -203,7 +204,7 @@ impl Task {
     }
 
     #[cfg(test)]
-    pub(super) fn swap_table(&self, table: &mut Table) {
+    pub(super) fn swap_table(&self, table: &mut Table<Self>) {
         std::mem::swap(table, &mut self.own.table.borrow_mut());
     }
 
@@ -231,7 +232,7 @@ impl Task {
     pub(crate) fn end(&self) -> (Vec<Arc<Self>>, bool) {
         // Relaxed: the parent's own counter orders what matters.
         self.has_ended.store(true, Ordering::Relaxed);
-        self.own.table.take();
+        self.own.table.replace(Table::new());
         let mut ready = self.links.as_ref().map(Links::end).unwrap_or_default();
         let all = ready.len();
         // The creator of an undeferred task waits for it, and executes it.
@@ -271,6 +272,12 @@ impl Task {
     }
 }
 
+impl Dependent for Task {
+    fn links(&self) -> Option<&Links<Self>> {
+        self.links.as_ref()
+    }
+}
+
 impl Drop for Task {
     /// Frees a chain of ancestors without recursion.
     fn drop(&mut self) {
@@ -279,8 +286,4 @@ impl Drop for Task {
             parent = last.parent.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         }
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Once};
 
 use locksley_sys::os::{generation, watch_for_forks};
 
-use super::shared::Setting;
+use super::members::Setting;
 use super::worker::{self, Worker};
 use super::{Member, Team, size};
 use crate::environment::settings;

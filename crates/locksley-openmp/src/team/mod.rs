@@ -3,16 +3,14 @@
 mod barrier;
 mod binding;
 mod current;
-mod member;
+mod members;
 mod region;
-mod shared;
 mod size;
 mod tasking;
 mod worker;
 
 pub(crate) use current::{current, member, release_threads, with_task};
-pub(crate) use member::Member;
+pub(crate) use members::{Member, Team};
 pub(crate) use region::{Region, end, isolated, start};
-pub(crate) use shared::Team;
 pub(crate) use size::most_threads;
 pub(crate) use tasking::{NewTask, await_event, create, wait_until, yield_to_descendant};

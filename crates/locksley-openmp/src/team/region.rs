@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::current::{self, Active};
-use super::shared::Setting;
+use super::members::Setting;
 use super::worker::{self, Worker};
 use super::{Member, Team, size};
 use crate::environment::{settings, warn};
@@ -119,7 +119,7 @@ pub(crate) fn isolated(thread_limit: u32, body: impl FnOnce()) {
 }
 
 /// Executes a region on a worker.
-pub(super) fn execute(team: &Arc<Team>, number: u32) {
+fn execute(team: &Arc<Team>, number: u32) {
     let member = enter(team, number);
     if let Some(function) = team.function {
         // SAFETY: the compiler made the function for this region, and its data live until the end.
@@ -192,7 +192,7 @@ fn team(idle: &mut [Option<Arc<Team>>], size: u32, setting: Setting) -> Arc<Team
 /// Makes them at least `count` workers, or fewer if the system refuses threads.
 fn acquire(workers: &mut Vec<Arc<Worker>>, count: usize) {
     while workers.len() < count {
-        let Ok(worker) = worker::take() else { break };
+        let Ok(worker) = worker::take(execute) else { break };
         workers.push(worker);
     }
 }

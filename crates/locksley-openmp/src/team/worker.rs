@@ -4,13 +4,14 @@ use std::cell::UnsafeCell;
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use locksley_sys::primitive::AtomicBool;
 
-use super::{Team, region};
+use super::Team;
 use crate::environment::settings;
+use crate::mutex::lock;
 use crate::waiting::{self, Event};
 
 /// A thread.
@@ -33,16 +34,18 @@ unsafe impl Send for Worker {}
 // SAFETY: as above.
 unsafe impl Sync for Worker {}
 
+/// Executes a region as the member of that number.
+pub(super) type Execute = fn(&Arc<Team>, u32);
+
 #[derive(Debug)]
 enum Assignment {
-    /// Execute a region as the member of that number.
     Region(Arc<Team>, u32),
     End,
 }
 
 impl Worker {
-    /// Starts a thread.
-    fn start() -> io::Result<Arc<Self>> {
+    /// Starts a thread, which executes regions by `execute`.
+    fn start(execute: Execute) -> io::Result<Arc<Self>> {
         let worker = Arc::new(Self {
             assignment: UnsafeCell::new(None),
             is_assigned: AtomicBool::new(false),
@@ -50,7 +53,8 @@ impl Worker {
         });
         let own = Arc::clone(&worker);
         waiting::note_awake(1);
-        let thread = thread::Builder::new().stack_size(stack_size()).spawn(move || own.serve());
+        let thread =
+            thread::Builder::new().stack_size(stack_size()).spawn(move || own.serve(execute));
         thread.map(|_| worker).inspect_err(|_| waiting::note_asleep())
     }
 
@@ -77,9 +81,9 @@ impl Worker {
         assignment
     }
 
-    fn serve(&self) {
+    fn serve(&self, execute: Execute) {
         while let Some(Assignment::Region(team, number)) = self.take() {
-            region::execute(&team, number);
+            execute(&team, number);
         }
         waiting::note_asleep();
     }
@@ -118,20 +122,20 @@ pub(super) fn forget_reserve() {
     RESERVE.store(ptr::null_mut(), Ordering::Relaxed);
 }
 
-/// Returns a worker from the reserve, or a new one.
-pub(super) fn take() -> io::Result<Arc<Worker>> {
-    let spare = reserve().0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    spare.map_or_else(Worker::start, Ok)
+/// Returns a worker from the reserve, or a new one that executes regions by `execute`.
+pub(super) fn take(execute: Execute) -> io::Result<Arc<Worker>> {
+    let spare = lock(&reserve().0).pop();
+    spare.map_or_else(|| Worker::start(execute), Ok)
 }
 
 /// Gives workers back, whose regions have ended.
 pub(super) fn give_back(workers: impl IntoIterator<Item = Arc<Worker>>) {
-    reserve().0.lock().unwrap_or_else(PoisonError::into_inner).extend(workers);
+    lock(&reserve().0).extend(workers);
 }
 
 /// Ends the workers of the reserve.
 pub(super) fn end_reserve() {
-    let workers = std::mem::take(&mut *reserve().0.lock().unwrap_or_else(PoisonError::into_inner));
+    let workers = std::mem::take(&mut *lock(&reserve().0));
     workers.iter().for_each(|it| it.hand_over(Assignment::End));
 }
 

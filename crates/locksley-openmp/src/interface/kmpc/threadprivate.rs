@@ -13,7 +13,8 @@ use rustix::thread::gettid;
 
 use super::{Place, Thread};
 use crate::memory::Memory;
-use crate::tasks::{Function, lock};
+use crate::mutex::lock;
+use crate::tasks::Function;
 
 type Constructor = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
