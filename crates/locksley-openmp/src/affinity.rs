@@ -1,7 +1,6 @@
 //! The text that describes a thread and its affinity (OpenMP 5.0, section 6.14).
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::Mutex;
 
 use crate::environment::settings;
@@ -17,12 +16,6 @@ pub(crate) fn format() -> String {
 
 pub(crate) fn set_format(text: String) {
     *lock(&FORMAT) = Some(text);
-}
-
-/// Prints a line on standard error, as libgomp does.
-pub(crate) fn print(line: &str) {
-    // One write keeps the line whole. A failure cannot be reported.
-    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// What the fields of a format stand for.

@@ -3,16 +3,10 @@
 /// The data environment's variables: a task gets its parent's, and changes only its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Icvs {
-    /// `nthreads-var`: the size of a team without a `num_threads` clause, or the most if the size
-    /// is dynamic.
+    /// `nthreads-var`: the size of a team without a `num_threads` clause.
     pub(crate) threads: u32,
-    /// `threads` is what was allowed when the program began, and no limit of dynamic sizes: neither
-    /// the environment nor the program has stated one.
-    pub(crate) has_default_threads: bool,
-    /// `dyn-var`: the size of a team follows what is granted.
+    /// `dyn-var`: stated sizes are the largest, and teams follow what is granted.
     pub(crate) is_dynamic: bool,
-    /// The program itself has set the size, and gets it although `dyn-var` is true by default.
-    pub(crate) is_insisted: bool,
     /// `run-sched-var`: what `schedule(runtime)` means.
     pub(crate) schedule: Schedule,
     /// `max-active-levels-var`.

@@ -1,7 +1,7 @@
 //! A library with libgomp's interface, and most of what clang's programs use of libomp's:
 //! OpenMP programs that gcc or clang has compiled run on it unmodified.
 //!
-//! It is preloaded (`LD_PRELOAD=liblocksley_gomp.so program`) or linked (`-llocksley_gomp`). It has
+//! It is preloaded (`LD_PRELOAD=libgomp_locksley.so program`) or linked (`-lgomp_locksley`). It has
 //! no interface for Rust.
 //!
 //! | module | contents |
@@ -36,4 +36,5 @@ mod tasks;
 mod team;
 #[cfg(not(loom))]
 mod trace;
+mod uncancelled;
 mod waiting;

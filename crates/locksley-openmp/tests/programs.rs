@@ -1,125 +1,26 @@
 //! Programs that the C compiler makes with `-fopenmp` do the same with this library preloaded.
 #![cfg(target_os = "linux")]
 
-use std::path::{Path, PathBuf};
+mod support;
+
 use std::process::{Command, Output};
-use std::sync::Arc;
-use std::thread;
 
 use locksley_sys::skip_test;
 
-/// The library lies beside this test, or in the folder above.
-fn library() -> PathBuf {
-    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-    let name = "liblocksley_gomp.so";
-    let places = [folder.join(name), folder.parent().unwrap().join(name)];
-    places.into_iter().find(|it| it.is_file()).expect("cargo has built the library")
-}
-
-/// A link to the library: `LD_PRELOAD` cannot name a path with a space.
-struct Link(tempfile::TempDir);
-
-impl Link {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(library(), folder.path().join("library.so")).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self) -> String {
-        self.0.path().join("library.so").to_str().unwrap().to_owned()
-    }
-}
-
-/// A program of `tests/programs`, in a folder of its own.
-struct Program(tempfile::TempDir);
-
-impl Program {
-    /// Compiles a program, which is linked with libgomp. `None` where no compiler knows OpenMP.
-    #[track_caller]
-    fn new(name: &str) -> Option<Self> {
-        Self::compile("cc", name).filter(|it| it.link(&["-fopenmp"]))
-    }
-
-    /// The same, but the program is linked with this library instead.
-    #[track_caller]
-    fn with_library(compiler: &str, name: &str) -> Option<Self> {
-        let library = library();
-        let folder = library.parent().unwrap().to_str().unwrap();
-        let path = format!("-Wl,-rpath,{folder}");
-        Self::compile(compiler, name).filter(|it| it.link(&[library.to_str().unwrap(), &path]))
-    }
-
-    #[track_caller]
-    fn compile(compiler: &str, name: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
-        let mut words = compiler.split(' ');
-        let mut compiler = Command::new(words.next().unwrap());
-        compiler.args(words);
-        compiler.args(["-O1", "-fopenmp", "-c", "-o"]).arg(folder.path().join("object.o"));
-        succeeds(compiler.arg(source)).then_some(Self(folder))
-    }
-
-    #[track_caller]
-    fn link(&self, options: &[&str]) -> bool {
-        let mut compiler = Command::new("cc");
-        compiler.arg("-o").arg(self.0.path().join("program")).arg(self.0.path().join("object.o"));
-        succeeds(compiler.args(options))
-    }
-
-    fn command(&self) -> Command {
-        Command::new(self.0.path().join("program"))
-    }
-}
-
-/// Says why the test is skipped if the compiler is missing or fails.
-#[track_caller]
-fn succeeds(compiler: &mut Command) -> bool {
-    match compiler.output() {
-        Ok(output) if output.status.success() => return true,
-        Ok(output) => {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            skip_test(errors.lines().next().unwrap_or("the compiler fails"));
-        }
-        Err(error) => skip_test(format!("{}: {error}", compiler.get_program().to_string_lossy())),
-    }
-    false
-}
-
-/// Runs a command in an environment without OMP_* variables but these.
-fn run(command: &mut Command, variables: &[(&str, &str)]) -> Output {
-    let is_ours = |name: &[u8]| name.starts_with(b"OMP_") || name.starts_with(b"GOMP_");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name.as_encoded_bytes())) {
-        command.env_remove(name);
-    }
-    command.envs(variables.iter().copied()).output().unwrap()
-}
-
-/// Runs a command with the library preloaded. It must do what `expected` did with libgomp.
-#[track_caller]
-fn assert_as(expected: &Output, command: &mut Command, variables: &[(&str, &str)]) {
-    let link = Link::new();
-    let output = run(command, &[variables, &[("LD_PRELOAD", &link.path())]].concat());
-    assert_eq!(
-        (output.status, String::from_utf8_lossy(&output.stdout)),
-        (expected.status, String::from_utf8_lossy(&expected.stdout)),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
+use support::{Program, assert_same_output, complained, library, printed, run};
 
 #[track_caller]
 fn assert_same(name: &str, variables: &[(&str, &str)]) {
     let Some(program) = Program::new(name) else { return };
     let expected = run(&mut program.command(), variables);
     let same = |command: &mut Command, more: &[(&str, &str)]| {
-        assert_as(&expected, command, &[variables, more].concat());
+        let found = program.run_as(command, &[variables, more].concat());
+        assert_same_output(&found, &expected);
     };
     same(&mut program.command(), &[]);
     same(&mut program.command(), &[("OMP_WAIT_POLICY", "passive")]);
     let mut on_one = Command::new("taskset");
-    on_one.args(["-c", "0"]).arg(program.0.path().join("program"));
+    on_one.args(["-c", "0"]).arg(program.path());
     if Command::new("taskset").arg("-c").args(["0", "true"]).status().is_ok_and(|it| it.success()) {
         same(&mut on_one, &[]);
     }
@@ -142,9 +43,13 @@ fn tasks() {
 
 #[test]
 fn edges() {
-    assert_same("edges.c", &[("OMP_NUM_THREADS", "2"), ("OMP_SCHEDULE", "static,1")]);
-    assert_same("edges.c", &[("OMP_NUM_THREADS", "2"), ("OMP_CANCELLATION", "true")]);
-    assert_same("edges.c", &[("OMP_NUM_THREADS", "2"), ("OMP_MAX_TASK_PRIORITY", "9")]);
+    for variable in
+        [("OMP_SCHEDULE", "static,1"), ("OMP_CANCELLATION", "true"), ("OMP_MAX_TASK_PRIORITY", "9")]
+    {
+        // On one processor, too.
+        let insisted = [("OMP_NUM_THREADS", "2"), ("OMP_DYNAMIC", "false")];
+        assert_same("edges.c", &[insisted[0], insisted[1], variable]);
+    }
 }
 
 #[test]
@@ -156,9 +61,9 @@ fn a_thread_exits_the_program_after_a_region_of_its_own() {
 #[test]
 fn tasks_outside_of_regions_wait_for_events() {
     let Some(program) = Program::new("outside.c") else { return };
-    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
+    let output = program.run(&[], &[]);
     assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
+        printed(&output),
         "a task that need not wait has ended: 1\n\
          a task with an event has begun: 1\n\
          sum: 30\n"
@@ -168,19 +73,10 @@ fn tasks_outside_of_regions_wait_for_events() {
 #[test]
 fn tasks_take_little_memory_however_many_are_created() {
     let Some(program) = Program::new("memory.c") else { return };
-    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = program.run(&[], &[]);
+    let said = printed(&output);
     let mebibytes = said.strip_prefix("1600000 tasks, ").and_then(|it| it.strip_suffix(" MiB\n"));
     assert!(mebibytes.and_then(|it| it.parse::<u32>().ok()).is_some_and(|it| it < 32), "{said}");
-}
-
-#[test]
-fn refused_threads_end_the_program_with_a_line() {
-    let Some(program) = Program::with_library("cc", "refused.c") else { return };
-    let output = run(&mut program.command(), &[("OMP_STACKSIZE", "200000G")]);
-    let line = "\nlibgomp: Thread creation failed: Resource temporarily unavailable\n";
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((said.as_str(), output.status.code()), (line, Some(1)));
 }
 
 /// The member of a team of one sleeps until another thread fulfills an event.
@@ -209,7 +105,7 @@ fn threads_are_bound_to_the_places_that_libgomp_chooses() {
         [("OMP_PROC_BIND", "true"), ("GOMP_CPU_AFFINITY", "x")],
     ] {
         let expected = run(&mut program.command(), &variables);
-        assert_as(&expected, &mut program.command(), &variables);
+        assert_same_output(&program.run(&[], &variables), &expected);
     }
 }
 
@@ -223,12 +119,12 @@ fn programs_of_clang_need_no_other_library() {
 
 #[track_caller]
 fn assert_same_by(compiler: &str, name: &str) {
-    let programs = (Program::new(name), Program::with_library(compiler, name));
+    let programs = (Program::new(name), Program::with_library(compiler, name, &[]));
     let (Some(oracle), Some(program)) = programs else { return };
     let expected = run(&mut oracle.command(), &[]);
     for variables in [[("OMP_SCHEDULE", "guided,3")], [("OMP_SCHEDULE", "static")]] {
         let output = run(&mut program.command(), &variables);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}", complained(&output));
         let said = [&output, &expected].map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
         assert_eq!(said[0], said[1]);
     }
@@ -237,27 +133,27 @@ fn assert_same_by(compiler: &str, name: &str) {
 /// What the installed clang may not call yet.
 #[test]
 fn functions_of_later_compilers_are_there() {
-    let Some(program) = Program::with_library("cc", "kmpc.c") else { return };
+    let Some(program) = Program::with_library("cc", "kmpc.c", &[]) else { return };
     let output = run(&mut program.command(), &[]);
     assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
+        printed(&output),
         "0 wrong\nregions: 10 11\n2 of 2 threads\n%L %n: 3 0 0\n2000 tasks, 0\n"
     );
     let line = "\nlibgomp: error directive encountered: a warning\n\
                 \nlibgomp: fatal error: error directive encountered: an error\n";
-    assert_eq!((&*String::from_utf8_lossy(&output.stderr), output.status.code()), (line, Some(1)));
+    assert_eq!((complained(&output).as_str(), output.status.code()), (line, Some(1)));
 }
 
 #[test]
 fn reductions_of_arrays_by_clang_that_would_be_wrong_end_the_program_with_a_line() {
-    let Some(program) = Program::with_library("clang", "array.c") else { return };
+    let Some(program) = Program::with_library("clang", "array.c", &[]) else { return };
     for (arguments, what) in [
         (&[][..], "reduction(task, ...) of arrays of unknown length is"),
         (&["x"], "recursive task reductions of arrays are"),
     ] {
         let output = run(program.command().args(arguments), &[]);
         let line = format!("\nlibgomp: clang's {what} not supported\n");
-        let said = String::from_utf8(output.stderr).unwrap();
+        let said = complained(&output);
         assert_eq!((said, output.status.code()), (line, Some(1)));
     }
 }
@@ -266,8 +162,8 @@ fn reductions_of_arrays_by_clang_that_would_be_wrong_end_the_program_with_a_line
 #[test]
 fn children_of_a_fork_may_begin_regions() {
     let Some(program) = Program::new("fork.c") else { return };
-    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "fork: 0 wrong\n");
+    let output = program.run(&[], &[]);
+    assert_eq!(printed(&output), "fork: 0 wrong\n");
 }
 
 /// A program on libgomp, and on this library. `None` unless libgomp is of version 12, with the
@@ -281,7 +177,7 @@ fn with_either(name: &str) -> Option<[Program; 2]> {
         skip_test("libgomp has another version than 12");
         return None;
     }
-    Some([Program::new(name)?, Program::with_library("cc", name)?])
+    Some([Program::new(name)?, Program::with_library("cc", name, &[])?])
 }
 
 /// What a program says, line by line, and its status.
@@ -342,7 +238,7 @@ fn settings_right_and_wrong_are_read_as_libgomp_does() {
         for (lines, _) in &mut said {
             // The size of teams is this library's own matter where places are few.
             let is_own = |line: &str| {
-                ["OMP_DYNAMIC", "OMP_NUM_TH", "GOMP_SPIN"]
+                ["OMP_DYNAMIC", "OMP_NUM_TH", "GOMP_SPIN", "[locksley]"]
                     .iter()
                     .any(|it| line.trim_start().starts_with(it))
             };
@@ -391,78 +287,19 @@ fn a_copy_of_the_library_stands_in_for_libgomp() {
     assert_eq!(status, Some(0), "{lines:?}");
     for line in [
         "libgomp: Unknown value for environment variable OMP_SCHEDULE",
-        "  OMP_DYNAMIC = 'TRUE'",
+        "  OMP_DYNAMIC = 'FALSE'",
+        concat!("  [locksley] version ", env!("CARGO_PKG_VERSION")),
         "OPENMP DISPLAY ENVIRONMENT END",
     ] {
         assert!(lines.iter().any(|it| it == line), "{lines:?}");
     }
 }
 
-/// A control group without tasks, for as long as this lives.
-struct Group(PathBuf);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.0);
-    }
-}
-
-#[test]
-fn teams_follow_a_quota_while_the_program_runs() {
-    let Some(program) = Program::with_library("cc", "quota.c") else { return };
-    let is_version_two = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
-    let (root, file, quotas) = if is_version_two {
-        ("/sys/fs/cgroup", "cpu.max", ["100000 100000", "150000 100000"])
-    } else {
-        ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", ["100000", "150000"])
-    };
-    let name = format!("locksley-openmp-test-{}", std::process::id());
-    let group = Group(Path::new(root).join(name));
-    let quota = group.0.join(file);
-    if let Err(why) = std::fs::create_dir(&group.0).and_then(|()| std::fs::metadata(&quota)) {
-        return skip_test(why);
-    }
-    let script = "echo $3 >$2 && echo $$ >$0/cgroup.procs && exec \"$@\"";
-    let mut command = Command::new("sh");
-    command.args(["-c", script]).arg(&group.0).arg(program.0.path().join("program"));
-    let two = thread::available_parallelism().map_or(1, usize::from).min(2);
-    let output = run(command.arg(quota).args(quotas).arg(two.to_string()), &[]);
-    let line = |count| format!("{count} processors, teams of {count}, 3 if asked\n");
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        [line(1), line(two), line(1)].concat(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
-
-#[test]
-fn beside_others_teams_have_all_processors_and_short_time_slices_and_no_more_by_the_environment() {
-    let Some(program) = Program::new("sizes.c") else { return };
-    let test = Arc::new(());
-    for _ in 0..2 * thread::available_parallelism().map_or(1, usize::from) {
-        let test = Arc::downgrade(&test);
-        thread::spawn(move || while test.strong_count() > 0 {});
-    }
-    let (link, threads) = (Link::new(), ("OMP_NUM_THREADS", "4096"));
-    let output = run(&mut program.command(), &[threads, ("LD_PRELOAD", &link.path())]);
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "0 teams of another size than the processors, more at most: 0\n\
-         0 threads with long time slices\n"
-    );
-}
-
-#[test]
-fn a_team_is_as_large_as_its_thread_was_told() {
-    assert_same("told.c", &[("OMP_NUM_THREADS", "16")]);
-}
-
 #[test]
 fn threads_between_regions_use_no_processor_time() {
     let Some(program) = Program::new("wait.c") else { return };
-    let output = run(&mut program.command(), &[("LD_PRELOAD", &Link::new().path())]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = program.run(&[], &[]);
+    let said = printed(&output);
     let milliseconds: u64 = said.trim().parse().expect("the program says a number");
     assert!(milliseconds < 100, "in half a second: {milliseconds} ms");
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// The library lies beside this test, or in the folder above.
 fn library() -> PathBuf {
     let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-    let name = "liblocksley_gomp.so";
+    let name = "libgomp_locksley.so";
     let places = [folder.join(name), folder.parent().unwrap().join(name)];
     places.into_iter().find(|it| it.is_file()).expect("cargo has built the library")
 }

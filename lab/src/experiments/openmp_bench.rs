@@ -16,7 +16,7 @@ use crate::machine;
 use crate::rounds::busy;
 
 const SOURCE: &str = include_str!("openmp_bench/overheads.c");
-const LOCKSLEY: &str = "liblocksley_gomp.so";
+const LOCKSLEY: &str = "libgomp_locksley.so";
 
 /// What is measured; a quick run has the first ones only.
 const CONSTRUCTS: [&str; 17] = [

@@ -19,7 +19,7 @@ fn a_program_gets_its_arguments_and_the_library() {
         let output = locksley(&["openmp", "sh", "-c", "echo \"$0 $LD_PRELOAD\"; exit 3", "-x"]);
         assert_eq!(output.status.code(), Some(3));
         let said = String::from_utf8(output.stdout).unwrap();
-        assert!(said.starts_with("-x ") && said.contains("liblocksley_gomp.so"), "{said}");
+        assert!(said.starts_with("-x ") && said.contains("libgomp_locksley.so"), "{said}");
     }
 }
 
@@ -36,7 +36,7 @@ fn a_path_with_a_space_may_lead_to_the_library() {
     std::fs::create_dir(&there).unwrap();
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_locksley"));
     std::fs::copy(own, there.join("locksley")).unwrap();
-    let library = "liblocksley_gomp.so";
+    let library = "libgomp_locksley.so";
     let beside = own.with_file_name(library);
     let library_file =
         if beside.is_file() { beside } else { own.parent().unwrap().join("deps").join(library) };

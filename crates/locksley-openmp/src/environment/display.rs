@@ -1,10 +1,13 @@
 //! What OMP_DISPLAY_ENV and `omp_display_env` print.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
+use super::print;
 use super::settings::{ALLOCATORS, OFFLOADS, Settings};
 use crate::icv::{Icvs, Kind};
+
+const CAPPED: &str = "  [locksley] OMP_NUM_THREADS is reduced to the processors that are granted; \
+     OMP_DYNAMIC=false turns this off\n";
 
 /// Prints the settings on standard error, in libgomp's form. `is_verbose` adds the variables of
 /// libgomp alone.
@@ -47,8 +50,13 @@ pub(crate) fn display(settings: &Settings, is_verbose: bool) {
         line("GOMP_STACKSIZE", &stack);
         line("GOMP_SPINCOUNT", "0");
     }
+    // If libgomp is loaded, too, it has printed settings of its own.
+    text.push_str(concat!("  [locksley] version ", env!("CARGO_PKG_VERSION"), "\n"));
+    if settings.is_capped {
+        text.push_str(CAPPED);
+    }
     text.push_str("OPENMP DISPLAY ENVIRONMENT END\n");
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    print(&text);
 }
 
 fn boolean(is_true: bool) -> &'static str {

@@ -10,4 +10,4 @@ mod text;
 pub(crate) use display::display;
 pub(crate) use places::processors;
 pub(crate) use process::{announce, settings};
-pub(crate) use text::warn;
+pub(crate) use text::{fatal, print, warn};

@@ -9,15 +9,15 @@ use locksley_sys::places::{Kind, Topology};
 use super::text::{Text, list};
 use super::warn;
 
-/// The number of threads that use all processors that affinity and quota allow. Where there are
-/// places, their processors count: the program's threads are bound to them.
-pub(crate) fn processors(places: &[Vec<usize>]) -> u32 {
+/// How many threads use all processors that this process has, and how many of them its quota
+/// allows, rounded up. Where there are places, their processors count: the program's threads are
+/// bound to them.
+pub(crate) fn processors(places: &[Vec<usize>]) -> (u32, u32) {
     let allowed = Processors::allowed();
     let distinct: BTreeSet<_> = places.iter().flatten().collect();
-    let quota = allowed.quota().map_or(f64::INFINITY, |it| it.processors);
-    let capacity =
-        if places.is_empty() { allowed.capacity() } else { quota.min(distinct.len() as f64) };
-    capacity.ceil().max(1.0) as u32
+    let all = if places.is_empty() { allowed.ids().len() } else { distinct.len() }.max(1) as u32;
+    let quota = allowed.quota().map_or(f64::INFINITY, |it| it.processors.ceil().max(1.0));
+    (all, quota.min(f64::from(all)) as u32)
 }
 
 /// A place for each processor.
@@ -311,9 +311,9 @@ mod tests {
     #[test]
     fn each_processor_of_the_places_counts_once() {
         let allowed = Processors::allowed();
-        assert_eq!(processors(&[]) as usize, allowed.count());
+        assert_eq!(processors(&[]), (allowed.ids().len() as u32, allowed.count() as u32));
         let most = allowed.quota().map_or(2, |it| it.processors.ceil() as u32);
-        assert_eq!(processors(&[vec![0], vec![0, 7], vec![7]]), most.min(2));
+        assert_eq!(processors(&[vec![0], vec![0, 7], vec![7]]), (2, most.min(2)));
     }
 
     /// The places of a value, on a machine with ten processors.

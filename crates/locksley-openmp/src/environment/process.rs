@@ -11,8 +11,7 @@ pub(crate) fn settings() -> &'static Settings {
     SETTINGS.get_or_init(read::settings)
 }
 
-/// Reads the environment, and prints the settings if OMP_DISPLAY_ENV says so. If libgomp is loaded,
-/// too, it has printed them.
+/// Reads the environment, and prints the settings if OMP_DISPLAY_ENV says so.
 pub(crate) fn announce() {
     let settings = settings();
     if let Some(is_verbose) = read::display() {

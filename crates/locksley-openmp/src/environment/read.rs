@@ -78,6 +78,13 @@ fn active_levels(is_nested_by_default: bool) -> u32 {
     levels.min(SUPPORTED_LEVELS.into()) as u32
 }
 
+/// Reduces the sizes to at most `granted`. True if one was larger.
+fn cap(threads: &mut [u32], granted: u32) -> bool {
+    let is_larger = threads.iter().any(|&it| it > granted);
+    threads.iter_mut().for_each(|it| *it = granted.min(*it));
+    is_larger
+}
+
 /// The stack of a thread.
 fn stack() -> Option<usize> {
     let size = |name| variable(name, text::size);
@@ -100,7 +107,7 @@ pub(super) fn settings() -> Settings {
     let allocator = word("OMP_ALLOCATOR", &ALLOCATORS).map_or(1, |it| it + 1);
     let thread_limit = variable("OMP_THREAD_LIMIT", |it| it.number_from(1));
     int("GOMP_DEBUG", 0);
-    let threads = variable("OMP_NUM_THREADS", text::numbers).unwrap_or_default();
+    let mut threads = variable("OMP_NUM_THREADS", text::numbers).unwrap_or_default();
     let teams = int("OMP_NUM_TEAMS", 1).unwrap_or(0);
     let teams_thread_limit = int("OMP_TEAMS_THREAD_LIMIT", 1).unwrap_or(0);
     let binds = variable("OMP_PROC_BIND", text::binds);
@@ -109,11 +116,14 @@ pub(super) fn settings() -> Settings {
     let places = places(binds.as_deref());
     let policy = word("OMP_WAIT_POLICY", &["active", "passive"]);
     variable("GOMP_SPINCOUNT", text::spins);
+    let (all, granted) = places::processors(&places);
+    let is_capped = is_dynamic.is_none() && cap(&mut threads, granted);
+    let is_dynamic = is_dynamic.unwrap_or(false);
+    // Dynamic sizes follow a quota that is raised, too.
+    let default = if is_dynamic { all } else { granted };
     let icvs = Icvs {
-        threads: threads.first().copied().unwrap_or_else(|| places::processors(&places)),
-        has_default_threads: threads.is_empty(),
-        is_dynamic: is_dynamic.unwrap_or(true),
-        is_insisted: false,
+        threads: threads.first().copied().unwrap_or(default),
+        is_dynamic,
         schedule,
         active_levels,
         thread_limit: thread_limit
@@ -130,7 +140,7 @@ pub(super) fn settings() -> Settings {
         places,
         stack: stack(),
         policy,
-        is_dynamic_stated: is_dynamic == Some(true),
+        is_capped,
         is_cancellable,
         max_task_priority,
         teams,
@@ -151,5 +161,5 @@ pub(super) fn display() -> Option<bool> {
         asked = it.word(&WORDS);
         asked
     });
-    asked.flatten().filter(|_| !is_libgomp_loaded())
+    asked.flatten()
 }

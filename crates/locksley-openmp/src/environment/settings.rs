@@ -34,8 +34,9 @@ pub(crate) struct Settings {
     pub(super) stack: Option<usize>,
     /// What OMP_WAIT_POLICY says: 0 for ACTIVE, 1 for PASSIVE.
     pub(super) policy: Option<usize>,
-    /// True if OMP_DYNAMIC is TRUE: a program that sets a size does not insist on it.
-    pub(crate) is_dynamic_stated: bool,
+    /// OMP_NUM_THREADS states more threads than this process is granted processors, and
+    /// OMP_DYNAMIC does not say that it is to have them.
+    pub(super) is_capped: bool,
     pub(crate) is_cancellable: bool,
     pub(crate) max_task_priority: i32,
     pub(crate) teams: i32,

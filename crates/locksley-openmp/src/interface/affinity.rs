@@ -4,7 +4,8 @@ use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
 use super::write;
-use crate::affinity::{describe, format, print, set_format};
+use crate::affinity::{describe, format, set_format};
+use crate::environment::print;
 use crate::team::current;
 
 /// The calling thread in a format.
@@ -74,11 +75,11 @@ export! {
     }
 
     omp_display_affinity ompc_display_affinity(format: *const c_char) -> () {
-        print(&text(&c_text(format)));
+        print(&(text(&c_text(format)) + "\n"));
     }
 
     omp_display_affinity_(format: *const u8, length: usize) -> () {
-        print(&text(&fortran_text(format, length)));
+        print(&(text(&fortran_text(format, length)) + "\n"));
     }
 
     omp_capture_affinity ompc_capture_affinity(

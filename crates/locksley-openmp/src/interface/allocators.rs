@@ -3,9 +3,9 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use super::diagnostics::fatal;
 use super::read;
 use crate::allocator::{self, Allocator, Failure, Trait};
+use crate::environment::fatal;
 use crate::team::with_task;
 
 /// The allocator that a handle stands for. 0 stands for the calling task's default.

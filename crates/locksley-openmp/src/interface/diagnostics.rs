@@ -2,13 +2,7 @@
 
 use std::ffi::c_char;
 
-use crate::environment::warn;
-
-/// Prints an error, and ends the program as libgomp does.
-pub(super) fn fatal(message: &str) -> ! {
-    warn(message);
-    std::process::exit(1);
-}
+use crate::environment::{fatal, warn};
 
 /// The message of a directive. The length is that of the string, or all ones if it ends with 0.
 fn message(prefix: &str, text: *const c_char, length: usize) -> String {

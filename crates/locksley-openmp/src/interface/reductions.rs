@@ -101,7 +101,7 @@ export! {
             let address = read(pointer) as usize;
             let found = group.reductions().find(address, member.number as usize);
             let Some((copy, original)) = found else {
-                super::diagnostics::fatal(&format!(
+                crate::environment::fatal(&format!(
                     "couldn't find matching task_reduction or reduction with task modifier for \
                      {address:#x}"
                 ));

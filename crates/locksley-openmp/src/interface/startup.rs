@@ -1,10 +1,12 @@
 //! What happens when the library is loaded.
 
 use crate::environment::announce;
+use crate::team::begin_process;
 
 /// Reads the environment, so that its faults are told even if the program never uses OpenMP.
 extern "C" fn load() {
     announce();
+    begin_process();
 }
 
 #[used]

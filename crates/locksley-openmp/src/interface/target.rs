@@ -3,9 +3,8 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
-use super::diagnostics::fatal;
 use super::{depend, read};
-use crate::environment::settings;
+use crate::environment::{fatal, settings};
 use crate::tasks::Function;
 use crate::team::{self, NewTask, current};
 

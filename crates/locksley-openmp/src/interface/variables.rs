@@ -6,7 +6,7 @@ use super::{narrow, read, write};
 use crate::environment::{display, settings};
 use crate::icv::{Icvs, Kind, MONOTONIC, SUPPORTED_LEVELS, Schedule};
 use crate::team::{current, most_threads, with_task};
-use crate::waiting::allowed;
+use crate::waiting::granted;
 
 fn icvs() -> Icvs {
     with_task(|it| it.icvs())
@@ -22,16 +22,9 @@ fn int(value: u32) -> c_int {
 
 of_a_number! { () =>
     omp_set_num_threads omp_set_num_threads_ omp_set_num_threads_8_
-        |value: c_int| change(|it| {
-            it.threads = value.max(1).cast_unsigned();
-            it.has_default_threads = false;
-            it.is_insisted = !settings().is_dynamic_stated;
-        });
+        |value: c_int| change(|it| it.threads = value.max(1).cast_unsigned());
     omp_set_dynamic omp_set_dynamic_ omp_set_dynamic_8_
-        |value: c_int| change(|it| {
-            it.is_dynamic = value != 0;
-            it.is_insisted = false;
-        });
+        |value: c_int| change(|it| it.is_dynamic = value != 0);
     omp_set_nested omp_set_nested_ omp_set_nested_8_ set_nested;
     omp_set_max_active_levels omp_set_max_active_levels_ omp_set_max_active_levels_8_
         set_max_active_levels;
@@ -72,7 +65,7 @@ export! {
     }
 
     omp_get_num_procs omp_get_num_procs_() -> c_int {
-        int(allowed())
+        int(granted())
     }
 
     omp_get_dynamic omp_get_dynamic_() -> c_int {

@@ -1,10 +1,18 @@
-//! What the calling thread is in OpenMP's terms.
+//! What the calling thread is in OpenMP's terms, until it ends.
+//!
+//! A thread's end is noticed by the destructor of thread-specific data (`man 3 pthread_key_create`).
+//! It runs behind the destructors of thread-local variables, and not when the program exits, whose
+//! handlers may begin regions. The program's destructors may begin regions after that: these give
+//! back what they took when they end.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, OnceLock};
 
 use locksley_sys::os::{generation, watch_for_forks};
+use rustix::process::getpid;
+use rustix::thread::gettid;
 
 use super::members::Setting;
 use super::worker::{self, Worker};
@@ -17,7 +25,10 @@ thread_local! {
     /// The member that the thread is; null if it has not used OpenMP yet.
     static MEMBER: Cell<*const Member> = const { Cell::new(ptr::null()) };
     static THREAD: Cell<*const Thread> = const { Cell::new(ptr::null()) };
-    static AT_EXIT: AtExit = const { AtExit };
+    /// The thread counts among the hosts.
+    static IS_HOST: Cell<bool> = const { Cell::new(false) };
+    /// The destructors of its data run.
+    static IS_ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What a thread has that has used OpenMP, or begins regions.
@@ -26,7 +37,6 @@ pub(super) struct Thread {
     /// The team of one in which the thread is outside of all regions; none for workers.
     root: Option<Arc<Team>>,
     pub(super) state: RefCell<State>,
-    is_registered: Cell<bool>,
 }
 
 /// The regions that the thread has begun, and what the next ones use again.
@@ -52,20 +62,54 @@ pub(super) struct Active {
     pub(super) borrowed: Vec<Arc<Worker>>,
 }
 
-struct AtExit;
-
-impl Drop for AtExit {
-    fn drop(&mut self) {
-        release();
-    }
-}
-
 /// The member that the calling thread is, if it has used OpenMP.
 #[inline]
 pub(crate) fn member() -> Option<&'static Member> {
     let member = MEMBER.get();
     // SAFETY: a member outlives its thread's stay in the region, within which callers use it.
     (!member.is_null()).then(|| unsafe { &*member })
+}
+
+/// The library is loaded. From then on the main thread is a host, whether it uses OpenMP or not.
+pub(crate) fn begin_process() {
+    watch_for_forks(after_fork);
+    if gettid() == getpid() {
+        watch_end();
+        become_host();
+    }
+}
+
+fn become_host() {
+    if !IS_ENDING.get() && !IS_HOST.replace(true) {
+        worker::add_host();
+    }
+}
+
+/// Has the end of the calling thread noticed, unless the program has used up all keys.
+fn watch_end() {
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+    let key = KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: the library, which has the destructor, is never unloaded.
+        (unsafe { libc::pthread_key_create(&raw mut key, Some(end_thread)) } == 0).then_some(key)
+    });
+    if let Some(key) = key {
+        let not_null = ptr::dangling::<c_void>();
+        // SAFETY: the key exists. Where this fails, for want of memory, the end is not noticed.
+        unsafe { libc::pthread_setspecific(*key, not_null) };
+    }
+}
+
+unsafe extern "C" fn end_thread(_: *mut c_void) {
+    IS_ENDING.set(true);
+    release();
+}
+
+/// A region has ended in the calling thread.
+pub(super) fn note_region_end() {
+    if IS_ENDING.get() {
+        release();
+    }
 }
 
 /// The member that the calling thread is.
@@ -89,7 +133,9 @@ pub(super) fn set_member(new: *const Member) {
 /// Makes the calling thread an initial thread: a team of its own.
 #[cold]
 fn root() -> &'static Member {
+    waiting::end_orphan();
     watch_for_forks(after_fork);
+    become_host();
     let team = Arc::new(Team::new(1, Setting::initial(settings().icvs)));
     static FIRST: Once = Once::new();
     // The program's first thread is counted already.
@@ -98,8 +144,7 @@ fn root() -> &'static Member {
     if !is_first {
         waiting::note_awake(1);
     }
-    let thread = Thread { root: Some(team), state: RefCell::default(), is_registered: true.into() };
-    let thread = adopt(thread);
+    let thread = adopt(Thread { root: Some(team), state: RefCell::default() });
     let team = thread.root.as_ref().expect("made with a team");
     let member = team.member(0);
     member.enter(team);
@@ -112,8 +157,7 @@ fn adopt(thread: Thread) -> &'static Thread {
     thread.state.borrow_mut().generation = generation();
     let thread = Box::leak(Box::new(thread));
     THREAD.set(thread);
-    // The thread's end releases it. If the thread is ending already, it stays.
-    let _ = AT_EXIT.try_with(|_| ());
+    watch_end();
     thread
 }
 
@@ -126,23 +170,22 @@ pub(super) fn is_worker() -> bool {
 pub(super) fn thread() -> &'static Thread {
     let thread = THREAD.get();
     if thread.is_null() {
-        let state = RefCell::default();
-        return adopt(Thread { root: None, state, is_registered: false.into() });
+        waiting::end_orphan();
+        return adopt(Thread { root: None, state: RefCell::default() });
     }
     // SAFETY: freed only by the thread itself, at its end.
     unsafe { &*thread }
 }
 
-/// The calling thread ends: its workers go to the reserve.
+/// The calling thread ends, or has ended a region while it ends.
 fn release() {
     let thread = THREAD.get().cast_mut();
     if thread.is_null() {
-        return;
+        return worker::leave([], IS_HOST.replace(false));
     }
     // SAFETY: as in `thread`.
     let root = unsafe { &*thread }.root.as_deref();
-    // A thread within a region exits the program: others use what is here, and functions that the
-    // program calls at its exit see the region.
+    // A thread that ends within a region is at fault. Others use what is here.
     if MEMBER.get() != root.map_or(ptr::null(), |it| ptr::from_ref(it.member(0))) {
         return;
     }
@@ -152,17 +195,17 @@ fn release() {
     let thread = unsafe { Box::from_raw(thread) };
     if let Some(root) = &thread.root {
         root.member(0).leave();
-    }
-    if thread.is_registered.get() {
         waiting::note_asleep();
     }
-    give_back_workers(&thread);
+    worker::leave(thread.take_workers(), IS_HOST.replace(false));
 }
 
-fn give_back_workers(thread: &Thread) {
-    let mut state = thread.state.borrow_mut();
-    state.forget_workers_after_fork();
-    worker::give_back(std::mem::take(&mut state.workers));
+impl Thread {
+    fn take_workers(&self) -> Vec<Arc<Worker>> {
+        let mut state = self.state.borrow_mut();
+        state.forget_workers_after_fork();
+        std::mem::take(&mut state.workers)
+    }
 }
 
 impl State {
@@ -181,14 +224,20 @@ pub(crate) fn release_threads() {
     let thread = THREAD.get();
     if !thread.is_null() {
         // SAFETY: as in `thread`.
-        give_back_workers(unsafe { &*thread });
+        worker::give_back(unsafe { &*thread }.take_workers());
     }
     worker::end_reserve();
 }
 
 /// In a forked child, on its only thread.
 fn after_fork() {
-    worker::forget_reserve();
-    waiting::forget_threads();
+    worker::forget_others(IS_HOST.get());
+    let is_orphan = member().is_some_and(|it| it.team().active_level > 0);
+    waiting::forget_threads(is_orphan);
     size::forget();
+    if is_orphan {
+        // Whatever comes next finds out.
+        MEMBER.set(ptr::null());
+        THREAD.set(ptr::null());
+    }
 }

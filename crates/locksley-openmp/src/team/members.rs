@@ -12,8 +12,8 @@ use locksley_sys::primitive::CachePadded;
 
 use super::barrier::Barrier;
 use super::binding::Place;
-use crate::affinity::{self, Thread, describe};
-use crate::environment::settings;
+use crate::affinity::{Thread, describe};
+use crate::environment::{print, settings};
 use crate::icv::Icvs;
 use crate::shares::{List, Position, Preparation};
 use crate::tasks::{Function, Group, Queue, Task};
@@ -357,7 +357,7 @@ impl Member {
             self.place.set(place);
         }
         if team.displays_affinity {
-            affinity::print(&describe("", &self.description()));
+            print(&(describe("", &self.description()) + "\n"));
         }
     }
 

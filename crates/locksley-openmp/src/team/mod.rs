@@ -9,7 +9,7 @@ mod size;
 mod tasking;
 mod worker;
 
-pub(crate) use current::{current, member, release_threads, with_task};
+pub(crate) use current::{begin_process, current, member, release_threads, with_task};
 pub(crate) use members::{Member, Team};
 pub(crate) use region::{Region, end, isolated, start};
 pub(crate) use size::most_threads;

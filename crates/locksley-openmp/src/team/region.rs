@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Once};
 
 use super::current::{self, Active};
 use super::members::Setting;
@@ -35,7 +35,7 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
     let member = current::current();
     let mut state = current::thread().state.borrow_mut();
     state.forget_workers_after_fork();
-    let (mut size, is_dynamic) = size::reserve(member, region.threads);
+    let mut size = size::reserve(member, region.threads);
     // Members of the outer regions are in use.
     let is_initial = state.active.is_empty() && !current::is_worker();
     let count = size as usize - 1;
@@ -43,12 +43,8 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
     let workers = if is_initial { &mut state.workers } else { &mut borrowed };
     acquire(workers, count);
     if workers.len() < count {
-        if !is_dynamic {
-            // The end of the thread looks at it.
-            drop(state);
-            warn("Thread creation failed: Resource temporarily unavailable");
-            std::process::exit(1);
-        }
+        static WARNING: Once = Once::new();
+        WARNING.call_once(|| warn("Thread creation failed: Resource temporarily unavailable"));
         let fewer = workers.len() as u32 + 1;
         size::release(&member.team().group_size, size - fewer);
         size = fewer;
@@ -96,6 +92,8 @@ pub(crate) fn end() {
     let mut state = thread.state.borrow_mut();
     state.idle.swap(0, 1);
     state.idle[0] = Some(team);
+    drop(state);
+    current::note_region_end();
 }
 
 /// Executes `body` as an initial thread would, with a `thread_limit`; 0 for the environment's.
@@ -150,7 +148,7 @@ fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>
         level,
         active_level: team.active_level + u32::from(size > 1),
         league: team.league.clone(),
-        icvs: icvs_inside(icvs, level, bind, if region.threads == 0 { size } else { 0 }),
+        icvs: icvs_inside(icvs, level, bind),
         bind,
         displays_affinity: false,
         group,
@@ -160,17 +158,13 @@ fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>
     }
 }
 
-/// The variables inside of a region at a nesting level, from those outside, the region's policy,
-/// and the size that it got without a clause, or 0.
-fn icvs_inside(icvs: Icvs, level: u32, bind: i32, size: u32) -> Icvs {
+/// The variables inside of a region at a nesting level, from those outside and the region's policy.
+fn icvs_inside(icvs: Icvs, level: u32, bind: i32) -> Icvs {
     let settings = settings();
     let of_list = |list: &[u32]| list.get(level as usize).copied();
     let listed = settings.binds.get(level as usize).copied().filter(|_| bind != 0);
-    // A program may size arrays inside by `threads`, so that may not be less than the team's size.
-    let inherited = if icvs.has_default_threads { icvs.threads.max(size) } else { icvs.threads };
     Icvs {
-        threads: of_list(&settings.threads).unwrap_or(inherited),
-        has_default_threads: false,
+        threads: of_list(&settings.threads).unwrap_or(icvs.threads),
         bind: listed.unwrap_or(bind),
         ..icvs
     }

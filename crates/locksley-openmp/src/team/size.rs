@@ -1,75 +1,38 @@
 //! How many threads a region gets (OpenMP 5.0, section 2.6.1).
+//!
+//! While `dyn-var` is false, a region gets the threads that its clause or `nthreads-var` states,
+//! whatever happens beside it: programs divide work and allocate memory by these numbers.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use locksley_sys::primitive::CachePadded;
 
 use super::Member;
-use crate::icv::Icvs;
-use crate::waiting::{grant, sample};
+use crate::waiting::granted;
 
 /// The threads that are in teams beside those that began them. An estimate: relaxed. Each region
 /// changes it, so no waiting thread may read words beside it.
 static BUSY: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
-thread_local! {
-    /// The most threads that the calling thread could have when it last called [`most_threads`],
-    /// and the answer.
-    static TOLD: Cell<Option<(u32, u32)>> = const { Cell::new(None) };
-}
-
-/// The size of the teams that the calling member begins without a clause, until it asks again.
-/// Libraries divide work by it, and may hang in a smaller team (OpenBLAS: its jobs wait for one
-/// another). They compare what several threads are told, so other teams make no difference.
+/// The size of the teams that the calling member begins without a clause; the largest one, if sizes
+/// are dynamic.
 pub(crate) fn most_threads(member: &Member) -> u32 {
     let icvs = member.with_task(|it| it.icvs());
-    // In a region, programs size arrays by it that the team uses.
-    if !is_dynamic(&icvs) || member.team().active_level > 0 {
-        return icvs.threads;
-    }
-    sample();
-    let granted = grant(most(&icvs), 0).min(icvs.thread_limit);
-    TOLD.set(Some((most(&icvs), granted)));
-    granted
+    icvs.threads.min(icvs.thread_limit)
 }
 
-/// The largest size of a dynamic team: none, if nothing was stated. What was allowed when the
-/// program began is no limit, since a quota may be raised.
-fn most(icvs: &Icvs) -> u32 {
-    if icvs.has_default_threads { u32::MAX } else { icvs.threads }
-}
-
-fn is_dynamic(icvs: &Icvs) -> bool {
-    icvs.is_dynamic && !icvs.is_insisted
-}
-
-fn told(member: &Member, icvs: &Icvs) -> Option<u32> {
-    let told = TOLD.get().filter(|_| member.team().active_level == 0);
-    told.filter(|it| it.0 == most(icvs)).map(|it| it.1)
-}
-
-fn granted(member: &Member, icvs: &Icvs) -> u32 {
-    let granted = grant(most(icvs), BUSY.load(Ordering::Relaxed));
-    // The program has asked for nested regions.
-    let least = if member.team().active_level > 0 { 2 } else { 1 };
-    granted.max(most(icvs).min(least))
-}
-
-/// The size of a region's team that the calling member begins, and whether the region can do with
-/// less. `clause` is what `num_threads` or an `if` clause says, or 0. The threads count as busy
-/// until [`release`].
-pub(super) fn reserve(member: &Member, clause: u32) -> (u32, bool) {
+/// The size of a region's team that the calling member begins. `clause` is what `num_threads` or an
+/// `if` clause says, or 0. The threads count as busy until [`release`].
+pub(super) fn reserve(member: &Member, clause: u32) -> u32 {
     let icvs = member.with_task(|it| it.icvs());
     if clause == 1 || member.team().active_level >= icvs.active_levels {
-        return (1, false);
+        return 1;
     }
-    sample();
-    let is_dynamic = clause == 0 && is_dynamic(&icvs);
-    let wanted = match clause {
-        0 if is_dynamic => told(member, &icvs).unwrap_or_else(|| granted(member, &icvs)),
-        0 => icvs.threads,
-        clause => clause,
+    let stated = if clause == 0 { icvs.threads } else { clause };
+    let wanted = if icvs.is_dynamic {
+        dynamic(stated, granted(), BUSY.load(Ordering::Relaxed))
+    } else {
+        stated
     };
     // Relaxed: a limit, which orders nothing.
     let group = &member.team().group_size;
@@ -80,7 +43,16 @@ pub(super) fn reserve(member: &Member, clause: u32) -> (u32, bool) {
     };
     let _ = group.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     BUSY.fetch_add(size - 1, Ordering::Relaxed);
-    (size, is_dynamic)
+    size
+}
+
+/// The size of a dynamic team: the processors that this process is granted, without those that
+/// other teams have.
+///
+/// Other programs' threads do not count: the kernel divides processors among threads, so that a
+/// team which makes room for them gets less than its share.
+fn dynamic(stated: u32, granted: u32, busy: u32) -> u32 {
+    granted.saturating_sub(busy).min(stated).max(1)
 }
 
 /// `count` threads of a contention group are no longer busy.
@@ -92,4 +64,18 @@ pub(super) fn release(group: &AtomicU32, count: u32) {
 /// In a forked child no team has other threads.
 pub(super) fn forget() {
     BUSY.store(0, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dynamic_team_gets_the_processors_that_other_teams_leave() {
+        assert_eq!(dynamic(16, 2, 0), 2);
+        assert_eq!(dynamic(16, 8, 3), 5);
+        assert_eq!(dynamic(3, 8, 0), 3, "never more than is stated");
+        assert_eq!(dynamic(16, 8, 8), 1, "other teams have the processors");
+        assert_eq!(dynamic(4, 1, 9), 1);
+    }
 }

@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 use std::io;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -34,6 +34,9 @@ unsafe impl Send for Worker {}
 // SAFETY: as above.
 unsafe impl Sync for Worker {}
 
+/// How debuggers and profilers show the threads.
+const NAME: &str = "locksley-omp";
+
 /// Executes a region as the member of that number.
 pub(super) type Execute = fn(&Arc<Team>, u32);
 
@@ -53,8 +56,8 @@ impl Worker {
         });
         let own = Arc::clone(&worker);
         waiting::note_awake(1);
-        let thread =
-            thread::Builder::new().stack_size(stack_size()).spawn(move || own.serve(execute));
+        let thread = thread::Builder::new().name(NAME.into()).stack_size(stack_size());
+        let thread = thread.spawn(move || own.serve(execute));
         thread.map(|_| worker).inspect_err(|_| waiting::note_asleep())
     }
 
@@ -117,9 +120,18 @@ fn reserve() -> &'static Reserve {
     unsafe { &*reserve }
 }
 
-/// In a forked child: all workers are gone.
-pub(super) fn forget_reserve() {
+/// The threads of the program that have used OpenMP, and the main thread. The reserve's workers end
+/// with the last of them: the process ends when none of its threads are left.
+static HOSTS: AtomicUsize = AtomicUsize::new(0);
+
+pub(super) fn add_host() {
+    HOSTS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// In a forked child: all workers are gone, and all hosts but the calling thread, if it is one.
+pub(super) fn forget_others(is_host: bool) {
     RESERVE.store(ptr::null_mut(), Ordering::Relaxed);
+    HOSTS.store(is_host.into(), Ordering::Relaxed);
 }
 
 /// Returns a worker from the reserve, or a new one that executes regions by `execute`.
@@ -131,6 +143,15 @@ pub(super) fn take(execute: Execute) -> io::Result<Arc<Worker>> {
 /// Gives workers back, whose regions have ended.
 pub(super) fn give_back(workers: impl IntoIterator<Item = Arc<Worker>>) {
     lock(&reserve().0).extend(workers);
+}
+
+/// A thread ends, which was a host or not, and gives these workers back.
+pub(super) fn leave(workers: impl IntoIterator<Item = Arc<Worker>>, is_host: bool) {
+    give_back(workers);
+    // Acquire and release: the last host finds the workers of those before.
+    if HOSTS.fetch_sub(is_host.into(), Ordering::AcqRel) == usize::from(is_host) {
+        end_reserve();
+    }
 }
 
 /// Ends the workers of the reserve.

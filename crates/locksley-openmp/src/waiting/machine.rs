@@ -2,12 +2,13 @@
 
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use locksley_sys::os::{runnable_threads, shorten_time_slice};
 
-use crate::environment::{processors, settings};
+use crate::environment::{fatal, processors, settings};
+use crate::uncancelled::uncancelled;
 
 /// The time between two readings of affinity and quota.
 const BETWEEN_READINGS: Duration = Duration::from_millis(100);
@@ -31,6 +32,8 @@ static SAMPLED_AT: AtomicU64 = AtomicU64::new(0);
 static OTHERS: AtomicU32 = AtomicU32::new(0);
 /// The threads of this library that do not sleep, the program's first thread included.
 static AWAKE: AtomicU32 = AtomicU32::new(1);
+/// The process was forked within a parallel region.
+static IS_ORPHAN: AtomicBool = AtomicBool::new(false);
 
 /// Nanoseconds since the first call; never 0.
 fn now() -> u64 {
@@ -44,8 +47,8 @@ fn is_due(at: &AtomicU64, now: u64, interval: Duration) -> bool {
     is_past && at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
 }
 
-/// The number of threads that use all processors that affinity and quota allow.
-pub(crate) fn allowed() -> u32 {
+/// The number of threads that use all processors that affinity and quota allow now.
+pub(crate) fn granted() -> u32 {
     sample();
     known()
 }
@@ -60,17 +63,17 @@ fn known() -> u32 {
 
 #[cold]
 fn read() -> u32 {
-    let count = processors(&settings().places);
+    let (_, count) = processors(&settings().places);
     ALLOWED.store(count, Ordering::Relaxed);
     count
 }
 
 /// Samples the other programs' threads and the processors that are allowed, if that is due.
 /// Returns the time, in nanoseconds.
-pub(crate) fn sample() -> u64 {
+pub(super) fn sample() -> u64 {
     let (now, last) = (now(), SAMPLED_AT.load(Ordering::Relaxed));
     if is_due(&SAMPLED_AT, now, BETWEEN_SAMPLES) {
-        renew(now, last);
+        uncancelled(|| renew(now, last));
     }
     now
 }
@@ -111,7 +114,7 @@ pub(crate) fn note_team(size: u32) {
     if size > 1 && is_contended() && !HAS_SHORT_TIME_SLICES.replace(true) {
         // Otherwise a member that is woken waits until the time slice of another program's thread
         // ends, and the team waits for the member. Members get no more processor time in total.
-        shorten_time_slice(TIME_SLICE);
+        uncancelled(|| shorten_time_slice(TIME_SLICE));
     }
 }
 
@@ -126,19 +129,6 @@ fn awake() -> u32 {
     u32::try_from(AWAKE.load(Ordering::Relaxed).cast_signed()).unwrap_or(0)
 }
 
-/// The size of a team that asks for at most `asked` threads, while `busy` other threads of this
-/// process are in teams. As of the last sample.
-///
-/// Other programs' threads do not count: the kernel divides processors among threads, so that a
-/// team which makes room for them gets less than its share.
-pub(crate) fn grant(asked: u32, busy: u32) -> u32 {
-    size(asked, known(), busy)
-}
-
-fn size(asked: u32, allowed: u32, busy: u32) -> u32 {
-    allowed.saturating_sub(busy).min(asked).max(1)
-}
-
 /// Records that the calling thread is about to sleep.
 pub(crate) fn note_asleep() {
     AWAKE.fetch_sub(1, Ordering::Relaxed);
@@ -149,9 +139,21 @@ pub(crate) fn note_awake(count: u32) {
     AWAKE.fetch_add(count, Ordering::Relaxed);
 }
 
-/// Records that the calling thread is the only one: in a forked child.
-pub(crate) fn forget_threads() {
+/// In a forked child: records that the calling thread is the only one, and whether it was in a team
+/// with others.
+pub(crate) fn forget_threads(is_orphan: bool) {
     AWAKE.store(1, Ordering::Relaxed);
+    if is_orphan {
+        IS_ORPHAN.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Ends the program if the calling thread's team has lost its other threads: it would wait for them
+/// for ever.
+pub(crate) fn end_orphan() {
+    if IS_ORPHAN.load(Ordering::Relaxed) {
+        fatal("A child forked within a parallel region lacks the threads of its team");
+    }
 }
 
 #[cfg(test)]
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn samples_renew_the_number_of_processors() {
-        let here = processors(&settings().places);
+        let (_, here) = processors(&settings().places);
         ALLOWED.store(here + 1, Ordering::Relaxed);
         let began = std::time::Instant::now();
         // The thread of another test may take the sample that is due.
@@ -179,14 +181,5 @@ mod tests {
         assert_eq!(smooth(4 * ONE, 0, BETWEEN_SAMPLES), 3 * ONE);
         assert_eq!(smooth(4 * ONE, 0, BETWEEN_READINGS), 0);
         assert_eq!(smooth(0, ONE, BETWEEN_READINGS), ONE / WEIGHT, "one thread is no load yet");
-    }
-
-    #[test]
-    fn a_team_gets_the_processors_that_other_teams_leave() {
-        assert_eq!(size(16, 2, 0), 2);
-        assert_eq!(size(16, 8, 3), 5);
-        assert_eq!(size(3, 8, 0), 3, "never more than was asked for");
-        assert_eq!(size(16, 8, 8), 1, "other teams have the processors");
-        assert_eq!(size(4, 1, 9), 1);
     }
 }

@@ -14,7 +14,5 @@ mod patience;
 pub(crate) use event::{Event, Poll};
 pub(crate) use lock::Lock;
 #[cfg(not(loom))]
-pub(crate) use machine::{
-    allowed, forget_threads, grant, note_asleep, note_awake, note_team, sample,
-};
+pub(crate) use machine::{end_orphan, forget_threads, granted, note_asleep, note_awake, note_team};
 pub(crate) use patience::Patience;

@@ -1,36 +1,71 @@
-// Teams without clauses, for 300 ms: their sizes, and whether the threads have long time slices at
-// the end.
+// Sizes of teams while dyn-var is false: the same for all threads of the program, whatever happens
+// beside them. Memory has the size that a region had, or that the program was told.
 #define _GNU_SOURCE
 #include <omp.h>
-#include <stdint.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <stdlib.h>
 
-// Where the kernel gives all threads the same time slice, it says 0.
-static int has_long_time_slices(void) {
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } it = {0};
-    return syscall(SYS_sched_getattr, 0, &it, sizeof it, 0) == 0 && it.nice == 0 &&
-           it.runtime > 100000;
+enum { HOSTS = 4, ROUNDS = 100 };
+
+static int told, wrong, lost;
+
+static void expect(int size) {
+    int *seen = calloc(size, sizeof *seen), count = 0;
+#pragma omp parallel reduction(+ : count)
+    {
+        seen[omp_get_thread_num()] = 1;
+        count += omp_get_num_threads() == size;
+    }
+    int missing = 0;
+    for (int i = 0; i < size; i++) missing += !seen[i];
+#pragma omp atomic
+    lost += missing;
+#pragma omp atomic
+    wrong += count != size;
+    free(seen);
+}
+
+static void *begin_regions(void *unused) {
+    // Threads that never ask use one region's size in the next.
+    for (int i = 0; i < ROUNDS; i++) {
+        int size = 0;
+#pragma omp parallel
+#pragma omp master
+        size = omp_get_num_threads();
+        expect(size);
+        expect(told);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        expect(told);
+        int count = omp_get_max_threads() == told ? 0 : 100;
+#pragma omp parallel num_threads(3) reduction(+ : count)
+        count += omp_get_num_threads();
+        omp_set_num_threads(5);
+        expect(5);
+        omp_set_num_threads(told);
+        if (count != 9) {
+#pragma omp atomic
+            wrong++;
+        }
+    }
+    return unused;
 }
 
 int main(void) {
-    int processors = omp_get_num_procs(), others = 0, long_time_slices = 0;
-    for (double end = omp_get_wtime() + 0.3; omp_get_wtime() < end;) {
-#pragma omp parallel
-#pragma omp master
-        others += omp_get_num_threads() != processors;
-    }
-#pragma omp parallel reduction(+ : long_time_slices)
-    long_time_slices += omp_get_num_threads() > 1 && has_long_time_slices();
-    int most = omp_get_max_threads();
-    printf("%d teams of another size than the processors, more at most: %d\n", others,
-           most > processors && most > 2);
-    printf("%d threads with long time slices\n", long_time_slices);
+    printf("dynamic: %d\n", omp_get_dynamic());
+    told = omp_get_max_threads();
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (int i = 0; !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    // The program moves its main thread, not itself.
+    sched_setaffinity(0, sizeof one, &one);
+    pthread_t threads[HOSTS];
+    for (int i = 0; i < HOSTS; i++) pthread_create(threads + i, NULL, begin_regions, NULL);
+    expect(told);
+    for (int i = 0; i < HOSTS; i++) pthread_join(threads[i], NULL);
+    printf("wrong sizes: %d, lost parts: %d\n", wrong, lost);
 }

@@ -16,11 +16,12 @@ use std::sync::atomic::{Ordering, fence};
 
 use super::allocators;
 use super::cancellation::cancel;
-use super::diagnostics::{self, fatal};
+use super::diagnostics;
 use super::sections::hand_to_all;
 use super::synchronization::{barrier, cancel_barrier, named, wait_for_turn};
 use super::teams::limit_threads;
 use crate::allocator::Trait;
+use crate::environment::fatal;
 use crate::team::current;
 
 /// The place in the source.

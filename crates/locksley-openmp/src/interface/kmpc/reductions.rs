@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::{ptr, slice};
 
 use super::{Place, Thread};
-use crate::interface::diagnostics::fatal;
+use crate::environment::fatal;
 use crate::interface::tasks::begin_group;
 use crate::tasks::{Copies, Group, Variable};
 use crate::team::current;

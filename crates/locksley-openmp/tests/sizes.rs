@@ -1,0 +1,137 @@
+//! The sizes of teams: constant while `dyn-var` is false, and following what is granted while it is
+//! true.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use locksley_sys::os::Processors;
+use locksley_sys::skip_test;
+
+use support::{Program, assert_same_output, complained, printed, run};
+
+fn processors() -> usize {
+    Processors::allowed().count()
+}
+
+#[test]
+fn all_threads_are_told_the_same_and_get_it() {
+    let Some(program) = Program::new("sizes.c") else { return };
+    for variables in [
+        &[][..],
+        &[("OMP_NUM_THREADS", "16")],
+        &[("OMP_NUM_THREADS", "16"), ("OMP_DYNAMIC", "false")],
+    ] {
+        let expected = run(&mut program.command(), variables);
+        assert_same_output(&program.run(&[], variables), &expected);
+    }
+}
+
+#[test]
+fn a_size_above_the_processors_is_reduced_unless_it_is_insisted_on() {
+    let Some(program) = Program::new("size.c") else { return };
+    let said = |variables: &[(&str, &str)]| printed(&program.run(&[], variables));
+    let constant = |size: usize| format!("dynamic 0, told {size}, alone {size}, beside {size}\n");
+    let threads = ("OMP_NUM_THREADS", "300");
+    assert_eq!(said(&[]), constant(processors()));
+    assert_eq!(said(&[threads]), constant(processors()));
+    assert_eq!(said(&[("OMP_NUM_THREADS", "1")]), constant(1));
+    assert_eq!(said(&[threads, ("OMP_DYNAMIC", "False")]), constant(300));
+    assert_eq!(said(&[threads, ("OMP_THREAD_LIMIT", "1")]), constant(1));
+}
+
+#[test]
+fn the_settings_say_whether_a_size_was_reduced() {
+    let Some(program) = Program::new("size.c") else { return };
+    let says = |variables: &[(&str, &str)]| {
+        let all = [variables, &[("OMP_DISPLAY_ENV", "true")]].concat();
+        complained(&program.run(&[], &all)).matches("  [locksley] OMP_NUM_THREADS is").count()
+    };
+    let threads = ("OMP_NUM_THREADS", "300");
+    assert_eq!(says(&[threads]), 1);
+    assert_eq!(says(&[]), 0);
+    assert_eq!(says(&[("OMP_NUM_THREADS", "1")]), 0);
+    assert_eq!(says(&[threads, ("OMP_DYNAMIC", "false")]), 0);
+    assert_eq!(says(&[threads, ("OMP_DYNAMIC", "true")]), 0);
+}
+
+#[test]
+fn a_dynamic_team_gets_what_another_one_leaves() {
+    let Some(program) = Program::new("size.c") else { return };
+    let dynamic = ("OMP_DYNAMIC", "true");
+    let (all, some) = (Processors::allowed().ids().len(), processors());
+    // The other team has all of them, but for the thread that begins it.
+    let line =
+        |told: usize| format!("dynamic 1, told {told}, alone {some}, beside {}\n", 1.min(some));
+    assert_eq!(printed(&program.run(&[], &[dynamic])), line(all));
+    assert_eq!(printed(&program.run(&[], &[dynamic, ("OMP_NUM_THREADS", "300")])), line(300));
+}
+
+/// Writes behind an array, if a team is larger than the program was told, are seen by the sanitizer.
+#[test]
+fn no_thread_writes_behind_what_was_allocated_for_its_team() {
+    let sanitizer = ["-fsanitize=address"];
+    let Some(program) = Program::with_library("cc", "sizes.c", &sanitizer) else { return };
+    for variables in [&[][..], &[("OMP_NUM_THREADS", "7"), ("OMP_DYNAMIC", "false")]] {
+        let output = run(&mut program.command(), variables);
+        assert!(output.status.success(), "{}", complained(&output));
+        assert_eq!(printed(&output), "dynamic: 0\nwrong sizes: 0, lost parts: 0\n");
+    }
+}
+
+/// A control group without tasks, for as long as this lives.
+struct Group(PathBuf);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// What a program says whose quota is one processor when it begins, then two if there are as many,
+/// and then one again.
+#[track_caller]
+fn under_a_quota(name: &str, variables: &[(&str, &str)]) -> Option<String> {
+    let program = Program::with_library("cc", "quota.c", &[])?;
+    let is_version_two = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+    let (root, file, quotas) = if is_version_two {
+        ("/sys/fs/cgroup", "cpu.max", ["100000 100000", "150000 100000"])
+    } else {
+        ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", ["100000", "150000"])
+    };
+    let name = format!("locksley-openmp-test-{}-{name}", std::process::id());
+    let group = Group(Path::new(root).join(name));
+    let quota = group.0.join(file);
+    if let Err(why) = std::fs::create_dir(&group.0).and_then(|()| std::fs::metadata(&quota)) {
+        skip_test(why);
+        return None;
+    }
+    let script = "echo $3 >$2 && echo $$ >$0/cgroup.procs && exec \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(&group.0).arg(program.path());
+    let output = run(command.arg(quota).args(quotas).arg(two().to_string()), variables);
+    assert!(output.status.success(), "{}", complained(&output));
+    Some(printed(&output))
+}
+
+fn two() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(2)
+}
+
+#[test]
+fn the_quota_at_the_start_decides_for_good() {
+    let Some(said) = under_a_quota("constant", &[]) else { return };
+    let line = |count| format!("{count} processors, told 1, 1 threads\n");
+    assert_eq!(said, [line(1), line(two()), line(1)].concat());
+}
+
+#[test]
+fn dynamic_teams_follow_the_quota() {
+    let Some(said) = under_a_quota("dynamic", &[("OMP_DYNAMIC", "true")]) else { return };
+    let told = Processors::allowed().ids().len();
+    let line = |count| format!("{count} processors, told {told}, {count} threads\n");
+    assert_eq!(said, [line(1), line(two()), line(1)].concat());
+}
