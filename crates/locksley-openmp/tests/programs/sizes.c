@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { HOSTS = 4, ROUNDS = 100 };
 
@@ -17,6 +18,7 @@ static void expect(int size) {
     {
         seen[omp_get_thread_num()] = 1;
         count += omp_get_num_threads() == size;
+        usleep(20); // Other threads' regions begin and end meanwhile.
     }
     int missing = 0;
     for (int i = 0; i < size; i++) missing += !seen[i];
@@ -34,6 +36,7 @@ static void *begin_regions(void *unused) {
 #pragma omp parallel
 #pragma omp master
         size = omp_get_num_threads();
+        usleep(20 * (i % 3));
         expect(size);
         expect(told);
     }
