@@ -133,7 +133,6 @@ pub(super) fn set_member(new: *const Member) {
 /// Makes the calling thread an initial thread: a team of its own.
 #[cold]
 fn root() -> &'static Member {
-    waiting::end_orphan();
     watch_for_forks(after_fork);
     become_host();
     let team = Arc::new(Team::new(1, Setting::initial(settings().icvs)));
@@ -170,7 +169,6 @@ pub(super) fn is_worker() -> bool {
 pub(super) fn thread() -> &'static Thread {
     let thread = THREAD.get();
     if thread.is_null() {
-        waiting::end_orphan();
         return adopt(Thread { root: None, state: RefCell::default() });
     }
     // SAFETY: freed only by the thread itself, at its end.
@@ -232,12 +230,6 @@ pub(crate) fn release_threads() {
 /// In a forked child, on its only thread.
 fn after_fork() {
     worker::forget_others(IS_HOST.get());
-    let is_orphan = member().is_some_and(|it| it.team().active_level > 0);
-    waiting::forget_threads(is_orphan);
+    waiting::forget_threads();
     size::forget();
-    if is_orphan {
-        // Whatever comes next finds out.
-        MEMBER.set(ptr::null());
-        THREAD.set(ptr::null());
-    }
 }

@@ -8,12 +8,13 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use locksley_sys::os::generation;
 use locksley_sys::primitive::CachePadded;
 
 use super::barrier::Barrier;
 use super::binding::Place;
 use crate::affinity::{Thread, describe};
-use crate::environment::{print, settings};
+use crate::environment::{fatal, print, settings};
 use crate::icv::Icvs;
 use crate::shares::{List, Position, Preparation};
 use crate::tasks::{Function, Group, Queue, Task};
@@ -23,6 +24,8 @@ use crate::waiting::{Event, Poll};
 #[derive(Debug)]
 pub(crate) struct Team {
     pub(crate) size: u32,
+    /// The process in which its threads are.
+    generation: u32,
     setting: CachePadded<Setting>,
     members: Box<[CachePadded<Member>]>,
     pub(crate) shares: List,
@@ -121,6 +124,7 @@ impl Team {
     pub(super) fn new(size: u32, setting: Setting) -> Self {
         Self {
             size,
+            generation: generation(),
             setting: CachePadded::new(setting),
             members: (0..size).map(|it| CachePadded::new(Member::new(it))).collect(),
             shares: List::new(size),
@@ -187,6 +191,7 @@ impl Team {
         let Some(number) = barrier.arrive(&self.outstanding) else {
             return self.arrivals.notify_all();
         };
+        self.assert_complete();
         let is_over = || barrier.is_past(number) || is_cancelled();
         let poll = || {
             if is_over() {
@@ -199,6 +204,14 @@ impl Team {
         };
         let has_task = || self.members().any(|it| !it.queue.is_empty());
         self.arrivals.wait_and_work(poll, || is_over() || has_task());
+    }
+
+    /// The calling member has to wait for others. Ends a child that was forked within the region,
+    /// and would wait for threads that are not in it.
+    pub(super) fn assert_complete(&self) {
+        if self.size > 1 && self.generation != generation() {
+            fatal("A child forked within a parallel region waits for threads that it lacks");
+        }
     }
 
     /// True if tasks seem to be outstanding. Without any, a waiting member leaves the queues alone:

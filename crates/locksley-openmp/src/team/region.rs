@@ -13,7 +13,7 @@ use crate::environment::{settings, warn};
 use crate::icv::Icvs;
 use crate::shares::Preparation;
 use crate::tasks::{Function, Group};
-use crate::trace;
+use crate::{trace, waiting};
 
 /// A region as the program states it.
 #[derive(Debug)]
@@ -118,6 +118,7 @@ pub(crate) fn isolated(thread_limit: u32, body: impl FnOnce()) {
 
 /// Executes a region on a worker.
 fn execute(team: &Arc<Team>, number: u32) {
+    waiting::prepare_worker();
     let member = enter(team, number);
     if let Some(function) = team.function {
         // SAFETY: the compiler made the function for this region, and its data live until the end.

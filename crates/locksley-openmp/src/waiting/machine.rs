@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use locksley_sys::os::{runnable_threads, shorten_time_slice};
 
-use crate::environment::{fatal, processors, settings};
+use crate::environment::{processors, settings};
 use crate::uncancelled::uncancelled;
 
 /// The time between two readings of affinity and quota.
@@ -32,8 +32,6 @@ static SAMPLED_AT: AtomicU64 = AtomicU64::new(0);
 static OTHERS: AtomicU32 = AtomicU32::new(0);
 /// The threads of this library that do not sleep, the program's first thread included.
 static AWAKE: AtomicU32 = AtomicU32::new(1);
-/// The process was forked within a parallel region.
-static IS_ORPHAN: AtomicBool = AtomicBool::new(false);
 
 /// Nanoseconds since the first call; never 0.
 fn now() -> u64 {
@@ -111,7 +109,11 @@ thread_local! {
 /// The calling thread has entered a team of that many threads.
 pub(crate) fn note_team(size: u32) {
     TEAM.set(size);
-    if size > 1 && is_contended() && !HAS_SHORT_TIME_SLICES.replace(true) {
+}
+
+/// The calling thread, which is this library's, is about to execute a region beside others.
+pub(crate) fn prepare_worker() {
+    if is_contended() && !HAS_SHORT_TIME_SLICES.replace(true) {
         // Otherwise a member that is woken waits until the time slice of another program's thread
         // ends, and the team waits for the member. Members get no more processor time in total.
         uncancelled(|| shorten_time_slice(TIME_SLICE));
@@ -139,21 +141,9 @@ pub(crate) fn note_awake(count: u32) {
     AWAKE.fetch_add(count, Ordering::Relaxed);
 }
 
-/// In a forked child: records that the calling thread is the only one, and whether it was in a team
-/// with others.
-pub(crate) fn forget_threads(is_orphan: bool) {
+/// Records that the calling thread is the only one: in a forked child.
+pub(crate) fn forget_threads() {
     AWAKE.store(1, Ordering::Relaxed);
-    if is_orphan {
-        IS_ORPHAN.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Ends the program if the calling thread's team has lost its other threads: it would wait for them
-/// for ever.
-pub(crate) fn end_orphan() {
-    if IS_ORPHAN.load(Ordering::Relaxed) {
-        fatal("A child forked within a parallel region lacks the threads of its team");
-    }
 }
 
 #[cfg(test)]

@@ -14,5 +14,7 @@ mod patience;
 pub(crate) use event::{Event, Poll};
 pub(crate) use lock::Lock;
 #[cfg(not(loom))]
-pub(crate) use machine::{end_orphan, forget_threads, granted, note_asleep, note_awake, note_team};
+pub(crate) use machine::{
+    forget_threads, granted, note_asleep, note_awake, note_team, prepare_worker,
+};
 pub(crate) use patience::Patience;

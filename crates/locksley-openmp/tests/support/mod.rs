@@ -31,34 +31,59 @@ impl Program {
 
     #[track_caller]
     pub(crate) fn with_options(name: &str, options: &[&str]) -> Option<Self> {
-        Self::compile("cc", name, options).filter(|it| it.link(&[&["-fopenmp"], options].concat()))
+        let program = Self::prepare("cc", options)?;
+        program.compile("cc", name, options, &["-fopenmp"]);
+        Some(program)
     }
 
     /// The same, but the program is linked with this library instead.
     #[track_caller]
     pub(crate) fn with_library(compiler: &str, name: &str, options: &[&str]) -> Option<Self> {
-        let program = Self::compile(compiler, name, options)?;
+        let program = Self::prepare(compiler, options)?;
         let (library, path) = (program.library(), format!("-Wl,-rpath,{}", program.folder()));
-        program.link(&[&[library.as_str(), &path], options].concat()).then_some(program)
+        program.compile(compiler, name, options, &[&library, &path]);
+        Some(program)
     }
 
+    /// The folder, if the compiler can make an empty program with these options. Says why not.
     #[track_caller]
-    fn compile(compiler: &str, name: &str, options: &[&str]) -> Option<Self> {
+    fn prepare(compiler: &str, options: &[&str]) -> Option<Self> {
         let program = Self(tempfile::tempdir().unwrap());
         symlink(library(), program.library()).unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
-        let mut words = compiler.split(' ');
-        let mut compiler = Command::new(words.next().unwrap());
-        compiler.args(words).args(["-O1", "-g", "-fopenmp", "-c", "-o"]);
-        compiler.arg(program.0.path().join("object.o")).args(options).arg(source);
-        succeeds(&mut compiler).then_some(program)
+        let empty = program.0.path().join("empty.c");
+        std::fs::write(&empty, "#include <omp.h>\nint main(void) { return 0; }\n").unwrap();
+        let made = program
+            .cc(compiler, &["-c"], &empty, "object.o", options)
+            .and_then(|()| program.cc("cc", &[], "object.o", "program", options));
+        made.map_err(skip_test).ok().map(|()| program)
     }
 
     #[track_caller]
-    fn link(&self, options: &[&str]) -> bool {
-        let mut compiler = Command::new("cc");
-        compiler.arg("-o").arg(self.0.path().join("program")).arg(self.0.path().join("object.o"));
-        succeeds(compiler.args(options).arg("-lpthread"))
+    fn compile(&self, compiler: &str, name: &str, options: &[&str], libraries: &[&str]) {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+        self.cc(compiler, &["-O1", "-g", "-c"], source, "object.o", options).unwrap();
+        let libraries = [libraries, options, &["-lpthread"]].concat();
+        self.cc("cc", &[], "object.o", "program", &libraries).unwrap();
+    }
+
+    /// Runs a compiler in the folder. Returns what it says if it fails.
+    fn cc(
+        &self,
+        compiler: &str,
+        first: &[&str],
+        input: impl AsRef<Path>,
+        output: &str,
+        last: &[&str],
+    ) -> Result<(), String> {
+        let mut words = compiler.split(' ');
+        let mut command = Command::new(words.next().unwrap());
+        command.current_dir(&self.0).args(words).args(first);
+        if first.contains(&"-c") {
+            command.arg("-fopenmp");
+        }
+        command.arg(input.as_ref()).arg("-o").arg(output).args(last);
+        let output = command.output().map_err(|error| format!("{compiler}: {error}"))?;
+        output.status.success().then_some(()).ok_or_else(|| complained(&output))
     }
 
     fn folder(&self) -> &str {
@@ -87,20 +112,6 @@ impl Program {
     pub(crate) fn run_as(&self, command: &mut Command, variables: &[(&str, &str)]) -> Output {
         run(command, &[variables, &[("LD_PRELOAD", &self.library())]].concat())
     }
-}
-
-/// Says why the test is skipped if the compiler is missing or fails.
-#[track_caller]
-fn succeeds(compiler: &mut Command) -> bool {
-    match compiler.output() {
-        Ok(output) if output.status.success() => return true,
-        Ok(output) => {
-            let errors = String::from_utf8_lossy(&output.stderr);
-            skip_test(errors.lines().next().unwrap_or("the compiler fails"));
-        }
-        Err(error) => skip_test(format!("{}: {error}", compiler.get_program().to_string_lossy())),
-    }
-    false
 }
 
 /// Runs a command in an environment without OMP_* variables but these.

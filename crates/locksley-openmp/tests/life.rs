@@ -1,0 +1,126 @@
+//! Events in the life of a process and its threads, beside libgomp. The README has a table of them.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use locksley_sys::skip_test;
+
+use support::{Program, assert_same_output, complained, library, printed, run};
+
+/// The code by which the program says that this machine does not let it prepare a case.
+const IMPOSSIBLE: i32 = 77;
+
+fn program() -> Option<Program> {
+    // It jumps to a function on the stack.
+    Program::with_options("life.c", &["-w", "-ldl"])
+}
+
+/// The case ends as with libgomp.
+#[track_caller]
+fn assert_as_libgomp(arguments: &[&str]) {
+    let Some(program) = program() else { return };
+    let expected = run(program.command().args(arguments), &[]);
+    if expected.status.code() == Some(IMPOSSIBLE) {
+        return skip_test("the system does not allow it");
+    }
+    assert!(expected.status.code().is_some(), "libgomp: {}", complained(&expected));
+    assert_same_output(&program.run(arguments, &[]), &expected);
+}
+
+/// The case, in which libgomp hangs or ends, says these lines. Returns what it says on standard
+/// error.
+#[track_caller]
+fn complaint_of(case: &str, lines: &str) -> String {
+    let Some(program) = program() else { return String::new() };
+    let output = program.run(&[case], &[]);
+    assert_eq!((printed(&output).as_str(), output.status.code()), (lines, Some(0)), "{case}");
+    complained(&output)
+}
+
+#[test]
+fn a_constructor_begins_a_region_before_main() {
+    assert_as_libgomp(&["constructor"]);
+}
+
+#[test]
+fn destructors_of_thread_specific_data_begin_regions_and_leave_no_threads() {
+    assert_as_libgomp(&["destructors"]);
+}
+
+#[test]
+fn the_process_ends_with_the_last_thread_of_the_program() {
+    assert_as_libgomp(&["main-ends"]);
+    assert_as_libgomp(&["main-ends-without"]);
+    assert_as_libgomp(&["others-use-it"]);
+}
+
+#[test]
+fn exit_handlers_begin_regions() {
+    assert_as_libgomp(&["exit-handler"]);
+    assert_as_libgomp(&["quick-exit"]);
+}
+
+#[test]
+fn the_library_is_opened_and_closed_as_often_as_the_program_likes() {
+    let library = library();
+    assert_as_libgomp(&["libraries", library.to_str().unwrap()]);
+}
+
+#[test]
+fn members_start_other_programs() {
+    assert_as_libgomp(&["children"]);
+}
+
+#[test]
+fn a_child_forked_within_a_region_computes_and_says_so_if_it_waits_for_the_other_threads() {
+    assert_as_libgomp(&["child-computes"]);
+    let line =
+        "\nlibgomp: A child forked within a parallel region waits for threads that it lacks\n";
+    for case in ["child-waits", "child-ends-region"] {
+        let complaint = complaint_of(case, "1\n1\n");
+        assert!(complaint.is_empty() || complaint == line.repeat(2), "{complaint}");
+    }
+}
+
+#[test]
+fn signals_interrupt_waits_and_change_no_result() {
+    assert_as_libgomp(&["signals"]);
+    assert_as_libgomp(&["signals-restart"]);
+}
+
+#[test]
+fn cancelled_threads_finish_their_regions_and_leave_no_threads() {
+    assert_as_libgomp(&["cancel"]);
+}
+
+#[test]
+fn small_stacks_are_enough() {
+    assert_as_libgomp(&["stack"]);
+}
+
+#[test]
+fn refused_threads_make_the_team_smaller_and_are_told_once() {
+    let complaint = complaint_of("refused", "a team of 16 has fewer: 1, all took part: 1\n");
+    let line = "\nlibgomp: Thread creation failed: Resource temporarily unavailable\n";
+    assert!(complaint.is_empty() || complaint == line, "{complaint}");
+}
+
+#[test]
+fn no_descriptors_are_needed_or_kept() {
+    assert_as_libgomp(&["descriptors"]);
+}
+
+#[test]
+fn attributes_of_the_programs_threads_stay_the_same() {
+    assert_as_libgomp(&["attributes"]);
+}
+
+#[test]
+fn refused_system_calls_are_done_without() {
+    assert_as_libgomp(&["seccomp"]);
+}
+
+#[test]
+fn a_process_without_proc_computes() {
+    assert_as_libgomp(&["no-proc"]);
+}
