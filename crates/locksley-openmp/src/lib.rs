@@ -29,6 +29,7 @@ mod icv;
 mod interface;
 mod memory;
 mod mutex;
+mod race_detector;
 mod shares;
 #[cfg(not(loom))]
 mod tasks;

@@ -70,18 +70,6 @@ fn a_dynamic_team_gets_what_another_one_leaves() {
     assert_eq!(printed(&program.run(&[], &[dynamic, ("OMP_NUM_THREADS", "300")])), line(300));
 }
 
-/// Writes behind an array, if a team is larger than the program was told, are seen by the sanitizer.
-#[test]
-fn no_thread_writes_behind_what_was_allocated_for_its_team() {
-    let sanitizer = ["-fsanitize=address"];
-    let Some(program) = Program::with_library("cc", "sizes.c", &sanitizer) else { return };
-    for variables in [&[][..], &[("OMP_NUM_THREADS", "7"), ("OMP_DYNAMIC", "false")]] {
-        let output = run(&mut program.command(), variables);
-        assert!(output.status.success(), "{}", complained(&output));
-        assert_eq!(printed(&output), "dynamic: 0\nwrong sizes: 0, lost parts: 0\n");
-    }
-}
-
 /// A control group without tasks, for as long as this lives.
 struct Group(PathBuf);
 

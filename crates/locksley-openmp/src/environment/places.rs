@@ -1,7 +1,7 @@
 //! Places (OpenMP 5.0, section 6.5): sets of processors, by number or by an abstract name.
 
 use std::collections::BTreeSet;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 use locksley_sys::os::Processors;
 use locksley_sys::places::{Kind, Topology};
@@ -56,12 +56,8 @@ pub(super) fn is_libgomp_loaded() -> bool {
 
 /// The definition of a symbol behind this library's.
 fn next_symbol(name: &CStr) -> Option<*mut c_void> {
-    unsafe extern "C" {
-        fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-    }
-    const NEXT: *mut c_void = usize::MAX as *mut c_void;
     // SAFETY: the name ends with a zero.
-    let found = unsafe { dlsym(NEXT, name.as_ptr()) };
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     (!found.is_null()).then_some(found)
 }
 

@@ -6,6 +6,7 @@
 
 use locksley_sys::primitive::{AtomicU64, Ordering};
 
+use crate::race_detector;
 use crate::waiting::Event;
 
 /// How far the iterations of such a loop have come.
@@ -47,6 +48,7 @@ impl Doacross {
     /// Posts an iteration.
     pub(crate) fn post(&self, iteration: &[u64]) {
         if let Some((number, posted)) = self.find(iteration) {
+            race_detector::release(posted);
             // Release: pairs with the acquire in `wait`.
             posted.store(number + 1, Ordering::Release);
             self.progress.notify_all();
@@ -58,6 +60,7 @@ impl Doacross {
         if let Some((number, posted)) = self.find(iteration) {
             // Acquire: pairs with the release in `post`.
             self.progress.wait(|| posted.load(Ordering::Acquire) > number);
+            race_detector::acquire(posted);
         }
     }
 }

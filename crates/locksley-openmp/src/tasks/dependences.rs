@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::mutex::lock;
+use crate::race_detector;
 
 /// An address that a task depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,17 +80,23 @@ impl<T: Dependent> Links<T> {
 
     pub(super) fn are_met(&self) -> bool {
         // Acquire: pairs with the release in `meet`. What earlier tasks wrote is seen.
-        self.unmet.load(Ordering::Acquire) == 0
+        let are_met = self.unmet.load(Ordering::Acquire) == 0;
+        race_detector::acquire(self);
+        are_met
     }
 
     /// One task fewer. True if it was the last.
     fn meet(&self) -> bool {
         // Release: pairs with the acquire in `are_met` and of the last one here.
-        self.unmet.fetch_sub(1, Ordering::AcqRel) == 1
+        race_detector::release(self);
+        let is_last = self.unmet.fetch_sub(1, Ordering::AcqRel) == 1;
+        race_detector::acquire(self);
+        is_last
     }
 
     /// The task has ended. Returns the tasks that have become ready.
     pub(super) fn end(&self) -> Vec<Arc<T>> {
+        race_detector::release(&self.successors);
         let successors = lock(&self.successors).take().unwrap_or_default();
         let is_ready = |task: &Arc<T>| task.links().is_some_and(Self::meet);
         successors.into_iter().filter(is_ready).collect()
@@ -172,7 +179,11 @@ impl<T: Dependent> Table<T> {
 }
 
 fn has_not_ended<T: Dependent>(task: &Arc<T>) -> bool {
-    task.links().is_some_and(|it| lock(&it.successors).is_some())
+    task.links().is_some_and(|it| {
+        let has_not_ended = lock(&it.successors).is_some();
+        race_detector::acquire(&it.successors);
+        has_not_ended
+    })
 }
 
 /// Has `later` wait for `earlier`, unless that has ended or is the same.
@@ -181,7 +192,9 @@ fn precede<T: Dependent>(earlier: &Arc<T>, later: &Arc<T>, links: &Links<T>) {
         return;
     }
     let Some(earlier) = earlier.links() else { return };
-    if let Some(successors) = lock(&earlier.successors).as_mut() {
+    let mut successors = lock(&earlier.successors);
+    race_detector::acquire(&earlier.successors);
+    if let Some(successors) = successors.as_mut() {
         // Relaxed: before the successor is in the list.
         links.unmet.fetch_add(1, Ordering::Relaxed);
         successors.push(Arc::clone(later));

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::mutex::lock;
+use crate::race_detector;
 
 /// An event.
 #[derive(Default)]
@@ -33,9 +34,11 @@ impl Event {
     }
 
     fn happen(&self, what: u8) {
+        race_detector::release(self);
         // Release and acquire: the second of the two sees all that came before the first.
         if self.happened.fetch_or(what, Ordering::AcqRel) == (ENDED | FULFILLED) & !what {
             let completion = lock(&self.completion).take();
+            race_detector::acquire(self);
             if let Some(completion) = completion {
                 completion();
             }

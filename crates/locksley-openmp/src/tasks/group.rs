@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::{Copies, Reductions, Variable};
+use crate::race_detector;
 
 /// A group of tasks.
 #[derive(Debug)]
@@ -78,12 +79,15 @@ impl Group {
     /// A task of the group has ended. True if it was the last.
     pub(crate) fn remove(&self) -> bool {
         // Release: pairs with the acquire in `is_empty`. Acquire: so do those of earlier tasks.
+        race_detector::release(self);
         self.pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         // Acquire: pairs with the release in `remove`. What the tasks wrote is seen.
-        self.pending.load(Ordering::Acquire) == 0
+        let is_empty = self.pending.load(Ordering::Acquire) == 0;
+        race_detector::acquire(self);
+        is_empty
     }
 
     /// Cancels the group, or the one around it if this one stands for a shared construct.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use super::Task;
 use crate::environment::settings;
 use crate::mutex::lock;
+use crate::race_detector;
 
 /// Tasks that are ready.
 #[derive(Debug, Default)]
@@ -22,6 +23,7 @@ const LOOKED_AT: usize = 8;
 
 impl Queue {
     pub(crate) fn push(&self, task: Arc<Task>) {
+        race_detector::release(&*task);
         let mut tasks = lock(&self.tasks);
         tasks.push_back(task);
         // Relaxed: a hint. A fence lies between this and the look at who sleeps.
@@ -30,6 +32,7 @@ impl Queue {
 
     /// Adds a task that need not descend from what the owner executes: behind all others.
     pub(crate) fn push_last(&self, task: Arc<Task>) {
+        race_detector::release(&*task);
         let mut tasks = lock(&self.tasks);
         tasks.push_front(task);
         self.length.store(tasks.len(), Ordering::Relaxed);

@@ -9,6 +9,7 @@ use super::dependences::{Dependent, Links, Table};
 use super::{Access, Body, Event, Group};
 use crate::icv::Icvs;
 use crate::mutex::lock;
+use crate::race_detector;
 
 /// A task. Its memory lives as long as a reference; children have one to their parent.
 #[derive(Debug)]
@@ -189,7 +190,9 @@ impl Task {
     /// True if all deferred children have ended.
     pub(crate) fn has_no_children(&self) -> bool {
         // Acquire: pairs with the release in `end`. What the children wrote is seen.
-        self.children.load(Ordering::Acquire) == 0
+        let has_none = self.children.load(Ordering::Acquire) == 0;
+        race_detector::acquire(self);
+        has_none
     }
 
     /// Makes the task, a child of the calling thread's, wait for earlier children that access the
@@ -244,6 +247,7 @@ impl Task {
         // Release: pairs with the acquire in `has_no_children`. If an ancestor has taken the
         // parent's place, nothing counts on the parent's children any more.
         let is_last_child = lock(&self.parent).as_ref().is_some_and(|it| {
+            race_detector::release(&**it);
             it.depth + 1 == self.depth && it.children.fetch_sub(1, Ordering::AcqRel) == 1
         });
         let is_last_of_group = self.membership.as_ref().is_some_and(|it| it.remove());

@@ -16,6 +16,7 @@ use super::binding::Place;
 use crate::affinity::{Thread, describe};
 use crate::environment::{fatal, print, settings};
 use crate::icv::Icvs;
+use crate::race_detector;
 use crate::shares::{List, Position, Preparation};
 use crate::tasks::{Function, Group, Queue, Task};
 use crate::waiting::{Event, Poll};
@@ -188,11 +189,17 @@ impl Team {
         if self.size == 1 && self.outstanding.load(Ordering::Acquire) == 0 {
             return;
         }
-        let Some(number) = barrier.arrive(&self.outstanding) else {
-            return self.arrivals.notify_all();
-        };
+        race_detector::release(&self.barrier);
+        if let Some(number) = barrier.arrive(&self.outstanding) {
+            self.wait_for_others(member, || barrier.is_past(number) || is_cancelled());
+        } else {
+            self.arrivals.notify_all();
+        }
+        race_detector::acquire(&self.barrier);
+    }
+
+    fn wait_for_others(&self, member: &Member, is_over: impl Fn() -> bool) {
         self.assert_complete();
-        let is_over = || barrier.is_past(number) || is_cancelled();
         let poll = || {
             if is_over() {
                 Poll::Done
@@ -243,6 +250,7 @@ impl Team {
         if task.event().is_some() {
             self.detached.fetch_sub(1, Ordering::Relaxed);
         }
+        race_detector::release(&self.barrier);
         // Release: pairs with the acquire in `Barrier::open`. Acquire: so do those of earlier
         // tasks.
         if self.outstanding.fetch_sub(1, Ordering::AcqRel) == 1 {

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Member, Team, current};
 use crate::environment::settings;
+use crate::race_detector;
 use crate::tasks::{Access, Body, Copier, Event, Function, Options, Task};
 use crate::trace;
 use crate::waiting::Poll;
@@ -138,6 +139,7 @@ fn announce(team: &Team) {
 }
 
 fn execute(team: &Team, member: &Member, task: Arc<Task>) {
+    race_detector::acquire(&*task);
     task.begin();
     let body = task.take_body();
     let is_cancelled =

@@ -2,9 +2,8 @@
 
 use std::cell::UnsafeCell;
 use std::io;
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
 use locksley_sys::primitive::AtomicBool;
@@ -12,6 +11,7 @@ use locksley_sys::primitive::AtomicBool;
 use super::Team;
 use crate::environment::settings;
 use crate::mutex::lock;
+use crate::race_detector;
 use crate::waiting::{self, Event};
 
 /// A thread.
@@ -69,6 +69,7 @@ impl Worker {
     fn hand_over(&self, assignment: Assignment) {
         // SAFETY: the caller has the worker, which has taken its last assignment.
         unsafe { *self.assignment.get() = Some(assignment) };
+        race_detector::release(self);
         // Release: pairs with the acquire in `take`.
         self.is_assigned.store(true, Ordering::Release);
         self.assigned.notify_one();
@@ -77,6 +78,7 @@ impl Worker {
     fn take(&self) -> Option<Assignment> {
         // Acquire: pairs with the release in `hand_over`.
         self.assigned.wait(|| self.is_assigned.load(Ordering::Acquire));
+        race_detector::acquire(self);
         // SAFETY: the worker's until the next line.
         let assignment = unsafe { (*self.assignment.get()).take() };
         // Relaxed: the next `hand_over` comes behind the region's barrier.
@@ -93,31 +95,16 @@ impl Worker {
 }
 
 /// The workers that no thread has.
-#[derive(Debug, Default)]
-struct Reserve(Mutex<Vec<Arc<Worker>>>);
+struct Reserve(UnsafeCell<Mutex<Vec<Arc<Worker>>>>);
 
-/// In a forked child there are no workers, and another thread may have held the lock: the reserve
-/// is replaced.
-static RESERVE: AtomicPtr<Reserve> = AtomicPtr::new(ptr::null_mut());
+// SAFETY: the mutex is replaced only while the process has one thread.
+unsafe impl Sync for Reserve {}
 
-fn reserve() -> &'static Reserve {
-    // Acquire: pairs with the release of the thread that has made it.
-    let mut reserve = RESERVE.load(Ordering::Acquire);
-    if reserve.is_null() {
-        let new = Box::into_raw(Box::<Reserve>::default());
-        let exchanged =
-            RESERVE.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire);
-        reserve = exchanged.map_or_else(
-            |other| {
-                // SAFETY: made above, and no other thread has seen it.
-                drop(unsafe { Box::from_raw(new) });
-                other
-            },
-            |_| new,
-        );
-    }
-    // SAFETY: a reserve is never freed.
-    unsafe { &*reserve }
+static RESERVE: Reserve = Reserve(UnsafeCell::new(Mutex::new(Vec::new())));
+
+fn reserve() -> MutexGuard<'static, Vec<Arc<Worker>>> {
+    // SAFETY: the thread that replaces the mutex does not use it meanwhile.
+    lock(unsafe { &*RESERVE.0.get() })
 }
 
 /// The threads of the program that have used OpenMP, and the main thread. The reserve's workers end
@@ -130,19 +117,21 @@ pub(super) fn add_host() {
 
 /// In a forked child: all workers are gone, and all hosts but the calling thread, if it is one.
 pub(super) fn forget_others(is_host: bool) {
-    RESERVE.store(ptr::null_mut(), Ordering::Relaxed);
+    // A thread that is not there may have locked it. What it shared with others is not freed.
+    // SAFETY: no other thread is there, and this one holds no lock.
+    unsafe { RESERVE.0.get().write(Mutex::default()) };
     HOSTS.store(is_host.into(), Ordering::Relaxed);
 }
 
 /// Returns a worker from the reserve, or a new one that executes regions by `execute`.
 pub(super) fn take(execute: Execute) -> io::Result<Arc<Worker>> {
-    let spare = lock(&reserve().0).pop();
+    let spare = reserve().pop();
     spare.map_or_else(|| Worker::start(execute), Ok)
 }
 
 /// Gives workers back, whose regions have ended.
 pub(super) fn give_back(workers: impl IntoIterator<Item = Arc<Worker>>) {
-    lock(&reserve().0).extend(workers);
+    reserve().extend(workers);
 }
 
 /// A thread ends, which was a host or not, and gives these workers back.
@@ -156,7 +145,7 @@ pub(super) fn leave(workers: impl IntoIterator<Item = Arc<Worker>>, is_host: boo
 
 /// Ends the workers of the reserve.
 pub(super) fn end_reserve() {
-    let workers = std::mem::take(&mut *lock(&reserve().0));
+    let workers = std::mem::take(&mut *reserve());
     workers.iter().for_each(|it| it.hand_over(Assignment::End));
 }
 

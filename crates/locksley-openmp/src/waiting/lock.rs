@@ -6,6 +6,7 @@ use locksley_sys::primitive::{AtomicU32, Ordering, const_unless_loom};
 
 use super::futex;
 use super::patience::{Patience, yield_if_oversubscribed};
+use crate::race_detector;
 
 /// A lock. All zeros is a free one.
 #[derive(Debug)]
@@ -26,7 +27,12 @@ impl Lock {
     /// True if the lock was free.
     pub(crate) fn try_acquire(&self) -> bool {
         // Acquire: pairs with the release in `release`.
-        self.0.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        let is_free =
+            self.0.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if is_free {
+            race_detector::acquire(self);
+        }
+        is_free
     }
 
     pub(crate) fn acquire(&self) {
@@ -43,9 +49,11 @@ impl Lock {
         while self.0.swap(CONTENDED, Ordering::Acquire) != FREE {
             futex::wait(&self.0, CONTENDED);
         }
+        race_detector::acquire(self);
     }
 
     pub(crate) fn release(&self) {
+        race_detector::release(self);
         // Release: pairs with the acquire of the next holder.
         if self.0.swap(FREE, Ordering::Release) == CONTENDED {
             futex::wake(&self.0, 1, 1);
