@@ -143,7 +143,14 @@ pub struct Cycler {
 
 /// `locksley openmp`
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Openmp {
+    /// What is asked instead of running a program.
+    #[command(subcommand)]
+    pub question: Option<OpenmpQuestion>,
+    /// Have the sizes of teams follow affinity, quotas and other teams, region by region
+    #[arg(long)]
+    pub dynamic: bool,
     /// The program and its arguments
     #[arg(
         value_name = "PROGRAM",
@@ -152,6 +159,13 @@ pub struct Openmp {
         allow_hyphen_values = true
     )]
     pub command: Vec<OsString>,
+}
+
+/// What is asked of the library, instead of running a program on it.
+#[derive(Debug, Subcommand)]
+pub enum OpenmpQuestion {
+    /// Say which library programs get, and how many threads, in this environment
+    Check,
 }
 
 /// `locksley soak`

@@ -119,9 +119,10 @@ def imagemagick():
     """Blurs a picture: the checksum."""
     debian = pathlib.Path(os.environ["DEBIAN"])
     lib = debian / "usr/lib/x86_64-linux-gnu"
-    places = dict(LD_LIBRARY_PATH=str(lib), MAGICK_CONFIGURE_PATH=str(debian / "etc/ImageMagick-6"),
-                  MAGICK_CODER_MODULE_PATH=str(*lib.glob("ImageMagick-6*/modules-Q16/coders")))
-    command = [debian / "usr/bin/convert-im6.q16", "-size", "1500x1500", "gradient:red-blue",
+    places = dict(MAGICK_CONFIGURE_PATH=str(debian / "etc/ImageMagick-7"),
+                  MAGICK_CODER_MODULE_PATH=str(*lib.glob("ImageMagick-7*/modules-Q16/coders")))
+    command = [*os.environ["LOADER"].split(), debian / "usr/bin/magick-im7.q16",
+               "-size", "1500x1500", "gradient:red-blue",
                "-swirl", "300", "-blur", "0x6", "-format", "%#", "info:"]
     found = subprocess.run(command, env=os.environ | places, capture_output=True, check=True)
     return int(found.stdout[:12], 16)

@@ -4,19 +4,56 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use locksley::os::Processors;
+
 use crate::cli;
+use crate::experiment::child::this_program;
 use crate::experiments::openmp_bench;
 use crate::fault::{Fault, Outcome};
+use crate::output::say;
 
 pub(super) fn execute(arguments: &cli::Openmp) -> Outcome<()> {
     let library = openmp_bench::gomp()?;
-    let (program, arguments) = arguments.command.split_first().expect("clap requires a program");
+    if let Some(cli::OpenmpQuestion::Check) = arguments.question {
+        return check(&library);
+    }
+    let (program, words) = arguments.command.split_first().expect("clap requires a program");
     let mut command = Command::new(program);
-    command.args(arguments);
+    command.args(words);
     preload(&mut command, &library);
+    if arguments.dynamic {
+        command.env("OMP_DYNAMIC", "true");
+    }
     let error = replace_process(command);
     Err(Fault::Program(format!("{} cannot be executed: {error}", Path::new(program).display())))
 }
+
+/// Has the library itself say what it makes of the environment.
+fn check(library: &Path) -> Outcome<()> {
+    let mut command = Command::new(this_program()?);
+    command.arg("--version").env("OMP_DISPLAY_ENV", "true");
+    preload(&mut command, library);
+    let said = command.output().map_err(Fault::run)?.stderr;
+    let said = String::from_utf8_lossy(&said);
+    if !said.contains(END) {
+        return Err(Fault::run(format!("{} cannot be preloaded", library.display())));
+    }
+    let processors = Processors::allowed();
+    let mut lines = vec![
+        format!("library: {}", library.display()),
+        format!("processors by affinity: {}", processors.ids().len()),
+    ];
+    lines.extend(processors.quota().map(|it| format!("processors by quota: {}", it.processors)));
+    let is_shown = |line: &&str| SHOWN.iter().any(|it| line.starts_with(it));
+    lines.extend(said.lines().map(str::trim_start).filter(is_shown).map(str::to_owned));
+    say(&lines.join("\n"))
+}
+
+/// The library's last line about its settings.
+const END: &str = "OPENMP DISPLAY ENVIRONMENT END";
+/// How the lines begin that decide how many threads there are, and complaints.
+const SHOWN: [&str; 5] =
+    ["libgomp:", "OMP_DYNAMIC", "OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "[lock"];
 
 /// Has the program load the library before what is preloaded anyway.
 fn preload(command: &mut Command, library: &Path) {

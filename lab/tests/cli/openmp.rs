@@ -61,3 +61,49 @@ fn a_missing_program_is_named_and_the_code_is_a_shells() {
         assert!(complaint.contains("/no/such/program") && complaint.lines().count() == 1);
     }
 }
+
+#[test]
+fn sizes_follow_what_is_granted_only_if_that_is_asked_for() {
+    if has_library() {
+        let dynamic = |arguments: &[&str]| {
+            let print = ["--", "sh", "-c", "echo \"[$OMP_DYNAMIC]\""];
+            let output = locksley(&[&["openmp"], arguments, &print].concat());
+            String::from_utf8(output.stdout).unwrap()
+        };
+        assert_eq!([dynamic(&[]), dynamic(&["--dynamic"])], ["[]\n", "[true]\n"]);
+    }
+}
+
+#[test]
+fn check_says_how_many_threads_there_are_and_why() {
+    if !has_library() {
+        return;
+    }
+    let check = |variables: &[(&str, &str)]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_locksley"));
+        command.args(["openmp", "check"]).env_remove("OMP_NUM_THREADS").env_remove("OMP_DYNAMIC");
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let granted = locksley_sys::os::Processors::allowed().count();
+    let threads = ("OMP_NUM_THREADS", "3000");
+    let said = check(&[threads]);
+    let line = |count: usize| format!("OMP_NUM_THREADS = '{count}'");
+    assert!(said.starts_with("library: /") && said.contains("libgomp_locksley.so"), "{said}");
+    assert!(said.contains(&line(granted)), "{said}");
+    assert_eq!(said.matches("[locksley] OMP_NUM_THREADS is reduced").count(), 1, "{said}");
+    let said = check(&[threads, ("OMP_DYNAMIC", "false")]);
+    assert!(said.contains(&line(3000)) && !said.contains("reduced"), "{said}");
+    let said = check(&[("OMP_NUM_THREADS", "x")]);
+    assert!(said.contains("libgomp: Invalid value for environment variable OMP_NUM_THREADS"));
+}
+
+#[test]
+fn neither_a_program_nor_a_question_is_an_error() {
+    for arguments in [&["openmp"][..], &["openmp", "check", "x"]] {
+        let output = locksley(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(String::from_utf8(output.stderr).unwrap().lines().count(), 1);
+    }
+}
