@@ -232,7 +232,9 @@ fn settings_right_and_wrong_are_read_as_libgomp_does() {
         ("OMP_AFFINITY_FORMAT", &["", "%n"]),
     ];
     let compare = |variables: &[(&str, &str)]| {
-        let constant = [("OMP_DYNAMIC", "false"), ("GOMP_SPINCOUNT", "0")];
+        // Their defaults are this library's own.
+        let constant =
+            [("OMP_DYNAMIC", "false"), ("GOMP_SPINCOUNT", "0"), ("OMP_AFFINITY_FORMAT", "%L")];
         let variables = [&constant[..], variables].concat();
         let mut said = programs.each_ref().map(|it| said(&run(&mut it.command(), &variables)));
         for (lines, _) in &mut said {

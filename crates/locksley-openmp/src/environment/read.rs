@@ -9,7 +9,7 @@ use super::text::{self, Text};
 use super::{places, warn};
 use crate::icv::{Icvs, SUPPORTED_LEVELS, Schedule};
 
-const AFFINITY_FORMAT: &str = "level %L thread %i affinity %A";
+const AFFINITY_FORMAT: &str = "locksley: level %L thread %i affinity %A";
 
 /// Reads a variable if it is set. Warns if its value is invalid.
 fn variable<T>(name: &str, parse: impl FnOnce(&mut Text<'_>) -> Option<T>) -> Option<T> {

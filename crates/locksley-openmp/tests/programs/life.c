@@ -1,6 +1,7 @@
 // What happens to a process and its threads while it uses OpenMP, from before main to after the last
 // thread. The first argument is the case; others follow it.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -395,6 +396,22 @@ static void without_proc(void) {
     exit(9);
 }
 
+// How many threads have the name that the second argument is.
+static void names(void) {
+    int count = 0;
+    region(4);
+    struct dirent *entry;
+    DIR *tasks = opendir("/proc/self/task");
+    while (tasks && (entry = readdir(tasks))) {
+        char path[300], name[32] = "";
+        sprintf(path, "/proc/self/task/%s/comm", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (file && fscanf(file, "%31s", name) == 1) count += !strcmp(name, arguments[2]);
+        if (file) fclose(file);
+    }
+    printf("%d\n", count);
+}
+
 static void regions(void) {
     for (int i = 0; i < 200; i++) region(1 + i % 5);
 #pragma omp parallel
@@ -435,6 +452,8 @@ int main(int count, char **words) {
     CASE("attributes", attributes())
     CASE("seccomp", filtered())
     CASE("no-proc", without_proc())
+    CASE("names", names())
+    CASE("affinity", omp_display_affinity(NULL))
     CASE("regions", regions())
     return 99;
 }
