@@ -1,6 +1,6 @@
-//! What ThreadSanitizer is told, if the program has it, of the library's synchronization. The
-//! library's own code is not instrumented, so that the program's accesses on both sides of a barrier
-//! would seem to race.
+//! Annotates the library's synchronization for ThreadSanitizer, if the program has it. The library's
+//! own code is not instrumented, so that accesses of the program before and after a barrier would
+//! seem to race.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -11,10 +11,10 @@ type Annotation = unsafe extern "C" fn(*mut ());
 static ACQUIRE: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 static RELEASE: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
-/// Looks whether the program has the functions. Called before it has threads.
+/// Looks whether the program has the functions. Called when the library is loaded.
 pub(crate) fn find() {
     for (place, name) in [(&ACQUIRE, c"__tsan_acquire"), (&RELEASE, c"__tsan_release")] {
-        // Relaxed, as below: threads that begin later see it.
+        // Relaxed, as below: a function's address, whose code is there.
         place.store(symbol(name), Ordering::Relaxed);
     }
 }
@@ -34,13 +34,13 @@ fn annotate<T>(by: &AtomicPtr<()>, at: &T) {
     }
 }
 
-/// The calling thread has seen what threads did before they released the same object.
+/// What other threads did before they released `at` happens before what this thread does next.
 #[inline]
 pub(crate) fn acquire<T>(at: &T) {
     annotate(&ACQUIRE, at);
 }
 
-/// The calling thread is about to tell others that it has come here.
+/// What this thread did so far happens before each later `acquire` of `at`.
 #[inline]
 pub(crate) fn release<T>(at: &T) {
     annotate(&RELEASE, at);

@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-/// Runs `body`, in which the calling thread is not cancelled. The C library would unwind its stack,
-/// which ends the program in a function of Rust's.
+/// Runs `body`, in which the calling thread is not cancelled: cancellation unwinds the stack, and a
+/// frame of Rust's ends the program then.
 pub(crate) fn uncancelled<T>(body: impl FnOnce() -> T) -> T {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
@@ -13,7 +13,7 @@ pub(crate) fn uncancelled<T>(body: impl FnOnce() -> T) -> T {
     // SAFETY: the variable lives during the call.
     unsafe { pthread_setcancelstate(DISABLE, &raw mut before) };
     let result = body();
-    // SAFETY: as above. Without effect if the first call failed, which it cannot.
+    // SAFETY: as above.
     unsafe { pthread_setcancelstate(before, &raw mut before) };
     result
 }

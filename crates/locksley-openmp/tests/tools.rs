@@ -44,6 +44,8 @@ fn threadpoolctl_and_joblib_find_the_library_and_limit_it() {
          limit 1 told 1 team of 1\n\
          limit 3 told 3 team of 3\n\
          as before: True True\n\
+         libgomp_locksley.so alone: True\n\
+         libgomp.so alone: True\n\
          by a controller: 1\n\
          joblib, loky, 1 inner threads: True\n\
          joblib, loky, 2 inner threads: True\n\
@@ -57,7 +59,7 @@ fn threadpoolctl_and_joblib_find_the_library_and_limit_it() {
 fn names_of_threads_and_settings_and_affinity_tell_the_library() {
     let Some(program) = Program::new("life.c") else { return };
     let output = run(
-        &mut program.command().args(["names", "locksley-omp"]),
+        program.command().args(["names", "locksley-omp"]),
         &[("LD_PRELOAD", &program.library()), ("OMP_DISPLAY_ENV", "verbose")],
     );
     assert_eq!(printed(&output), "3\n");

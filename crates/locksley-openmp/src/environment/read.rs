@@ -119,7 +119,7 @@ pub(super) fn settings() -> Settings {
     let (all, granted) = places::processors(&places);
     let is_capped = is_dynamic.is_none() && cap(&mut threads, granted);
     let is_dynamic = is_dynamic.unwrap_or(false);
-    // Dynamic sizes follow a quota that is raised, too.
+    // With dynamic sizes it is an upper bound, and the quota may be raised.
     let default = if is_dynamic { all } else { granted };
     let icvs = Icvs {
         threads: threads.first().copied().unwrap_or(default),

@@ -34,8 +34,7 @@ pub(crate) struct Settings {
     pub(super) stack: Option<usize>,
     /// What OMP_WAIT_POLICY says: 0 for ACTIVE, 1 for PASSIVE.
     pub(super) policy: Option<usize>,
-    /// OMP_NUM_THREADS states more threads than this process is granted processors, and
-    /// OMP_DYNAMIC does not say that it is to have them.
+    /// OMP_NUM_THREADS was reduced to the processors that this process is granted.
     pub(super) is_capped: bool,
     pub(crate) is_cancellable: bool,
     pub(crate) max_task_priority: i32,

@@ -27,13 +27,13 @@ fn place(number: usize, volume: &[usize], offsets: &[usize], sizes: &[usize]) ->
     place
 }
 
-export! {
-    omp_get_num_devices omp_get_num_devices_
-    omp_get_initial_device omp_get_initial_device_
-    omp_get_device_num omp_get_device_num_() -> c_int {
-        HOST
-    }
+nullary! { c_int;
+    omp_get_num_devices omp_get_num_devices_ omp_get_initial_device omp_get_initial_device_ omp_get_device_num omp_get_device_num_ =>
+        HOST;
+    omp_target_associate_ptr omp_target_disassociate_ptr => error(Errno::INVAL);
+}
 
+export! {
     omp_is_initial_device omp_is_initial_device_() -> c_int {
         1
     }
@@ -93,9 +93,5 @@ export! {
             unsafe { ptr::copy(from, to, row * element) };
         }
         0
-    }
-
-    omp_target_associate_ptr omp_target_disassociate_ptr() -> c_int {
-        error(Errno::INVAL)
     }
 }

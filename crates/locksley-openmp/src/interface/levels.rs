@@ -11,26 +11,15 @@ fn of_ancestor(level: c_int, number: impl FnOnce(&Member) -> u32) -> c_int {
     ancestor.map_or(-1, |it| number(it).cast_signed())
 }
 
-export! {
-    omp_get_thread_num omp_get_thread_num_() -> c_int {
-        member().map_or(0, |it| it.number.cast_signed())
-    }
-
-    omp_get_num_threads omp_get_num_threads_() -> c_int {
-        member().map_or(1, |it| it.team().size.cast_signed())
-    }
-
-    omp_in_parallel omp_in_parallel_() -> c_int {
-        c_int::from(member().is_some_and(|it| it.team().active_level > 0))
-    }
-
-    omp_get_level omp_get_level_() -> c_int {
-        member().map_or(0, |it| it.team().level.cast_signed())
-    }
-
-    omp_get_active_level omp_get_active_level_() -> c_int {
-        member().map_or(0, |it| it.team().active_level.cast_signed())
-    }
+nullary! { c_int;
+    omp_get_thread_num omp_get_thread_num_ => member().map_or(0, |it| it.number.cast_signed());
+    omp_get_num_threads omp_get_num_threads_ =>
+        member().map_or(1, |it| it.team().size.cast_signed());
+    omp_in_parallel omp_in_parallel_ =>
+        c_int::from(member().is_some_and(|it| it.team().active_level > 0));
+    omp_get_level omp_get_level_ => member().map_or(0, |it| it.team().level.cast_signed());
+    omp_get_active_level omp_get_active_level_ =>
+        member().map_or(0, |it| it.team().active_level.cast_signed());
 }
 
 of_a_number! { c_int =>

@@ -20,6 +20,13 @@ macro_rules! export {
     )*};
 }
 
+/// Defines functions without arguments, each by the value that it returns.
+macro_rules! nullary {
+    ($result:ty; $($($name:ident)+ => $value:expr;)*) => { export! {$(
+        $($name)+() -> $result { $value }
+    )*} };
+}
+
 /// Defines functions of a number, which Fortran passes by reference, in either of its kinds.
 macro_rules! of_a_number {
     ($result:ty => $($name:ident $fortran:ident $fortran_8:ident $function:expr;)*) => { export! {$(

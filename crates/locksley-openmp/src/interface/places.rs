@@ -25,19 +25,14 @@ fn write_partition<T>(to: *mut T, convert: impl Fn(usize) -> T) {
     write_all((0..place.count).map(|it| (place.first + it) as usize), to, convert);
 }
 
+nullary! { c_int;
+    omp_get_proc_bind omp_get_proc_bind_ => with_task(|it| it.icvs()).bind;
+    omp_get_num_places omp_get_num_places_ => settings().places.len() as c_int;
+    omp_get_partition_num_places omp_get_partition_num_places_ =>
+        current().place.get().count.cast_signed();
+}
+
 export! {
-    omp_get_proc_bind omp_get_proc_bind_() -> c_int {
-        with_task(|it| it.icvs()).bind
-    }
-
-    omp_get_num_places omp_get_num_places_() -> c_int {
-        settings().places.len() as c_int
-    }
-
-    omp_get_partition_num_places omp_get_partition_num_places_() -> c_int {
-        current().place.get().count.cast_signed()
-    }
-
     omp_get_place_num omp_get_place_num_() -> c_int {
         let place = current().place.get();
         if place.count == 0 { -1 } else { place.number.cast_signed() }

@@ -33,24 +33,21 @@ pub(super) fn wait_for_turn() {
     position.current().wait_for_turn(&position.cursor);
 }
 
-export! {
-    GOMP_barrier GOMP_loop_end GOMP_sections_end() -> () {
-        barrier();
-    }
+nullary! { ();
+    GOMP_barrier GOMP_loop_end GOMP_sections_end => barrier();
+    GOMP_critical_start => CRITICAL.acquire();
+    GOMP_critical_end => CRITICAL.release();
+    GOMP_atomic_start => ATOMIC.acquire();
+    GOMP_atomic_end => ATOMIC.release();
+    GOMP_ordered_start => wait_for_turn();
+}
 
+export! {
     GOMP_barrier_cancel GOMP_loop_end_cancel GOMP_sections_end_cancel() -> bool {
         cancel_barrier()
     }
 
     GOMP_loop_end_nowait GOMP_sections_end_nowait() -> () {}
-
-    GOMP_critical_start() -> () {
-        CRITICAL.acquire();
-    }
-
-    GOMP_critical_end() -> () {
-        CRITICAL.release();
-    }
 
     GOMP_critical_name_start(pointer: *mut *mut c_void) -> () {
         named(pointer).acquire();
@@ -58,18 +55,6 @@ export! {
 
     GOMP_critical_name_end(pointer: *mut *mut c_void) -> () {
         named(pointer).release();
-    }
-
-    GOMP_atomic_start() -> () {
-        ATOMIC.acquire();
-    }
-
-    GOMP_atomic_end() -> () {
-        ATOMIC.release();
-    }
-
-    GOMP_ordered_start() -> () {
-        wait_for_turn();
     }
 
     GOMP_ordered_end() -> () {}

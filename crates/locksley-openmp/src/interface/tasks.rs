@@ -63,6 +63,18 @@ pub(super) fn wait() {
     wait_until(member, || task.has_no_children());
 }
 
+nullary! { c_int;
+    omp_in_final omp_in_final_ => c_int::from(team::with_task(|it| it.options().is_final));
+    omp_in_explicit_task omp_in_explicit_task_ =>
+        c_int::from(team::with_task(|it| it.is_explicit()));
+}
+
+nullary! { ();
+    GOMP_taskwait => wait();
+    GOMP_taskyield => team::yield_to_descendant(current());
+    GOMP_taskgroup_end => end_group(current());
+}
+
 export! {
     GOMP_task(
         function: Function, data: *mut c_void, copier: Option<Copier>, size: c_long,
@@ -88,37 +100,17 @@ export! {
         });
     }
 
-    GOMP_taskwait() -> () {
-        wait();
-    }
-
     GOMP_taskwait_depend(list: *mut *mut c_void) -> () {
         // SAFETY: the compiler's list.
         unsafe { depend::wait(current(), list) };
-    }
-
-    GOMP_taskyield() -> () {
-        team::yield_to_descendant(current());
     }
 
     GOMP_taskgroup_start() -> () {
         begin_group(current());
     }
 
-    GOMP_taskgroup_end() -> () {
-        end_group(current());
-    }
-
     omp_fulfill_event omp_fulfill_event_(event: usize) -> () {
         // SAFETY: OpenMP allows it once for each event.
         unsafe { Event::fulfill(event) };
-    }
-
-    omp_in_final omp_in_final_() -> c_int {
-        c_int::from(team::with_task(|it| it.options().is_final))
-    }
-
-    omp_in_explicit_task omp_in_explicit_task_() -> c_int {
-        c_int::from(team::with_task(|it| it.is_explicit()))
     }
 }

@@ -81,6 +81,13 @@ of_a_number! { () =>
         |value| set(&THREAD_LIMIT, value);
 }
 
+nullary! { c_int;
+    omp_get_num_teams omp_get_num_teams_ => current().team().league.get().0.cast_signed();
+    omp_get_team_num omp_get_team_num_ => current().team().league.get().1.cast_signed();
+    omp_get_max_teams omp_get_max_teams_ => TEAMS.load(Ordering::Relaxed);
+    omp_get_teams_thread_limit omp_get_teams_thread_limit_ => THREAD_LIMIT.load(Ordering::Relaxed);
+}
+
 export! {
     GOMP_teams(teams: c_uint, limit: c_uint) -> () {
         next(current(), teams, limit, true);
@@ -95,21 +102,5 @@ export! {
     ) -> () {
         // SAFETY: the compiler's function and its data.
         unsafe { run(function, data, (teams, limit), DEFAULT_TEAMS) };
-    }
-
-    omp_get_num_teams omp_get_num_teams_() -> c_int {
-        current().team().league.get().0.cast_signed()
-    }
-
-    omp_get_team_num omp_get_team_num_() -> c_int {
-        current().team().league.get().1.cast_signed()
-    }
-
-    omp_get_max_teams omp_get_max_teams_() -> c_int {
-        TEAMS.load(Ordering::Relaxed)
-    }
-
-    omp_get_teams_thread_limit omp_get_teams_thread_limit_() -> c_int {
-        THREAD_LIMIT.load(Ordering::Relaxed)
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_double, c_int};
 use super::{narrow, read, write};
 use crate::environment::{display, settings};
 use crate::icv::{Icvs, Kind, MONOTONIC, SUPPORTED_LEVELS, Schedule};
-use crate::team::{current, most_threads, with_task};
+use crate::team::{current, with_task};
 use crate::waiting::granted;
 
 fn icvs() -> Icvs {
@@ -59,42 +59,21 @@ fn set_schedule(kind: u32, chunk: i64) {
     }
 }
 
+nullary! { c_int;
+    omp_get_max_threads omp_get_max_threads_ => int(icvs().threads);
+    omp_get_num_procs omp_get_num_procs_ => int(granted());
+    omp_get_dynamic omp_get_dynamic_ => c_int::from(icvs().is_dynamic);
+    omp_get_thread_limit omp_get_thread_limit_ => int(icvs().thread_limit);
+    omp_get_max_active_levels omp_get_max_active_levels_ => int(icvs().active_levels);
+    omp_get_supported_active_levels omp_get_supported_active_levels_ => int(SUPPORTED_LEVELS);
+    omp_get_default_device omp_get_default_device_ => icvs().device;
+    omp_get_max_task_priority omp_get_max_task_priority_ => settings().max_task_priority;
+}
+
 export! {
-    omp_get_max_threads omp_get_max_threads_() -> c_int {
-        int(most_threads(current()))
-    }
-
-    omp_get_num_procs omp_get_num_procs_() -> c_int {
-        int(granted())
-    }
-
-    omp_get_dynamic omp_get_dynamic_() -> c_int {
-        c_int::from(icvs().is_dynamic)
-    }
-
     omp_get_nested omp_get_nested_() -> c_int {
         let levels = icvs().active_levels;
         c_int::from(levels > 1 && levels > current().team().active_level)
-    }
-
-    omp_get_thread_limit omp_get_thread_limit_() -> c_int {
-        int(icvs().thread_limit)
-    }
-
-    omp_get_max_active_levels omp_get_max_active_levels_() -> c_int {
-        int(icvs().active_levels)
-    }
-
-    omp_get_supported_active_levels omp_get_supported_active_levels_() -> c_int {
-        int(SUPPORTED_LEVELS)
-    }
-
-    omp_get_default_device omp_get_default_device_() -> c_int {
-        icvs().device
-    }
-
-    omp_get_max_task_priority omp_get_max_task_priority_() -> c_int {
-        settings().max_task_priority
     }
 
     omp_set_schedule(kind: u32, chunk: c_int) -> () {

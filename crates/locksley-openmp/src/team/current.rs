@@ -1,20 +1,20 @@
 //! What the calling thread is in OpenMP's terms, until it ends.
 //!
-//! A thread's end is noticed by the destructor of thread-specific data (`man 3 pthread_key_create`).
-//! It runs behind the destructors of thread-local variables, and not when the program exits, whose
-//! handlers may begin regions. The program's destructors may begin regions after that: these give
-//! back what they took when they end.
+//! The destructor of thread-specific data (`man 3 pthread_key_create`) runs when a thread ends: after
+//! the destructors of thread-local variables, and not when the program exits, whose handlers may
+//! begin regions. Destructors of the program that run after this one may begin regions, too. Then the
+//! thread gives its workers back when such a region ends, and this destructor runs once more.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use locksley_sys::os::{generation, watch_for_forks};
 use rustix::process::getpid;
 use rustix::thread::gettid;
 
-use super::members::Setting;
+use super::members::Context;
 use super::worker::{self, Worker};
 use super::{Member, Team, size};
 use crate::environment::settings;
@@ -70,7 +70,8 @@ pub(crate) fn member() -> Option<&'static Member> {
     (!member.is_null()).then(|| unsafe { &*member })
 }
 
-/// The library is loaded. From then on the main thread is a host, whether it uses OpenMP or not.
+/// The library is loaded. If by the main thread, this is a host from now on, whether it uses OpenMP
+/// or not: the reserve keeps its workers while it lives.
 pub(crate) fn begin_process() {
     watch_for_forks(after_fork);
     if gettid() == getpid() {
@@ -105,10 +106,10 @@ unsafe extern "C" fn end_thread(_: *mut c_void) {
     release();
 }
 
-/// A region has ended in the calling thread.
+/// A region has ended that the calling thread had begun.
 pub(super) fn note_region_end() {
-    if IS_ENDING.get() {
-        release();
+    if IS_ENDING.get() && thread().state.borrow().active.is_empty() {
+        worker::leave(thread().take_workers(), false);
     }
 }
 
@@ -126,7 +127,8 @@ pub(crate) fn with_task<T>(use_task: impl FnOnce(&Arc<Task>) -> T) -> T {
 pub(super) fn set_member(new: *const Member) {
     MEMBER.set(new);
     if let Some(member) = member() {
-        waiting::note_team(member.team().size);
+        let team = member.team();
+        waiting::note_team(team.size, team.generation);
     }
 }
 
@@ -135,14 +137,8 @@ pub(super) fn set_member(new: *const Member) {
 fn root() -> &'static Member {
     watch_for_forks(after_fork);
     become_host();
-    let team = Arc::new(Team::new(1, Setting::initial(settings().icvs)));
-    static FIRST: Once = Once::new();
-    // The program's first thread is counted already.
-    let mut is_first = false;
-    FIRST.call_once(|| is_first = true);
-    if !is_first {
-        waiting::note_awake(1);
-    }
+    let team = Arc::new(Team::new(1, Context::initial(settings().icvs)));
+    waiting::note_awake(1);
     let thread = adopt(Thread { root: Some(team), state: RefCell::default() });
     let team = thread.root.as_ref().expect("made with a team");
     let member = team.member(0);
@@ -155,7 +151,12 @@ fn root() -> &'static Member {
 fn adopt(thread: Thread) -> &'static Thread {
     thread.state.borrow_mut().generation = generation();
     let thread = Box::leak(Box::new(thread));
-    THREAD.set(thread);
+    let old = THREAD.replace(thread).cast_mut();
+    if !old.is_null() {
+        // A worker's, which ends and uses OpenMP in a destructor.
+        // SAFETY: made by `Box::leak`, and no longer reachable.
+        drop(unsafe { Box::from_raw(old) });
+    }
     watch_end();
     thread
 }
@@ -165,7 +166,8 @@ pub(super) fn is_worker() -> bool {
     thread().root.is_none()
 }
 
-/// The calling thread's regions.
+/// The calling thread's regions. A thread without a record is a worker: the others have got one by
+/// [`current`].
 pub(super) fn thread() -> &'static Thread {
     let thread = THREAD.get();
     if thread.is_null() {
@@ -175,7 +177,7 @@ pub(super) fn thread() -> &'static Thread {
     unsafe { &*thread }
 }
 
-/// The calling thread ends, or has ended a region while it ends.
+/// The calling thread ends: its workers go to the reserve.
 fn release() {
     let thread = THREAD.get().cast_mut();
     if thread.is_null() {
@@ -183,8 +185,9 @@ fn release() {
     }
     // SAFETY: as in `thread`.
     let root = unsafe { &*thread }.root.as_deref();
-    // A thread that ends within a region is at fault. Others use what is here.
-    if MEMBER.get() != root.map_or(ptr::null(), |it| ptr::from_ref(it.member(0))) {
+    let is_in_region = MEMBER.get() != root.map_or(ptr::null(), |it| ptr::from_ref(it.member(0)));
+    if is_in_region {
+        // The program may not end a thread there. The other threads use its record, which stays.
         return;
     }
     THREAD.set(ptr::null());
@@ -230,6 +233,6 @@ pub(crate) fn release_threads() {
 /// In a forked child, on its only thread.
 fn after_fork() {
     worker::forget_others(IS_HOST.get());
-    waiting::forget_threads();
+    waiting::forget_threads(!MEMBER.get().is_null());
     size::forget();
 }

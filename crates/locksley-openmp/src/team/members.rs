@@ -14,7 +14,7 @@ use locksley_sys::primitive::CachePadded;
 use super::barrier::Barrier;
 use super::binding::Place;
 use crate::affinity::{Thread, describe};
-use crate::environment::{fatal, print, settings};
+use crate::environment::{print, settings};
 use crate::icv::Icvs;
 use crate::race_detector;
 use crate::shares::{List, Position, Preparation};
@@ -26,8 +26,8 @@ use crate::waiting::{Event, Poll};
 pub(crate) struct Team {
     pub(crate) size: u32,
     /// The process in which its threads are.
-    generation: u32,
-    setting: CachePadded<Setting>,
+    pub(super) generation: u32,
+    context: CachePadded<Context>,
     members: Box<[CachePadded<Member>]>,
     pub(crate) shares: List,
     barrier: CachePadded<Barrier>,
@@ -51,7 +51,7 @@ pub(crate) struct Team {
 
 /// What a region gives its team.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub(crate) struct Context {
     /// How many regions enclose the members, this one included.
     pub(crate) level: u32,
     /// How many of them have more than one thread.
@@ -77,19 +77,19 @@ pub(crate) struct Setting {
 // SAFETY: the pointers are the program's data, which the compiler shares among the members, and the
 // parent, which waits for the region's end. `league` changes only in an initial team, which has one
 // thread.
-unsafe impl Send for Setting {}
+unsafe impl Send for Context {}
 // SAFETY: as above.
-unsafe impl Sync for Setting {}
+unsafe impl Sync for Context {}
 
 impl Deref for Team {
-    type Target = Setting;
+    type Target = Context;
 
-    fn deref(&self) -> &Setting {
-        &self.setting
+    fn deref(&self) -> &Context {
+        &self.context
     }
 }
 
-impl Setting {
+impl Context {
     /// That of an initial thread, outside of all regions.
     pub(super) fn initial(icvs: Icvs) -> Self {
         Self {
@@ -106,27 +106,14 @@ impl Setting {
             group_size: Arc::default(),
         }
     }
-
-    fn is_same(&self, other: &Self) -> bool {
-        let plain = |it: &Self| {
-            let function = it.function.map(|it| it as usize);
-            let binding = (it.bind, it.displays_affinity);
-            (it.level, it.active_level, it.league.get(), it.parent, binding, function, it.data)
-        };
-        plain(self) == plain(other)
-            && self.icvs == other.icvs
-            && self.group.is_none()
-            && other.group.is_none()
-            && Arc::ptr_eq(&self.group_size, &other.group_size)
-    }
 }
 
 impl Team {
-    pub(super) fn new(size: u32, setting: Setting) -> Self {
+    pub(super) fn new(size: u32, context: Context) -> Self {
         Self {
             size,
             generation: generation(),
-            setting: CachePadded::new(setting),
+            context: CachePadded::new(context),
             members: (0..size).map(|it| CachePadded::new(Member::new(it))).collect(),
             shares: List::new(size),
             barrier: CachePadded::new(Barrier::new(size)),
@@ -141,11 +128,9 @@ impl Team {
         }
     }
 
-    /// Makes the team ready for another region. What stays the same stays in the members' caches.
-    pub(super) fn reset(&mut self, setting: Setting) {
-        if !self.setting.is_same(&setting) {
-            self.setting = CachePadded::new(setting);
-        }
+    /// Makes the team ready for another region.
+    pub(super) fn reset(&mut self, context: Context) {
+        self.context = CachePadded::new(context);
         self.shares.reset();
         self.singles.store(0, Ordering::Relaxed);
         if *self.cancelled_share.get_mut() != 0 {
@@ -199,7 +184,6 @@ impl Team {
     }
 
     fn wait_for_others(&self, member: &Member, is_over: impl Fn() -> bool) {
-        self.assert_complete();
         let poll = || {
             if is_over() {
                 Poll::Done
@@ -213,12 +197,9 @@ impl Team {
         self.arrivals.wait_and_work(poll, || is_over() || has_task());
     }
 
-    /// The calling member has to wait for others. Ends a child that was forked within the region,
-    /// and would wait for threads that are not in it.
-    pub(super) fn assert_complete(&self) {
-        if self.size > 1 && self.generation != generation() {
-            fatal("A child forked within a parallel region waits for threads that it lacks");
-        }
+    /// False in a child that was forked within the region: only the calling thread is in it.
+    pub(super) fn is_complete(&self) -> bool {
+        self.generation == generation()
     }
 
     /// True if tasks seem to be outstanding. Without any, a waiting member leaves the queues alone:
@@ -312,7 +293,8 @@ impl Team {
     }
 }
 
-/// A member. Only its own thread uses it; others use its queue.
+/// A member. Only its own thread changes it. Others use its queue, and read `trace_slot`, `team` and
+/// `place`.
 #[derive(Debug)]
 pub(crate) struct Member {
     /// The number that `omp_get_thread_num` reports.

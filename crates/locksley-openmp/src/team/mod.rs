@@ -12,5 +12,4 @@ mod worker;
 pub(crate) use current::{begin_process, current, member, release_threads, with_task};
 pub(crate) use members::{Member, Team};
 pub(crate) use region::{Region, end, isolated, start};
-pub(crate) use size::most_threads;
 pub(crate) use tasking::{NewTask, await_event, create, wait_until, yield_to_descendant};

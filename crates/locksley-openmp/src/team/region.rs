@@ -1,12 +1,13 @@
 //! Parallel regions: how they begin and end.
 
 use std::ffi::c_void;
+use std::io;
 use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
 
 use super::current::{self, Active};
-use super::members::Setting;
+use super::members::Context;
 use super::worker::{self, Worker};
 use super::{Member, Team, size};
 use crate::environment::{settings, warn};
@@ -36,33 +37,32 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
     let mut state = current::thread().state.borrow_mut();
     state.forget_workers_after_fork();
     let mut size = size::reserve(member, region.threads);
-    // Members of the outer regions are in use.
-    let is_initial = state.active.is_empty() && !current::is_worker();
+    // Those of the outer regions are in use.
+    let is_outermost = state.active.is_empty() && !current::is_worker();
     let count = size as usize - 1;
     let mut borrowed = Vec::new();
-    let workers = if is_initial { &mut state.workers } else { &mut borrowed };
-    acquire(workers, count);
-    if workers.len() < count {
+    let workers = if is_outermost { &mut state.workers } else { &mut borrowed };
+    if let Err(error) = fill(workers, count) {
         static WARNING: Once = Once::new();
-        WARNING.call_once(|| warn("Thread creation failed: Resource temporarily unavailable"));
+        WARNING.call_once(|| warn(&format!("Thread creation failed: {}", reason(&error))));
         let fewer = workers.len() as u32 + 1;
         size::release(&member.team().group_size, size - fewer);
         size = fewer;
     }
-    let mut setting = setting(member, &region, size, make_group(size));
+    let mut context = context(member, &region, size, make_group(size));
     if settings().displays_affinity && size > 1 {
-        let shown = member.places_of_team(setting.bind, size);
-        setting.displays_affinity = setting.level > 1 || state.shown != shown;
-        if setting.level == 1 {
+        let shown = member.places_of_team(context.bind, size);
+        context.displays_affinity = context.level > 1 || state.shown != shown;
+        if context.level == 1 {
             state.shown = shown;
         }
     }
-    let mut team = team(&mut state.idle, size, setting);
+    let mut team = team(&mut state.idle, size, context);
     if let Some(preparation) = region.share {
         let team = Arc::get_mut(&mut team).expect("no member has it yet");
         team.append_first_share(preparation);
     }
-    let workers = if is_initial { &state.workers } else { &borrowed };
+    let workers = if is_outermost { &state.workers } else { &borrowed };
     for (worker, number) in workers.iter().zip(1..size) {
         worker.assign(Arc::clone(&team), number);
     }
@@ -84,10 +84,13 @@ pub(crate) fn end() {
     drop(team);
     let active = thread.state.borrow_mut().active.pop();
     let Some(Active { team, borrowed }) = active else { return };
-    size::release(&team.group_size, team.size - 1);
     current::set_member(team.parent);
-    if !borrowed.is_empty() {
+    if team.is_complete() {
+        size::release(&team.group_size, team.size - 1);
         worker::give_back(borrowed);
+    } else {
+        // Their threads are not in this process.
+        std::mem::forget(borrowed);
     }
     let mut state = thread.state.borrow_mut();
     state.idle.swap(0, 1);
@@ -103,7 +106,7 @@ pub(crate) fn isolated(thread_limit: u32, body: impl FnOnce()) {
     if thread_limit != 0 {
         icvs.thread_limit = thread_limit;
     }
-    let team = Arc::new(Team::new(1, Setting::initial(icvs)));
+    let team = Arc::new(Team::new(1, Context::initial(icvs)));
     let member = enter(&team, 0);
     // The threads of its regions are not those of the regions outside.
     let depth = Active { team: Arc::clone(&team), borrowed: Vec::new() };
@@ -138,13 +141,13 @@ fn enter(team: &Arc<Team>, number: u32) -> &Member {
     member
 }
 
-fn setting(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>>) -> Setting {
+fn context(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>>) -> Context {
     let team = member.team();
     let icvs = member.with_task(|it| it.icvs());
     let level = team.level + 1;
     // A clause has no effect where OMP_PROC_BIND is false.
     let bind = if region.bind != 0 && icvs.bind != 0 { region.bind } else { icvs.bind };
-    Setting {
+    Context {
         parent: member,
         level,
         active_level: team.active_level + u32::from(size > 1),
@@ -172,22 +175,28 @@ fn icvs_inside(icvs: Icvs, level: u32, bind: i32) -> Icvs {
 }
 
 /// Returns a team of that size: one that no thread has any more, or a new one.
-fn team(idle: &mut [Option<Arc<Team>>], size: u32, setting: Setting) -> Arc<Team> {
+fn team(idle: &mut [Option<Arc<Team>>], size: u32, context: Context) -> Arc<Team> {
     for idle in idle {
         if let Some(mut team) = idle.take_if(|it| it.size == size && Arc::strong_count(it) == 1)
             && let Some(it) = Arc::get_mut(&mut team)
         {
-            it.reset(setting);
+            it.reset(context);
             return team;
         }
     }
-    Arc::new(Team::new(size, setting))
+    Arc::new(Team::new(size, context))
 }
 
 /// Makes them at least `count` workers, or fewer if the system refuses threads.
-fn acquire(workers: &mut Vec<Arc<Worker>>, count: usize) {
+fn fill(workers: &mut Vec<Arc<Worker>>, count: usize) -> io::Result<()> {
     while workers.len() < count {
-        let Ok(worker) = worker::take(execute) else { break };
-        workers.push(worker);
+        workers.push(worker::take(execute)?);
     }
+    Ok(())
+}
+
+/// The error in the system's words, as libgomp gives it, without its number.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }

@@ -14,13 +14,6 @@ use crate::waiting::granted;
 /// changes it, so no waiting thread may read words beside it.
 static BUSY: CachePadded<AtomicU32> = CachePadded::new(AtomicU32::new(0));
 
-/// The size of the teams that the calling member begins without a clause; the largest one, if sizes
-/// are dynamic.
-pub(crate) fn most_threads(member: &Member) -> u32 {
-    let icvs = member.with_task(|it| it.icvs());
-    icvs.threads.min(icvs.thread_limit)
-}
-
 /// The size of a region's team that the calling member begins. `clause` is what `num_threads` or an
 /// `if` clause says, or 0. The threads count as busy until [`release`].
 pub(super) fn reserve(member: &Member, clause: u32) -> u32 {

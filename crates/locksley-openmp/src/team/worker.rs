@@ -14,7 +14,7 @@ use crate::mutex::lock;
 use crate::race_detector;
 use crate::waiting::{self, Event};
 
-/// A thread.
+/// A thread of the library, and what it is to do next.
 ///
 /// The thread that has the worker gives it one assignment at a time. The worker takes it before
 /// the region begins, so the next one finds the place empty.
@@ -107,8 +107,8 @@ fn reserve() -> MutexGuard<'static, Vec<Arc<Worker>>> {
     lock(unsafe { &*RESERVE.0.get() })
 }
 
-/// The threads of the program that have used OpenMP, and the main thread. The reserve's workers end
-/// with the last of them: the process ends when none of its threads are left.
+/// How many threads of the program have used OpenMP, the main thread included. When the last one
+/// ends, the reserve's workers end, so that the process can end.
 static HOSTS: AtomicUsize = AtomicUsize::new(0);
 
 pub(super) fn add_host() {
@@ -131,14 +131,18 @@ pub(super) fn take(execute: Execute) -> io::Result<Arc<Worker>> {
 
 /// Gives workers back, whose regions have ended.
 pub(super) fn give_back(workers: impl IntoIterator<Item = Arc<Worker>>) {
-    reserve().extend(workers);
+    let mut workers = workers.into_iter().peekable();
+    if workers.peek().is_some() {
+        reserve().extend(workers);
+    }
 }
 
-/// A thread ends, which was a host or not, and gives these workers back.
+/// A thread ends, and gives these workers back. `is_host`: it counts among the hosts.
 pub(super) fn leave(workers: impl IntoIterator<Item = Arc<Worker>>, is_host: bool) {
     give_back(workers);
     // Acquire and release: the last host finds the workers of those before.
-    if HOSTS.fetch_sub(is_host.into(), Ordering::AcqRel) == usize::from(is_host) {
+    let left = HOSTS.fetch_sub(is_host.into(), Ordering::AcqRel) - usize::from(is_host);
+    if left == 0 {
         end_reserve();
     }
 }

@@ -5,6 +5,7 @@ use locksley_sys::primitive::AtomicU32;
 /// Sleeps while the word is `expected`, until a wake. May return spuriously.
 #[cfg(not(loom))]
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
+    super::machine::end_if_orphaned();
     super::machine::note_asleep();
     crate::trace::sleep(|| {
         let woken = rustix::thread::futex::wait(

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use locksley_sys::os::{runnable_threads, shorten_time_slice};
+use locksley_sys::os::{generation, runnable_threads, shorten_time_slice};
 
-use crate::environment::{processors, settings};
+use crate::environment::{processors, settings, warn};
 use crate::uncancelled::uncancelled;
 
 /// The time between two readings of affinity and quota.
@@ -30,8 +30,8 @@ static ALLOWED: AtomicU32 = AtomicU32::new(0);
 static SAMPLED_AT: AtomicU64 = AtomicU64::new(0);
 /// The runnable threads of other programs, smoothed.
 static OTHERS: AtomicU32 = AtomicU32::new(0);
-/// The threads of this library that do not sleep, the program's first thread included.
-static AWAKE: AtomicU32 = AtomicU32::new(1);
+/// The threads that do not sleep, of those that have used this library.
+static AWAKE: AtomicU32 = AtomicU32::new(0);
 
 /// Nanoseconds since the first call; never 0.
 fn now() -> u64 {
@@ -88,8 +88,8 @@ fn renew(now: u64, last: u64) {
     OTHERS.store(smooth(before, others, interval), Ordering::Relaxed);
 }
 
-/// Adds a sample to the exponential moving average `before`. After a longer interval than usual,
-/// the average is an old one, and counts at most as much as the sample.
+/// Adds a sample to the exponential moving average `before`. An average that is older than
+/// `BETWEEN_READINGS` is first lowered to the sample.
 fn smooth(before: u32, others: u32, interval: Duration) -> u32 {
     let before = if interval < BETWEEN_READINGS { before } else { before.min(others) };
     before - before / WEIGHT + others / WEIGHT
@@ -101,14 +101,27 @@ pub(super) fn is_contended() -> bool {
 }
 
 thread_local! {
-    /// The threads of the calling thread's latest team.
-    static TEAM: Cell<u32> = const { Cell::new(1) };
+    /// The size of the calling thread's latest team, and the process in which its threads are.
+    static TEAM: Cell<(u32, u32)> = const { Cell::new((1, 0)) };
     static HAS_SHORT_TIME_SLICES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The calling thread has entered a team of that many threads.
-pub(crate) fn note_team(size: u32) {
-    TEAM.set(size);
+/// The calling thread has entered a team of that many threads, which are in the process of that
+/// generation.
+pub(crate) fn note_team(size: u32, generation: u32) {
+    TEAM.set((size, generation));
+}
+
+/// The calling thread is about to sleep. Ends a child that was forked within a region: the other
+/// threads of the team, which would wake it, are not in it.
+pub(super) fn end_if_orphaned() {
+    let (size, team_generation) = TEAM.try_with(Cell::get).unwrap_or((1, 0));
+    if size > 1 && team_generation != generation() {
+        warn("A child forked within a parallel region waits for threads that it lacks");
+        // Exit handlers and buffered output are the parent's.
+        // SAFETY: it ends the process.
+        unsafe { libc::_exit(1) };
+    }
 }
 
 /// The calling thread, which is this library's, is about to execute a region beside others.
@@ -123,7 +136,7 @@ pub(crate) fn prepare_worker() {
 /// True if there are more threads of this library than processors: awake, or in the calling
 /// thread's team, of which some would sleep and be woken again and again.
 pub(super) fn is_oversubscribed() -> bool {
-    awake().max(TEAM.try_with(Cell::get).unwrap_or(1)) > known()
+    awake().max(TEAM.try_with(Cell::get).map_or(1, |it| it.0)) > known()
 }
 
 /// A thread that the library has not met may sleep at a lock, so that the count may be too small.
@@ -141,9 +154,9 @@ pub(crate) fn note_awake(count: u32) {
     AWAKE.fetch_add(count, Ordering::Relaxed);
 }
 
-/// Records that the calling thread is the only one: in a forked child.
-pub(crate) fn forget_threads() {
-    AWAKE.store(1, Ordering::Relaxed);
+/// In a forked child: of the threads that are awake, at most the calling one is left.
+pub(crate) fn forget_threads(is_counted: bool) {
+    AWAKE.store(is_counted.into(), Ordering::Relaxed);
 }
 
 #[cfg(test)]

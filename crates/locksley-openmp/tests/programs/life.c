@@ -51,6 +51,12 @@ static int threads(void) {
     return count;
 }
 
+// Whether more than so many threads are left after at most five seconds.
+static int more_than(int count) {
+    for (int i = 0; i < 100 && threads() > count; i++) usleep(50000);
+    return threads() > count;
+}
+
 static void run(void *(*function)(void *)) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, function, NULL)) exit(9);
@@ -82,12 +88,32 @@ static int rounds;
 static void destructor(void *unused) {
     (void)unused;
     region(4);
+    // What the thread sets holds for its later regions.
+    omp_set_num_threads(2);
+    for (int i = 0; i < 3; i++) {
+        int count = 0;
+#pragma omp parallel reduction(+ : count)
+        count += omp_get_num_threads();
+        if (count != 4 || omp_get_max_threads() != 2) wrong++;
+    }
+    // A region within a task, which goes on after it.
+#pragma omp task
+    {
+        region(3);
+        omp_set_num_threads(3);
+    }
+#pragma omp taskwait
     // Once more, in the next round of destructors.
     if (rounds++ % 2 == 0) pthread_setspecific(first, &first);
 }
 
+extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);
+extern void *__dso_handle;
+
 static void *with_destructors(void *unused) {
     region(2);
+    // As a thread_local variable of C++ does.
+    __cxa_thread_atexit_impl(destructor, NULL, &__dso_handle);
     pthread_setspecific(first, &first);
     pthread_setspecific(second, &second);
     return unused;
@@ -103,8 +129,7 @@ static void destructors(void) {
     region(4);
     pthread_key_create(&second, destructor);
     for (int i = 0; i < 50; i++) run(with_destructors), run(only_in_destructors);
-    usleep(100000);
-    printf("leaked threads: %d\n", threads() > 8);
+    printf("leaked threads: %d\n", more_than(8));
 }
 
 static void *ask(void *unused) {
@@ -149,6 +174,16 @@ static void exits(void) {
     fflush(stdout);
 }
 
+struct plugin {
+    int (*number)(void);
+    int sum;
+};
+
+static void add(void *data) {
+    struct plugin *plugin = data;
+    __atomic_fetch_add(&plugin->sum, plugin->number(), __ATOMIC_RELAXED);
+}
+
 static void libraries(void) {
     // The library by itself, as a plugin brings it: its names are not the program's.
     for (int i = 0; i < 3; i++) {
@@ -159,16 +194,9 @@ static void libraries(void) {
         int (*number)(void);
         *(void **)&parallel = dlsym(handle, "GOMP_parallel");
         *(void **)&number = dlsym(handle, "omp_get_num_threads");
-        static int count;
-        static int (*get)(void);
-        get = number;
-        count = 0;
-        void body(void *unused) {
-            (void)unused;
-            __atomic_fetch_add(&count, get(), __ATOMIC_RELAXED);
-        }
-        parallel(body, NULL, 3, 0);
-        printf("threads by the library: %d\n", count);
+        struct plugin plugin = {number, 0};
+        parallel(add, &plugin, 3, 0);
+        printf("threads by the library: %d\n", plugin.sum);
         dlclose(twice);
         dlclose(handle);
     }
@@ -217,12 +245,62 @@ static void orphans(int way) {
                 omp_set_max_active_levels(9);
                 region(3);
                 _exit(omp_get_num_threads() == 2 && !wrong ? 3 : 4);
-            } else {
+            } else if (way == 2) {
+                int count = 0;
+                for (int i = 0; i < 4; i++) {
+#pragma omp task shared(count)
+#pragma omp atomic
+                    count++;
+                }
+#pragma omp taskwait
+                _exit(count);
+            } else if (way == 3) {
                 break; // To the end of the region, which is a barrier.
             }
         }
         while (__atomic_load_n(&forked, __ATOMIC_ACQUIRE) <= member) usleep(100);
 #pragma omp barrier
+    }
+}
+
+// A child waits for its turn behind a thread that it lacks.
+static void child_in_order(void) {
+    for (int round = 0; round < 2; round++) {
+#pragma omp parallel for ordered schedule(static, 1) num_threads(2)
+        for (int i = 0; i < 2; i++) {
+            if (i == 0) {
+                usleep(200000);
+            } else {
+                fflush(stdout);
+                pid_t child = fork();
+                if (child) printf("%d\n", end_of(child));
+                else alarm(10);
+            }
+#pragma omp ordered
+            wrong += 0;
+        }
+    }
+}
+
+// A child is forked within a nested region whose other thread has ended, and leaves it.
+static void child_nested(void) {
+    omp_set_max_active_levels(3);
+    fflush(stdout);
+#pragma omp parallel num_threads(1)
+    {
+        pid_t child = 1;
+#pragma omp parallel num_threads(2)
+        if (omp_get_thread_num() == 0) {
+            usleep(200000); // The other one waits at the end meanwhile.
+            child = fork();
+        }
+        if (child == 0) {
+            region(2);
+            omp_set_dynamic(1);
+            region(3);
+            _exit(wrong);
+        }
+        printf("%d\n", end_of(child));
     }
 }
 
@@ -238,7 +316,7 @@ static void interrupted(int flags) {
     sigaction(SIGALRM, &action, NULL);
     struct itimerval often = {{0, 300}, {0, 300}};
     setitimer(ITIMER_REAL, &often, NULL);
-    long sum = 0, ordered = 0;
+    long sum = 0, ordered = 0, across = 0;
     omp_lock_t lock;
     omp_init_lock(&lock);
     for (int round = 0; round < 30; round++) {
@@ -256,6 +334,13 @@ static void interrupted(int flags) {
 #pragma omp ordered
                 ordered += ordered % 8 == i;
             }
+#pragma omp for ordered(1) schedule(static, 1)
+            for (int i = 0; i < 8; i++) {
+#pragma omp ordered depend(sink : i - 1)
+                across += across % 8 == i;
+                usleep(20);
+#pragma omp ordered depend(source)
+            }
 #pragma omp single
             {
                 for (int i = 0; i < 8; i++) {
@@ -272,7 +357,7 @@ static void interrupted(int flags) {
     }
     struct itimerval never = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &never, NULL);
-    printf("sum %ld, in order %ld, signals %d\n", sum, ordered, signals > 30);
+    printf("sum %ld, in order %ld %ld, signals %d\n", sum, ordered, across, signals > 30);
 }
 
 static void *cancelled(void *unused) {
@@ -289,13 +374,12 @@ static void *cancelled(void *unused) {
 
 static void cancels(void) {
     for (int i = 0; i < 10; i++) run(cancelled);
-    usleep(100000);
-    printf("leaked threads: %d\n", threads() > 8);
+    printf("leaked threads: %d\n", more_than(8));
 }
 
 static void refused(void) {
     struct rlimit none = {2, 2};
-    if (geteuid() == 0 && (setgid(54321) || setuid(54321))) exit(7);
+    if (geteuid() == 0 && (setgid(54321) || setuid(54321))) exit(77);
     setrlimit(RLIMIT_NPROC, &none);
     int count = 0, size = 0;
 #pragma omp parallel num_threads(16) reduction(+ : count)
@@ -352,8 +436,10 @@ static void attributes(void) {
     pid_t busy[4];
     fill(before);
     for (int i = 0; i < 4; i++)
-        if ((busy[i] = fork()) == 0)
-            for (;;) getppid() == 1 ? _exit(0) : (void)0;
+        if ((busy[i] = fork()) == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;) (void)0;
+        }
     for (double end = omp_get_wtime() + 0.5; omp_get_wtime() < end;) region(1 + rounds++ % 4);
     fill(after);
     int same = !strcmp(before, after);
@@ -436,12 +522,16 @@ int main(int count, char **words) {
     CASE("main-ends", main_ends(later, 1))
     CASE("main-ends-without", main_ends(without_openmp, 1))
     CASE("others-use-it", main_ends(later, 0))
+    CASE("handler-after-main", (atexit(exits), main_ends(later, 1)))
     CASE("exit-handler", (atexit(exits), region(4)))
     CASE("libraries", libraries())
     CASE("children", children())
     CASE("child-waits", orphans(0))
     CASE("child-computes", orphans(1))
-    CASE("child-ends-region", orphans(2))
+    CASE("child-executes-tasks", orphans(2))
+    CASE("child-ends-region", orphans(3))
+    CASE("child-in-order", child_in_order())
+    CASE("child-nested", child_nested())
     CASE("signals", interrupted(0))
     CASE("signals-restart", interrupted(SA_RESTART))
     CASE("cancel", cancels())

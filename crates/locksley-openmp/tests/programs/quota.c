@@ -24,6 +24,7 @@ static void set(const char *name, const char *quota, int expected) {
 }
 
 int main(int count, char **arguments) {
+    alarm(120);
     set(arguments[1], arguments[2], 1);
     set(arguments[1], arguments[3], atoi(arguments[4]));
     set(arguments[1], arguments[2], 1);

@@ -138,6 +138,7 @@ static void others(void) {
 }
 
 int main(int count, char **arguments) {
+    alarm(120);
     if (count > 1) left_out = arguments[1];
     omp_init_lock(&lock);
     for (int i = 0; i < ROUNDS; i++) {

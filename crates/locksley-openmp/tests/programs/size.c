@@ -2,6 +2,7 @@
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static pthread_barrier_t barrier;
 
@@ -23,6 +24,7 @@ static int region(void) {
 }
 
 int main(void) {
+    alarm(120);
     pthread_t thread;
     int alone = region();
     pthread_barrier_init(&barrier, NULL, 2);

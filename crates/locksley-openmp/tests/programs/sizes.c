@@ -57,6 +57,7 @@ static void *begin_regions(void *unused) {
 }
 
 int main(void) {
+    alarm(120);
     printf("dynamic: %d\n", omp_get_dynamic());
     told = omp_get_max_threads();
     cpu_set_t all, one;

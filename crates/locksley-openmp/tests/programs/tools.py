@@ -28,6 +28,13 @@ for limit in 1, 3:
     with threadpoolctl.threadpool_limits(limit, user_api="openmp"):
         print("limit", limit, "told", found()[OWN], "team of", plugin.team_size())
 print("as before:", plugin.team_size() == size, found()[OWN] == size)
+
+for name, limited in (OWN, 1), ("libgomp.so", size):
+    # One of the two by itself: the plugin's own has no effect.
+    path = next(it.filepath for it in threadpoolctl.ThreadpoolController().lib_controllers
+                if os.path.basename(it.filepath).startswith(name))
+    with threadpoolctl.ThreadpoolController().select(filepath=path).limit(limits=1):
+        print(name, "alone:", plugin.team_size() == limited)
 controller = threadpoolctl.ThreadpoolController().select(user_api="openmp")
 with controller.limit(limits=1):
     print("by a controller:", plugin.team_size())

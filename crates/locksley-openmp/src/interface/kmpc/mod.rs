@@ -37,6 +37,17 @@ fn cancelled(kind: i32) -> c_int {
     if kind < 3 { kind } else { 1 << (kind - 1) }
 }
 
+nullary! { ();
+    __kmpc_flush => fence(Ordering::SeqCst);
+    __kmpc_barrier => barrier();
+    __kmpc_ordered => wait_for_turn();
+}
+
+nullary! { i32;
+    __kmpc_cancel_barrier => i32::from(cancel_barrier());
+    __kmpc_master => i32::from(current().number == 0);
+}
+
 export! {
     __kmpc_begin __kmpc_end __kmpc_end_master __kmpc_end_masked __kmpc_end_single
     __kmpc_end_ordered() -> () {}
@@ -74,20 +85,8 @@ export! {
         limit_threads(current(), limit.cast_unsigned());
     }
 
-    __kmpc_flush() -> () {
-        fence(Ordering::SeqCst);
-    }
-
     __kmpc_global_thread_num() -> Thread {
         current().number.cast_signed()
-    }
-
-    __kmpc_barrier() -> () {
-        barrier();
-    }
-
-    __kmpc_cancel_barrier() -> i32 {
-        i32::from(cancel_barrier())
     }
 
     __kmpc_cancel(_place: Place, _thread: Thread, kind: i32) -> i32 {
@@ -110,10 +109,6 @@ export! {
         named(name).release();
     }
 
-    __kmpc_master() -> i32 {
-        i32::from(current().number == 0)
-    }
-
     __kmpc_masked(_place: Place, _thread: Thread, filter: i32) -> i32 {
         i32::from(current().number.cast_signed() == filter)
     }
@@ -134,10 +129,6 @@ export! {
             unsafe { copy(data, published) };
         }
         barrier();
-    }
-
-    __kmpc_ordered() -> () {
-        wait_for_turn();
     }
 
     // Each thread adds its part to the result while it holds the lock.

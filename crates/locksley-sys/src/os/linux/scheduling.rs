@@ -76,9 +76,9 @@ pub fn shorten_time_slice(time_slice: Duration) {
             && it.sched_nice == 0
             && it.sched_runtime > time_slice
     };
-    if probe_time_slice().is_ok()
-        && let Some(mut attributes) = attributes().ok().filter(is_usual)
-    {
+    // A kernel without such time slices says that they are 0. No probe, which starts a thread: a
+    // child that another thread forks meanwhile would wait for its end.
+    if let Some(mut attributes) = attributes().ok().filter(is_usual) {
         attributes.sched_runtime = time_slice;
         attributes.sched_flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
         // Where it fails, time slices stay as they are.
