@@ -1,8 +1,7 @@
-//! Annotates the library's synchronization for ThreadSanitizer, if the program has it. The library's
-//! own code is not instrumented, so that accesses of the program before and after a barrier would
-//! seem to race.
+//! Annotates the library's synchronization for ThreadSanitizer, if the program has it. The code of
+//! the library is not instrumented, so that accesses of the program before and after a barrier
+//! would seem to race.
 
-use std::ffi::CStr;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -14,14 +13,11 @@ static RELEASE: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 /// Looks whether the program has the functions. Called when the library is loaded.
 pub(crate) fn find() {
     for (place, name) in [(&ACQUIRE, c"__tsan_acquire"), (&RELEASE, c"__tsan_release")] {
+        // SAFETY: the name ends with a zero.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         // Relaxed, as below: a function's address, whose code is there.
-        place.store(symbol(name), Ordering::Relaxed);
+        place.store(found.cast(), Ordering::Relaxed);
     }
-}
-
-fn symbol(name: &CStr) -> *mut () {
-    // SAFETY: the name ends with a zero.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.cast()
 }
 
 fn annotate<T>(by: &AtomicPtr<()>, at: &T) {

@@ -28,7 +28,8 @@ fn place(number: usize, volume: &[usize], offsets: &[usize], sizes: &[usize]) ->
 }
 
 nullary! { c_int;
-    omp_get_num_devices omp_get_num_devices_ omp_get_initial_device omp_get_initial_device_ omp_get_device_num omp_get_device_num_ =>
+    omp_get_num_devices omp_get_num_devices_
+    omp_get_initial_device omp_get_initial_device_ omp_get_device_num omp_get_device_num_ =>
         HOST;
     omp_target_associate_ptr omp_target_disassociate_ptr => error(Errno::INVAL);
 }

@@ -1,9 +1,9 @@
 //! What the calling thread is in OpenMP's terms, until it ends.
 //!
-//! The destructor of thread-specific data (`man 3 pthread_key_create`) runs when a thread ends: after
+//! A destructor of thread-specific data (`man 3 pthread_key_create`) runs when a thread ends: after
 //! the destructors of thread-local variables, and not when the program exits, whose handlers may
-//! begin regions. Destructors of the program that run after this one may begin regions, too. Then the
-//! thread gives its workers back when such a region ends, and this destructor runs once more.
+//! begin regions. Destructors of the program that run after it may begin regions, too. Then the
+//! thread gives its workers back when such a region ends, and the destructor runs once more.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;

@@ -293,8 +293,8 @@ impl Team {
     }
 }
 
-/// A member. Only its own thread changes it. Others use its queue, and read `trace_slot`, `team` and
-/// `place`.
+/// A member. Only its own thread changes it. Others use its queue, and read `trace_slot`, `team`
+/// and `place`.
 #[derive(Debug)]
 pub(crate) struct Member {
     /// The number that `omp_get_thread_num` reports.

@@ -157,9 +157,7 @@ pub(super) fn end_reserve() {
 fn stack_size() -> usize {
     /// Room for this library's own frames.
     const MIN: usize = 64 << 10;
-    let system = || {
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
-        limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(8 << 20)
-    };
-    settings().stack().unwrap_or_else(system).max(MIN)
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+    let system = limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(8 << 20);
+    settings().stack().unwrap_or(system).max(MIN)
 }

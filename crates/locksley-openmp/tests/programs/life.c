@@ -1,5 +1,5 @@
-// What happens to a process and its threads while it uses OpenMP, from before main to after the last
-// thread. The first argument is the case; others follow it.
+// What happens to a process and its threads while it uses OpenMP, from before main to after the
+// last thread. The first argument is the case; others follow it.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -364,7 +364,7 @@ static void *cancelled(void *unused) {
     region(4);
     pthread_testcancel();
     for (;;) {
-        // A thread that is asked to end goes on with its regions until it comes to a point of its own.
+        // A thread with a pending cancellation goes on with regions to its next point of its own.
         pthread_cancel(pthread_self());
         for (int i = 0; i < 200; i++) region(3 + i % 2);
         pthread_testcancel();
@@ -426,8 +426,8 @@ static void fill(char *text) {
     sched_getaffinity(0, sizeof affinity, &affinity);
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     prctl(PR_GET_NAME, name);
-    sprintf(text, "%u %lx %d %lu; %d; %lx; %s", it.policy, (long)it.flags, it.nice, (long)it.runtime,
-            CPU_COUNT(&affinity), *(long *)&mask, name);
+    sprintf(text, "%u %lx %d %lu; %d; %lx; %s", it.policy, (long)it.flags, it.nice,
+            (long)it.runtime, CPU_COUNT(&affinity), *(long *)&mask, name);
 }
 
 // What the program's threads have, and children inherit, beside busy processes.
@@ -470,7 +470,8 @@ static void filtered(void) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) refuse(numbers[i], &next);
     *next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {next - code, code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
         exit(77);
     again("regions");
 }

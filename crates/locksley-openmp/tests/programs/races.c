@@ -1,5 +1,5 @@
-// Accesses on both sides of each kind of synchronization, for ThreadSanitizer. With an argument, the
-// synchronization of that name is left out.
+// Accesses on both sides of each kind of synchronization, for ThreadSanitizer. With an argument,
+// the synchronization of that name is left out.
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +85,8 @@ static void tasks(void) {
 #pragma omp taskwait
         } else {
             // Until another thread has taken a task.
-            for (int i = 0; i < 10000 && !__atomic_load_n(&taken, __ATOMIC_RELAXED); i++) usleep(100);
+            for (int i = 0; i < 10000 && !__atomic_load_n(&taken, __ATOMIC_RELAXED); i++)
+                usleep(100);
         }
         for (int i = 0; i < 16; i++) sum += all[i];
 #pragma omp task depend(out : first)
