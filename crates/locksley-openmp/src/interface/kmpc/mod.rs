@@ -50,7 +50,7 @@ nullary! { i32;
 
 export! {
     __kmpc_begin __kmpc_end __kmpc_end_master __kmpc_end_masked __kmpc_end_single
-    __kmpc_end_ordered() -> () {}
+    __kmpc_end_ordered __kmpc_scope __kmpc_end_scope __kmpc_end_sections() -> () {}
 
     __kmpc_alloc(_thread: Thread, size: usize, handle: usize) -> *mut c_void {
         allocators::allocate(handle, size, 1, false)
