@@ -104,11 +104,26 @@ fn signals_interrupt_waits_and_change_no_result() {
 #[test]
 fn cancelled_threads_finish_their_regions_and_leave_no_threads() {
     assert_as_libgomp(&["cancel"]);
+    assert_as_libgomp(&["cancel-first"]);
 }
 
 #[test]
-fn small_stacks_are_enough() {
+fn stacks_are_the_c_librarys_and_small_ones_are_enough() {
     assert_as_libgomp(&["stack"]);
+    assert_as_libgomp(&["stack-lowered"]);
+    assert_as_libgomp(&["stack-default"]);
+}
+
+#[test]
+fn a_plugin_begins_a_region_while_it_is_opened() {
+    let Some(plugin) = Program::with_options("team.c", &["-shared", "-fPIC"]) else { return };
+    let path = plugin.path();
+    assert_as_libgomp(&["plugin", path.to_str().unwrap()]);
+}
+
+#[test]
+fn children_compute_that_are_forked_beside_regions() {
+    assert_complains("fork-beside", "failed children: 0\n", "");
 }
 
 #[test]

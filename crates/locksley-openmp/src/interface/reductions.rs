@@ -9,16 +9,12 @@ use super::{read, write};
 use crate::shares::{Doacross, Plan, Preparation};
 use crate::tasks::{Group, Reductions};
 use crate::team::{Member, current};
-use crate::waiting::Lock;
 
 /// A descriptor of reductions, or null; and where the compiler says how much shared memory it
 /// wants, and expects its address, or null.
 pub(super) type Extras = (*mut usize, *mut *mut c_void);
 
 pub(super) const NO_EXTRAS: Extras = (ptr::null_mut(), ptr::null_mut());
-
-/// One thread at a time registers the reductions of a shared construct.
-static REGISTRATION: Lock = Lock::new();
 
 /// The group of a whole region's reductions.
 pub(super) fn register_for_region(descriptor: *mut usize, size: u32) -> Arc<Group> {
@@ -55,7 +51,7 @@ pub(super) fn begin_share(
         group.mark_as_of_share();
         let (reductions, outer) = (Reductions::new(descriptor), group.reductions());
         let threads = team.size as usize;
-        REGISTRATION.acquire();
+        team.reductions.acquire();
         let is_first = team.shares.advance(position, || {
             reductions.register(outer, threads, None);
             prepare(Some(descriptor))
@@ -64,7 +60,7 @@ pub(super) fn begin_share(
             let first = Reductions::new(position.current().reductions());
             reductions.register(outer, threads, Some(first));
         }
-        REGISTRATION.release();
+        team.reductions.release();
         group.set_reductions(reductions);
     }
     write(memory, position.current().memory());

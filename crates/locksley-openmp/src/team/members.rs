@@ -19,7 +19,7 @@ use crate::icv::Icvs;
 use crate::race_detector;
 use crate::shares::{List, Position, Preparation};
 use crate::tasks::{Function, Group, Queue, Task};
-use crate::waiting::{Event, Poll};
+use crate::waiting::{Event, Lock, Poll};
 
 /// A team.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub(crate) struct Team {
     barrier: CachePadded<Barrier>,
     /// For barriers that members leave when the region is cancelled.
     cancel_barrier: CachePadded<Barrier>,
+    /// One thread at a time registers reductions, or adds a copy to an array.
+    pub(crate) reductions: Lock,
     /// Deferred tasks that have not ended.
     outstanding: CachePadded<AtomicUsize>,
     /// Those of them that are detached.
@@ -118,6 +120,7 @@ impl Team {
             shares: List::new(size),
             barrier: CachePadded::new(Barrier::new(size)),
             cancel_barrier: CachePadded::new(Barrier::new(size)),
+            reductions: Lock::new(),
             outstanding: CachePadded::new(AtomicUsize::new(0)),
             detached: AtomicUsize::new(0),
             singles: CachePadded::new(AtomicU64::new(0)),

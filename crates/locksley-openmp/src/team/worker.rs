@@ -1,10 +1,12 @@
 //! Threads that become members of teams, and wait for the next region in between.
 
 use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_void};
 use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread;
 
 use locksley_sys::primitive::AtomicBool;
 
@@ -23,6 +25,7 @@ use crate::waiting::{self, Event};
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Worker {
+    execute: Execute,
     assignment: UnsafeCell<Option<Assignment>>,
     is_assigned: AtomicBool,
     assigned: Event,
@@ -35,7 +38,7 @@ unsafe impl Send for Worker {}
 unsafe impl Sync for Worker {}
 
 /// How debuggers and profilers show the threads.
-const NAME: &str = "locksley-omp";
+const NAME: &CStr = c"locksley-omp";
 
 /// Executes a region as the member of that number.
 pub(super) type Execute = fn(&Arc<Team>, u32);
@@ -50,15 +53,18 @@ impl Worker {
     /// Starts a thread, which executes regions by `execute`.
     fn start(execute: Execute) -> io::Result<Arc<Self>> {
         let worker = Arc::new(Self {
+            execute,
             assignment: UnsafeCell::new(None),
             is_assigned: AtomicBool::new(false),
             assigned: Event::new(),
         });
-        let own = Arc::clone(&worker);
         waiting::note_awake(1);
-        let thread = thread::Builder::new().name(NAME.into()).stack_size(stack_size());
-        let thread = thread.spawn(move || own.serve(execute));
-        thread.map(|_| worker).inspect_err(|_| waiting::note_asleep())
+        let own = Arc::into_raw(Arc::clone(&worker));
+        start_thread(serve, own.cast_mut().cast()).map(|()| worker).inspect_err(|_| {
+            waiting::note_asleep();
+            // SAFETY: no thread has taken the reference over.
+            drop(unsafe { Arc::from_raw(own) });
+        })
     }
 
     /// Has the worker execute a region.
@@ -85,13 +91,18 @@ impl Worker {
         self.is_assigned.store(false, Ordering::Relaxed);
         assignment
     }
+}
 
-    fn serve(&self, execute: Execute) {
-        while let Some(Assignment::Region(team, number)) = self.take() {
-            execute(&team, number);
-        }
-        waiting::note_asleep();
+/// What a worker's thread executes.
+extern "C" fn serve(worker: *mut c_void) -> *mut c_void {
+    // SAFETY: `start` hands over a reference.
+    let worker = unsafe { Arc::from_raw(worker.cast_const().cast::<Worker>()) };
+    let _ = rustix::thread::set_name(NAME);
+    while let Some(Assignment::Region(team, number)) = worker.take() {
+        (worker.execute)(&team, number);
     }
+    waiting::note_asleep();
+    ptr::null_mut()
 }
 
 /// The workers that no thread has.
@@ -153,11 +164,29 @@ pub(super) fn end_reserve() {
     workers.iter().for_each(|it| it.hand_over(Assignment::End));
 }
 
-/// What the environment says, or the system's default, which is larger than the standard library's.
-fn stack_size() -> usize {
+/// Starts a detached thread, with the stack that the environment states, or else the C library's
+/// default. The standard library's threads register destructors of thread-local variables when they
+/// start, and hang if the region begins in a constructor of a library that is being opened.
+fn start_thread(
+    function: extern "C" fn(*mut c_void) -> *mut c_void,
+    data: *mut c_void,
+) -> io::Result<()> {
+    let mut attributes = MaybeUninit::uninit();
+    // SAFETY: it initializes the attributes.
+    unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) };
+    let attributes = attributes.as_mut_ptr();
+    // SAFETY: they are initialized, here and until they are destroyed.
+    unsafe { libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED) };
     /// Room for this library's own frames.
     const MIN: usize = 64 << 10;
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
-    let system = limit.and_then(|it| usize::try_from(it).ok()).unwrap_or(8 << 20);
-    settings().stack().unwrap_or(system).max(MIN)
+    if let Some(size) = settings().stack().map(|it| it.max(MIN)) {
+        // SAFETY: as above.
+        unsafe { libc::pthread_attr_setstacksize(attributes, size) };
+    }
+    let mut thread = 0;
+    // SAFETY: the function takes the data over.
+    let error = unsafe { libc::pthread_create(&raw mut thread, attributes, function, data) };
+    // SAFETY: as above.
+    unsafe { libc::pthread_attr_destroy(attributes) };
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }

@@ -61,7 +61,7 @@ fn known() -> u32 {
 
 #[cold]
 fn read() -> u32 {
-    let (_, count) = processors(&settings().places);
+    let (_, count) = uncancelled(|| processors(&settings().places));
     ALLOWED.store(count, Ordering::Relaxed);
     count
 }

@@ -174,6 +174,14 @@ static void exits(void) {
     fflush(stdout);
 }
 
+static void plugin(void) {
+    void *handle = dlopen(arguments[2], RTLD_NOW | RTLD_LOCAL);
+    int (*sum)(void);
+    *(void **)&sum = handle ? dlsym(handle, "sum_of_constructor") : NULL;
+    printf("in the constructor: %d\n", sum ? sum() : -1);
+    if (handle) dlclose(handle);
+}
+
 struct plugin {
     int (*number)(void);
     int sum;
@@ -304,6 +312,42 @@ static void child_nested(void) {
     }
 }
 
+// Children are forked while another thread begins regions with task reductions, as they do.
+static int stop;
+
+static void reduce(void) {
+    int sum = 0;
+#pragma omp parallel for reduction(task, + : sum) num_threads(2)
+    for (int i = 0; i < 8; i++) {
+#pragma omp task in_reduction(+ : sum)
+        sum += i;
+    }
+    wrong += sum != 28;
+}
+
+static void *reduce_again(void *unused) {
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) reduce();
+    return unused;
+}
+
+static void fork_beside(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, reduce_again, NULL);
+    int failed = 0;
+    for (int i = 0; i < 100; i++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            reduce();
+            _exit(wrong);
+        }
+        failed += end_of(child) != 0;
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    printf("failed children: %d\n", failed);
+}
+
 static volatile sig_atomic_t signals;
 
 static void count_signal(int unused) {
@@ -369,6 +413,17 @@ static void *cancelled(void *unused) {
         for (int i = 0; i < 200; i++) region(3 + i % 2);
         pthread_testcancel();
     }
+    return unused;
+}
+
+static void *cancelled_first(void *unused) {
+    pthread_cancel(pthread_self());
+    for (int i = 0; i < 20; i++) region(1 + i % 4);
+#pragma omp parallel num_threads(3)
+#pragma omp critical
+    rounds++;
+    printf("regions in a thread that is cancelled: %d\n", rounds);
+    pthread_testcancel();
     return unused;
 }
 
@@ -457,6 +512,37 @@ static void small_stack(void) {
     again("regions");
 }
 
+// Stacks are the C library's: as the limit was when the process began, or as the program says.
+static void use_stack(size_t size) {
+#pragma omp parallel num_threads(3)
+    {
+        volatile char all[size];
+        for (size_t i = 0; i < size; i += 4096) all[i] = 1;
+    }
+    puts("stacks are large enough");
+}
+
+static void *use_1_mib(void *unused) { return use_stack(1 << 20), unused; }
+
+static void *use_30_mib(void *unused) { return use_stack(30 << 20), unused; }
+
+static void lowered_stack(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_STACK, &limit);
+    limit.rlim_cur = 256 << 10;
+    setrlimit(RLIMIT_STACK, &limit);
+    // The main thread's is small, too, so that another one begins the region.
+    run(use_1_mib);
+}
+
+static void default_stack(void) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 20);
+    if (pthread_setattr_default_np(&attributes)) exit(77);
+    run(use_30_mib);
+}
+
 static void refuse(int number, struct sock_filter **next) {
     *(*next)++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
     *(*next)++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
@@ -537,7 +623,12 @@ int main(int count, char **words) {
     CASE("signals-restart", interrupted(SA_RESTART))
     CASE("cancel", cancels())
     CASE("quick-exit", (region(4), at_quick_exit(exits), quick_exit(3)))
+    CASE("plugin", plugin())
+    CASE("cancel-first", run(cancelled_first))
     CASE("stack", small_stack())
+    CASE("stack-lowered", lowered_stack())
+    CASE("stack-default", default_stack())
+    CASE("fork-beside", fork_beside())
     CASE("refused", refused())
     CASE("descriptors", no_descriptors())
     CASE("attributes", attributes())

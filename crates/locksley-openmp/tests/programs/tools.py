@@ -1,12 +1,14 @@
 """threadpoolctl and joblib on a plugin that is linked with libgomp: which library they find, and
 whether they set the sizes of its teams. The argument is the plugin."""
 import ctypes
+import faulthandler
 import os
 import sys
 
 import joblib
 import threadpoolctl
 
+faulthandler.dump_traceback_later(120, exit=True)
 plugin = ctypes.CDLL(sys.argv[1])
 
 

@@ -6,6 +6,7 @@
 //! kernel has suspended.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -57,13 +58,18 @@ impl Gate {
     }
 }
 
+/// After how many steps a thread is held, and where.
+type Armed = Option<(usize, Arc<Gate>)>;
+
 thread_local! {
-    static ARMED: RefCell<Option<(usize, Arc<Gate>)>> = const { RefCell::new(None) };
+    /// Without a destructor: a thread registers those with the dynamic linker, and would wait there
+    /// for a thread that opens a library.
+    static ARMED: RefCell<ManuallyDrop<Armed>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 /// Holds this thread at `gate` once it has taken `steps` more steps.
 pub fn arm(steps: usize, gate: &Arc<Gate>) {
-    ARMED.with(|a| *a.borrow_mut() = Some((steps, Arc::clone(gate))));
+    ARMED.with(|a| **a.borrow_mut() = Some((steps, Arc::clone(gate))));
 }
 
 /// Takes the arming back: this thread did all that the test asked for without being held.

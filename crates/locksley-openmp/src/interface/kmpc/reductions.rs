@@ -10,15 +10,11 @@ use crate::environment::fatal;
 use crate::interface::tasks::begin_group;
 use crate::tasks::{Copies, Group, Variable};
 use crate::team::current;
-use crate::waiting::Lock;
 
 thread_local! {
     /// The copies of arrays that tasks on the thread's stack have begun, the innermost task's last.
     static BEGUN: RefCell<Vec<(Variable, *mut c_void)>> = const { RefCell::new(Vec::new()) };
 }
-
-/// One thread at a time adds a copy to an array.
-static COMBINATION: Lock = Lock::new();
 
 /// How many copies tasks on the thread's stack have begun.
 pub(super) fn begun() -> usize {
@@ -31,11 +27,12 @@ pub(super) fn end_begun(before: usize) {
         let mut it = it.borrow_mut();
         if it.len() > before { it.pop() } else { None }
     };
+    let reductions = &current().team().reductions;
     while let Some((variable, copy)) = BEGUN.try_with(pop).ok().flatten() {
-        COMBINATION.acquire();
+        reductions.acquire();
         // SAFETY: the task has begun it, and those that the task has executed have ended.
         unsafe { variable.combine(copy) };
-        COMBINATION.release();
+        reductions.release();
     }
 }
 
