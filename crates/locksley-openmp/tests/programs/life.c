@@ -360,7 +360,7 @@ static void interrupted(int flags) {
     sigaction(SIGALRM, &action, NULL);
     struct itimerval often = {{0, 300}, {0, 300}};
     setitimer(ITIMER_REAL, &often, NULL);
-    long sum = 0, ordered = 0, across = 0;
+    long entered = 0, locked = 0, ordered = 0, across = 0, tasks = 0;
     omp_lock_t lock;
     omp_init_lock(&lock);
     for (int round = 0; round < 30; round++) {
@@ -369,9 +369,9 @@ static void interrupted(int flags) {
             usleep(500 * (omp_get_thread_num() == round % 4));
 #pragma omp barrier
 #pragma omp critical
-            sum++, usleep(50);
+            entered++, usleep(50);
             omp_set_lock(&lock);
-            sum++, usleep(50);
+            locked++, usleep(50);
             omp_unset_lock(&lock);
 #pragma omp for ordered schedule(dynamic)
             for (int i = 0; i < 8; i++) {
@@ -392,7 +392,7 @@ static void interrupted(int flags) {
                     {
                         usleep(50);
 #pragma omp atomic
-                        sum++;
+                        tasks++;
                     }
                 }
 #pragma omp taskwait
@@ -401,7 +401,8 @@ static void interrupted(int flags) {
     }
     struct itimerval never = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &never, NULL);
-    printf("sum %ld, in order %ld %ld, signals %d\n", sum, ordered, across, signals > 30);
+    printf("%ld %ld, in order %ld %ld, %ld tasks, signals %d\n", entered, locked, ordered, across,
+           tasks, signals > 30);
 }
 
 static void *cancelled(void *unused) {
