@@ -244,5 +244,10 @@ fn a_pool_that_idles_has_no_work() {
     let total = report.stats.total();
     assert!(total.sleeping + total.searching >= Duration::from_millis(150), "{report}");
     assert!(report.parallelism() <= 1.1, "{report}");
-    assert!(report.advice()[0].starts_with("Parallelism 1.0 on 3 workers"), "{report}");
+    // Fewer than three may be active, if they have waited for processors.
+    assert!((1..=3).contains(&report.workers), "{report}");
+    if report.workers > 1 {
+        let advice = format!("Parallelism 1.0 on {} workers", report.workers);
+        assert!(report.advice()[0].starts_with(&advice), "{report}");
+    }
 }
