@@ -6,7 +6,6 @@
 //! kernel has suspended.
 
 use std::cell::RefCell;
-use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -58,18 +57,19 @@ impl Gate {
     }
 }
 
-/// After how many steps a thread is held, and where.
-type Armed = Option<(usize, Arc<Gate>)>;
+/// Whether a thread of this process has been armed. Until then no thread uses `ARMED`: it would
+/// register its destructor with the dynamic linker, and wait there for a thread that opens a
+/// library.
+static IS_USED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
 thread_local! {
-    /// Without a destructor: a thread registers those with the dynamic linker, and would wait there
-    /// for a thread that opens a library.
-    static ARMED: RefCell<ManuallyDrop<Armed>> = const { RefCell::new(ManuallyDrop::new(None)) };
+    static ARMED: RefCell<Option<(usize, Arc<Gate>)>> = const { RefCell::new(None) };
 }
 
 /// Holds this thread at `gate` once it has taken `steps` more steps.
 pub fn arm(steps: usize, gate: &Arc<Gate>) {
-    ARMED.with(|a| **a.borrow_mut() = Some((steps, Arc::clone(gate))));
+    IS_USED.store(true, Ordering::Relaxed);
+    ARMED.with(|a| *a.borrow_mut() = Some((steps, Arc::clone(gate))));
 }
 
 /// Takes the arming back: this thread did all that the test asked for without being held.
@@ -96,6 +96,10 @@ pub fn wait_for(count: &std::sync::atomic::AtomicUsize, least: usize) -> usize {
 
 /// One step of a protocol. Public so that a system call can be a step too.
 pub fn step() {
+    // Relaxed: a thread that is armed has stored it itself.
+    if !IS_USED.load(Ordering::Relaxed) {
+        return;
+    }
     // `try_with`: threads that are being torn down are never armed.
     let due = ARMED.try_with(|armed| {
         let mut armed = armed.borrow_mut();
