@@ -1,5 +1,5 @@
-//! Cargo's name for the library has no hyphen and no version. Beside it this makes links with the
-//! name that linked programs look for, and with an older one.
+//! Sets the library's soname, and makes two links beside the library: its soname, which cargo cannot
+//! give to a file, and an older name.
 
 use std::path::Path;
 use std::{env, fs};
@@ -14,7 +14,7 @@ fn main() {
         return;
     }
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,{SONAME}");
-    // Threads execute its code, and the C library knows handlers of its own.
+    // Unloading would unmap code that threads and registered handlers still run.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     let output = env::var_os("OUT_DIR").unwrap_or_default();
     // The folder of the profile: OUT_DIR is its build/locksley-openmp-0123/out.

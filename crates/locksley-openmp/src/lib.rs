@@ -14,6 +14,7 @@
 //! | `waiting` | how threads wait, and what the machine grants |
 //! | `trace` | recordings for `locksley top` and `locksley trace` |
 //! | `environment` | OMP_* variables |
+//! | `race_detector` | what ThreadSanitizer is told |
 #![cfg(target_os = "linux")]
 // The models need a part of the modules only.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
@@ -28,6 +29,8 @@ mod icv;
 #[cfg(not(loom))]
 mod interface;
 mod memory;
+#[cfg(not(loom))]
+mod messages;
 mod mutex;
 mod race_detector;
 mod shares;

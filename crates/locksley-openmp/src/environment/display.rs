@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::print;
 use super::settings::{ALLOCATORS, OFFLOADS, Settings};
 use crate::icv::{Icvs, Kind};
+use crate::messages::print;
 
 const CAPPED: &str = "  [locksley] OMP_NUM_THREADS is reduced to the processors that are granted; \
      OMP_DYNAMIC=false turns this off\n";

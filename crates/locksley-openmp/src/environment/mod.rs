@@ -10,4 +10,3 @@ mod text;
 pub(crate) use display::display;
 pub(crate) use places::processors;
 pub(crate) use process::{announce, settings};
-pub(crate) use text::{fatal, print, warn};

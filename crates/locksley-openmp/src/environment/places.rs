@@ -7,7 +7,7 @@ use locksley_sys::os::Processors;
 use locksley_sys::places::{Kind, Topology};
 
 use super::text::{Text, list};
-use super::warn;
+use crate::messages::warn;
 
 /// How many threads use all processors that this process has, and how many of them its quota
 /// allows, rounded up. Where there are places, their processors count: the program's threads are

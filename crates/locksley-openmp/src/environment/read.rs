@@ -3,11 +3,12 @@
 use std::env;
 use std::os::unix::ffi::OsStrExt;
 
+use super::places;
 use super::places::is_libgomp_loaded;
 use super::settings::{ALLOCATORS, MIN_STACK, OFFLOADS, Settings};
 use super::text::{self, Text};
-use super::{places, warn};
 use crate::icv::{Icvs, SUPPORTED_LEVELS, Schedule};
+use crate::messages::warn;
 
 const AFFINITY_FORMAT: &str = "locksley: level %L thread %i affinity %A";
 

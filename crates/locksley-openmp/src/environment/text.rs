@@ -1,27 +1,7 @@
 //! The values of environment variables, word by word. As in libgomp, numbers and spaces are those
 //! of C: a negative number wraps around.
 
-use std::io::Write;
-
 use crate::icv::{Kind, Schedule};
-use crate::uncancelled::uncancelled;
-
-/// Prints a message as libgomp does.
-pub(crate) fn warn(message: &str) {
-    print(&format!("\nlibgomp: {message}\n"));
-}
-
-/// Prints a message and ends the program, as libgomp does.
-pub(crate) fn fatal(message: &str) -> ! {
-    warn(message);
-    std::process::exit(1);
-}
-
-/// Prints on standard error.
-pub(crate) fn print(text: &str) {
-    // One write keeps the text whole. A failure cannot be reported.
-    let _ = uncancelled(|| std::io::stderr().write_all(text.as_bytes()));
-}
 
 /// What is left to read of a value.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::write;
 use crate::affinity::{describe, format, set_format};
-use crate::environment::print;
+use crate::messages::print;
 use crate::team::current;
 
 /// The calling thread in a format.

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::read;
 use crate::allocator::{self, Allocator, Failure, Trait};
-use crate::environment::fatal;
+use crate::messages::fatal;
 use crate::team::with_task;
 
 /// The allocator that a handle stands for. 0 stands for the calling task's default.

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use crate::environment::{fatal, warn};
+use crate::messages::{fatal, warn};
 
 /// The message of a directive. The length is that of the string, or all ones if it ends with 0.
 fn message(prefix: &str, text: *const c_char, length: usize) -> String {

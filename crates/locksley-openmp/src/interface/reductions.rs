@@ -97,7 +97,7 @@ export! {
             let address = read(pointer) as usize;
             let found = group.reductions().find(address, member.number as usize);
             let Some((copy, original)) = found else {
-                crate::environment::fatal(&format!(
+                crate::messages::fatal(&format!(
                     "couldn't find matching task_reduction or reduction with task modifier for \
                      {address:#x}"
                 ));

@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 use super::{depend, read};
-use crate::environment::{fatal, settings};
+use crate::environment::settings;
+use crate::messages::fatal;
 use crate::tasks::Function;
 use crate::team::{self, NewTask, current};
 

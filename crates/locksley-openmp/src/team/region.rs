@@ -10,8 +10,9 @@ use super::current::{self, Active};
 use super::members::Context;
 use super::worker::{self, Worker};
 use super::{Member, Team, size};
-use crate::environment::{settings, warn};
+use crate::environment::settings;
 use crate::icv::Icvs;
+use crate::messages::warn;
 use crate::shares::Preparation;
 use crate::tasks::{Function, Group};
 use crate::{trace, waiting};
@@ -46,7 +47,7 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
         static WARNING: Once = Once::new();
         WARNING.call_once(|| warn(&format!("Thread creation failed: {}", reason(&error))));
         let fewer = workers.len() as u32 + 1;
-        size::release(&member.team().group_size, size - fewer);
+        size::release(&member.team().group_size, size - fewer, true);
         size = fewer;
     }
     let mut context = context(member, &region, size, make_group(size));
@@ -85,8 +86,8 @@ pub(crate) fn end() {
     let active = thread.state.borrow_mut().active.pop();
     let Some(Active { team, borrowed }) = active else { return };
     current::set_member(team.parent);
+    size::release(&team.group_size, team.size - 1, team.is_complete());
     if team.is_complete() {
-        size::release(&team.group_size, team.size - 1);
         worker::give_back(borrowed);
     } else {
         // Their threads are not in this process.

@@ -48,10 +48,13 @@ fn dynamic(stated: u32, granted: u32, busy: u32) -> u32 {
     granted.saturating_sub(busy).min(stated).max(1)
 }
 
-/// `count` threads of a contention group are no longer busy.
-pub(super) fn release(group: &AtomicU32, count: u32) {
+/// `count` threads of a contention group are no longer busy. `is_counted`: they have become so in
+/// this process, and not before a fork.
+pub(super) fn release(group: &AtomicU32, count: u32, is_counted: bool) {
     group.fetch_sub(count, Ordering::Relaxed);
-    BUSY.fetch_sub(count, Ordering::Relaxed);
+    if is_counted {
+        BUSY.fetch_sub(count, Ordering::Relaxed);
+    }
 }
 
 /// In a forked child no team has other threads.

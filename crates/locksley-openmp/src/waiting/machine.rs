@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use locksley_sys::os::{generation, runnable_threads, shorten_time_slice};
 
-use crate::environment::{processors, settings, warn};
+use crate::environment::{processors, settings};
+use crate::messages::warn;
 use crate::uncancelled::uncancelled;
 
 /// The time between two readings of affinity and quota.

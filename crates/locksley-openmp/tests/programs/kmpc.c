@@ -20,6 +20,9 @@ size_t ompc_capture_affinity(char *, size_t, const char *);
 size_t ompc_get_affinity_format(char *, size_t);
 void ompc_set_affinity_format(const char *);
 int omp_in_explicit_task(void);
+void __kmpc_scope(void *, int, void *);
+void __kmpc_end_scope(void *, int, void *);
+void __kmpc_end_sections(void *, int);
 
 enum { STATIC_CHUNKED = 33, STATIC = 34 };
 static int wrong;
@@ -76,6 +79,8 @@ static int add(int thread, void *task) {
 }
 
 int main(void) {
+    // They mark where a construct begins and ends.
+    __kmpc_scope(NULL, 0, NULL), __kmpc_end_scope(NULL, 0, NULL), __kmpc_end_sections(NULL, 0);
   omp_set_dynamic(0);
   for (size = 0; size < 100; size += 1 + size / 3)
     for (int teams = 1; teams < 5; teams++) {

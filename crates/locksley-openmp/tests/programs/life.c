@@ -304,6 +304,11 @@ static void child_nested(void) {
         }
         if (child == 0) {
             region(2);
+            // Under OMP_THREAD_LIMIT=3: the threads of the region count no longer.
+            int count = 0;
+#pragma omp parallel num_threads(3) reduction(+ : count)
+            count++;
+            wrong += count != 3;
             omp_set_dynamic(1);
             region(3);
             _exit(wrong);

@@ -1,4 +1,5 @@
-// How many milliseconds of processor time the process uses while its threads wait for half a second.
+// How many milliseconds of processor time the process uses while its threads wait for half a
+// second.
 #include <omp.h>
 #include <stdio.h>
 #include <time.h>

@@ -45,7 +45,8 @@ impl Program {
         Some(program)
     }
 
-    /// The folder, if the compiler can make an empty program with these options. Says why not.
+    /// A folder with a link to the library, for a program that is still to be compiled. `None`, and
+    /// a line that says why, if the compiler cannot make an empty program with these options.
     #[track_caller]
     fn prepare(compiler: &str, options: &[&str]) -> Option<Self> {
         let program = Self(tempfile::tempdir().unwrap());

@@ -21,7 +21,7 @@ use super::sections::hand_to_all;
 use super::synchronization::{barrier, cancel_barrier, named, wait_for_turn};
 use super::teams::limit_threads;
 use crate::allocator::Trait;
-use crate::environment::fatal;
+use crate::messages::fatal;
 use crate::team::current;
 
 /// The place in the source.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::{ptr, slice};
 
 use super::{Place, Thread};
-use crate::environment::fatal;
 use crate::interface::tasks::begin_group;
+use crate::messages::fatal;
 use crate::tasks::{Copies, Group, Variable};
 use crate::team::current;
 
