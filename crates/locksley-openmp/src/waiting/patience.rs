@@ -14,7 +14,7 @@ const YIELD: Duration = Duration::from_millis(1);
 /// Spin hints per pause. A thread that polls more often takes the cache line from the one that is
 /// about to change it again (a barrier took half as long again).
 const HINTS: u32 = 6;
-/// How many pauses lie between two readings of the clock: about 4 µs.
+/// How many pauses lie between two readings of the clock: about 3 µs (96 hints took 2.6 µs).
 const PAUSES: u32 = 16;
 
 /// The pauses of one wait.
