@@ -1,8 +1,6 @@
 //! Stress tests with more threads than processors: nothing is lost or doubled, and no wait is
 //! endless. Some waits are dropped.
 
-#![cfg(not(loom))]
-
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;

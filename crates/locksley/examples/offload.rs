@@ -6,17 +6,16 @@
 //! is awaited like any other future. In the other direction, a task awaits tokio's channels, which
 //! need no runtime.
 
-#[cfg(not(loom))]
+use locksley::Pool;
+
+/// The number of primes below `end`.
+fn primes(end: u32) -> usize {
+    let is_prime = |n: u32| (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
+    let count = |found, n| found + usize::from(is_prime(n));
+    locksley::loops::par(2..end).reduce(|| 0, count, |a, b| a + b)
+}
+
 fn main() {
-    use locksley::Pool;
-
-    /// The number of primes below `end`.
-    fn primes(end: u32) -> usize {
-        let is_prime = |n: u32| (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
-        let count = |found, n| found + usize::from(is_prime(n));
-        locksley::loops::par(2..end).reduce(|| 0, count, |a, b| a + b)
-    }
-
     let pool = Pool::new(2).expect("a pool of two workers");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
     let runtime = runtime.expect("a runtime with one worker");
@@ -43,6 +42,3 @@ fn main() {
         assert_eq!(found, [4, 168, 3245]);
     });
 }
-
-#[cfg(loom)]
-fn main() {}
