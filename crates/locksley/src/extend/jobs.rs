@@ -80,7 +80,7 @@ impl<'w> GroupEnd<'w> {
     /// Makes the end of a group, before its first job is pushed.
     #[must_use]
     pub fn awaited_by(waiter: &'w Worker) -> Self {
-        Self { latch: Latch::new(Some(waiter)), start: waiter.deque.bottom() }
+        Self { latch: Latch::new(Some(waiter)), start: waiter.local.deque.bottom() }
     }
 
     /// Records that all jobs of the group have ended, and wakes the waiter.

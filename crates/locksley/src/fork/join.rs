@@ -100,7 +100,7 @@ impl Worker {
         RB: Send,
     {
         let second = ForkJob::new(b);
-        let pushed = self.deque.push(second.as_job());
+        let pushed = self.local.deque.push(second.as_job());
         if !pushed.is_complete {
             return second.run_slowly_after(a, self, pushed.index);
         }
@@ -179,7 +179,7 @@ where
                 if !self.can_be_in_deque() {
                     return self.finish(first, worker, index);
                 }
-                match worker.deque.take_back(index) {
+                match worker.local.deque.take_back(index) {
                     TakeBack::Taken => {
                         // SAFETY: the word has come back.
                         let task = unsafe { self.take_back() };
@@ -197,7 +197,7 @@ where
     #[cold]
     #[inline(never)]
     fn finish_contended<RA>(&self, first: RA, worker: &Worker, index: i64) -> (RA, RB) {
-        if worker.deque.pop_lowered(index).is_some() {
+        if worker.local.deque.pop_lowered(index).is_some() {
             // SAFETY: the word has come back.
             let task = unsafe { self.take_back() };
             return (first, task(worker));

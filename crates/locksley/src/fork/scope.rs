@@ -235,7 +235,7 @@ fn run_scope<'scope, R>(
     let scope = Scope { state: NonNull::from(&state).cast(), lifetime: PhantomData };
     // The waiter leaves older jobs in its deque. (If the body runs some of these itself, tasks of
     // the scope may lie below. Then thieves take them, or the wait does when it is about to park.)
-    let start = pool.own_worker(current).map(|worker| worker.deque.bottom());
+    let start = pool.own_worker(current).map(|worker| worker.local.deque.bottom());
     let result = unwind::catch(|| body(&scope));
     let group = scope.state.cast();
     // The body counts as the first task.

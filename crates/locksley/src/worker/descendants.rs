@@ -46,7 +46,7 @@ impl Worker {
         let mut above = Vec::new();
         // Jobs below `position` do not belong to the first half.
         while above.last() != Some(&job)
-            && self.deque.may_have(position)
+            && self.local.deque.may_have(position)
             && let Some(newest) = self.take_newest()
         {
             above.push(newest.job);
@@ -68,7 +68,7 @@ impl Worker {
     /// technique for implementing efficient futures", PPoPP 1993).
     fn leapfrog(&self, fork: &Job) -> Option<Found> {
         let thief = fork.thief()?;
-        let state = self.shared.slot(thief);
+        let state = self.local.shared.slot(thief);
         // `thief` is a hint. The check is made when the oldest task was read, before it is taken.
         // If the thief pushed that task after it had begun another job, the check sees the other
         // job: the acquire of the steal pairs with the release of the push. No other job has this
@@ -96,7 +96,7 @@ impl Worker {
             let aside = || self.take_set_aside(group);
             // What was set aside is older than what is left in a deque of which the oldest is
             // taken.
-            let own = if self.shared.config.oldest_first {
+            let own = if self.local.shared.config.oldest_first {
                 aside().or_else(in_deque)
             } else {
                 in_deque().or_else(aside)
@@ -108,7 +108,7 @@ impl Worker {
 
     /// Takes a task of the group from what this worker has pushed since its deque ended at `start`.
     fn take_of_group(&self, group: NonNull<()>, start: i64) -> Option<Found> {
-        while self.deque.may_have(start)
+        while self.local.deque.may_have(start)
             && let Some(next) = self.take_own()
         {
             // SAFETY: just taken.
@@ -130,25 +130,25 @@ impl Worker {
     /// Sends a task to the inbox of this worker's index: other workers may take it, and an outer
     /// wait of this one finds it there, if it is for that.
     fn set_aside(&self, job: NonNull<Job>) {
-        self.has_set_aside.set(true);
-        self.shared.send_to_inbox(Some(&self.wake_token), self.seeker(None).index, job);
+        self.local.has_set_aside.set(true);
+        self.local.shared.send_to_inbox(Some(&self.local.wake_token), self.seeker(None).index, job);
     }
 
     /// True if tasks that were set aside may still wait.
     pub(super) fn has_tasks_aside(&self) -> bool {
-        let inbox = || &self.shared.slot(self.seeker(None).index.slot()).inbox;
-        self.has_set_aside.get() && !inbox().is_empty()
+        let inbox = || &self.local.shared.slot(self.seeker(None).index.slot()).inbox;
+        self.local.has_set_aside.get() && !inbox().is_empty()
     }
 
     /// Takes a task of the group from those that were set aside. Looks at some of them, and puts
     /// those of other groups behind the rest, so that the next look sees others.
     fn take_set_aside(&self, group: NonNull<()>) -> Option<Found> {
         for _ in 0..MOVED_AT_ONCE {
-            if !self.has_set_aside.get() {
+            if !self.local.has_set_aside.get() {
                 break;
             }
             let Some(next) = self.seeker(None).take_from_inbox() else {
-                self.has_set_aside.set(false);
+                self.local.has_set_aside.set(false);
                 break;
             };
             // SAFETY: just taken.

@@ -104,7 +104,7 @@ impl Shared {
             self.abort_if_in_forked_child();
             hooks::flush();
             // Only detached tasks are left. They are sent in the order in which a worker runs them.
-            worker.deque.open();
+            worker.local.deque.open();
             while let Some(own) = worker.take_own() {
                 self.inject(own.job);
             }

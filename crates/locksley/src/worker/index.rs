@@ -58,20 +58,21 @@ impl Worker {
         // Only this thread can publish what hooks have deferred on it.
         hooks::pause();
         hooks::flush();
-        self.deque.open();
+        self.local.deque.open();
         let was_elsewhere = self.state().is_elsewhere();
-        let is_outermost = self.away.get().is_none();
+        let is_outermost = self.local.away.get().is_none();
         if is_outermost {
-            self.away.set(Some(self.give_index_away(may_replace)));
+            self.local.away.set(Some(self.give_index_away(may_replace)));
             self.set_activity(Activity::Sleeps, was_elsewhere);
-            self.shared.trace(|| Event::Blocks);
+            self.local.shared.trace(|| Event::Blocks);
         }
         Away { worker: self, is_outermost, was_elsewhere }
     }
 
     /// The lock of this thread's index. `None` for a guest, whose index has none.
     fn index_lock(&self) -> Option<&IndexLock> {
-        (self.role != Role::Guest).then(|| self.shared.index_lock(self.index.get()))
+        (self.local.role != Role::Guest)
+            .then(|| self.local.shared.index_lock(self.local.index.get()))
     }
 
     fn give_index_away(&self, may_replace: bool) -> ReleaseOutcome {
@@ -79,20 +80,25 @@ impl Worker {
         // Each round that fails means that a thread has claimed the index meanwhile.
         loop {
             // The thread may be an idle holder already: exit hooks run after `end_with_index`.
-            if !lock.resume(self.slot) {
+            if !lock.resume(self.local.slot) {
                 return ReleaseOutcome::Released; // another thread has the index already
             }
             // Nothing to do before: a replacement is not free, since it is inside of its task.
             if self.grant_to_next(lock, || ()) {
                 return ReleaseOutcome::Released;
             }
-            let index = self.index.get();
-            let replacement = may_replace.then(|| self.shared.take_replacement(index)).flatten();
+            let index = self.local.index.get();
+            let replacement =
+                may_replace.then(|| self.local.shared.take_replacement(index)).flatten();
             match replacement {
-                Some(replacement) if self.shared.hand_off(replacement, index, self.slot) => {
+                Some(replacement)
+                    if self.local.shared.hand_off(replacement, index, self.local.slot) =>
+                {
                     return ReleaseOutcome::Released;
                 }
-                None if lock.begin_idle(self.slot, Idle::InTask) => return ReleaseOutcome::Kept,
+                None if lock.begin_idle(self.local.slot, Idle::InTask) => {
+                    return ReleaseOutcome::Kept;
+                }
                 _ => {}
             }
         }
@@ -101,22 +107,22 @@ impl Worker {
     /// If threads wait for the index: calls `before_passing` while this thread still has it, passes
     /// it to the one that has waited longest, and returns true.
     fn grant_to_next(&self, lock: &IndexLock, before_passing: impl FnOnce()) -> bool {
-        let next = lock.grant_next(self.slot, before_passing);
-        next.map(|slot| self.shared.unpark(slot)).is_some()
+        let next = lock.grant_next(self.local.slot, before_passing);
+        next.map(|slot| self.local.shared.unpark(slot)).is_some()
     }
 
     /// Between two tasks of a worker's loop: if a thread waits for the index, passes it on. Returns
     /// true if this thread still has it.
     #[inline]
     pub(super) fn still_has_index(&self) -> bool {
-        let lock = self.shared.index_lock(self.index.get());
-        if lock.is_held_unclaimed(self.slot) {
+        let lock = self.local.shared.index_lock(self.local.index.get());
+        if lock.is_held_unclaimed(self.local.slot) {
             return true;
         }
         // A replacement that has lost the index may have been given it again, as idle.
-        lock.end_idle(self.slot);
-        let free = || self.shared.free_replacement_in(self.slot);
-        lock.is_held_busy(self.slot) && !self.grant_to_next(lock, free)
+        lock.end_idle(self.local.slot);
+        let free = || self.local.shared.free_replacement_in(self.local.slot);
+        lock.is_held_busy(self.local.slot) && !self.grant_to_next(lock, free)
     }
 
     /// Inside of a task that polls: if a thread waits for the index, passes it on. (The task of
@@ -126,15 +132,16 @@ impl Worker {
     pub(super) fn yield_index_if_claimed(&self) -> bool {
         let Some(lock) = self.index_lock() else { return true };
         // Inside of a call that may block, `under_index` takes it back for a task.
-        if self.away.get().is_some() || lock.is_held_unclaimed(self.slot) {
+        if self.local.away.get().is_some() || lock.is_held_unclaimed(self.local.slot) {
             return true;
         }
-        let paused = self.observer().map(|observer| (observer, observer.pause(self.slot.get())));
+        let paused =
+            self.observer().map(|observer| (observer, observer.pause(self.local.slot.get())));
         drop(self.release_index(false));
         if let Some((observer, paused)) = paused {
-            observer.resume(self.slot.get(), paused);
+            observer.resume(self.local.slot.get(), paused);
         }
-        lock.is_held_by(self.slot) || self.shared.closed.is_set()
+        lock.is_held_by(self.local.slot) || self.local.shared.closed.is_set()
     }
 
     /// Takes the index back, unless this thread holds it, before it runs a task. May fail: see
@@ -142,8 +149,8 @@ impl Worker {
     pub(super) fn regain_index(&self) {
         // (In a forked child, no other thread of the pool exists.)
         if let Some(lock) = self.index_lock()
-            && !lock.resume(self.slot)
-            && !self.shared.is_in_forked_child()
+            && !lock.resume(self.local.slot)
+            && !self.local.shared.is_in_forked_child()
         {
             self.take_index_back(Some(NO_PROGRESS));
         }
@@ -152,12 +159,12 @@ impl Worker {
     /// Runs a task of the pool. Inside of a call that may block, the thread takes the index back
     /// for it, and gives it away again.
     pub(super) fn under_index(&self, task: impl FnOnce()) {
-        if self.away.get().is_none() {
+        if self.local.away.get().is_none() {
             return task();
         }
         let was_elsewhere = self.state().is_elsewhere();
         self.regain_index();
-        self.away.set(None);
+        self.local.away.set(None);
         self.set_activity(Activity::Works, false);
         task();
         self.release_again();
@@ -166,34 +173,34 @@ impl Worker {
 
     /// Inside of a call that may block: gives the index away again.
     pub(super) fn release_again(&self) {
-        self.away.set(Some(self.give_index_away(true)));
+        self.local.away.set(Some(self.give_index_away(true)));
     }
 
     /// The thread runs no more tasks under the index: if it still has it, passes it on or becomes
     /// an idle holder.
     pub(super) fn end_with_index(&self) {
-        let lock = self.shared.index_lock(self.index.get());
-        while self.still_has_index() && !lock.begin_idle(self.slot, Idle::WithoutTask) {}
+        let lock = self.local.shared.index_lock(self.local.index.get());
+        while self.still_has_index() && !lock.begin_idle(self.local.slot, Idle::WithoutTask) {}
     }
 
     /// Takes the index back. Returns without it if the pool is closed; and, with `patience`, if the
     /// holder makes no progress for so long.
     pub(super) fn take_index_back(&self, patience: Option<Duration>) {
-        let lock = self.shared.index_lock(self.index.get());
-        self.is_without_index.set(false);
-        if let Some(loser) = lock.take_or_claim(self.slot) {
+        let lock = self.local.shared.index_lock(self.local.index.get());
+        self.local.is_without_index.set(false);
+        if let Some(loser) = lock.take_or_claim(self.local.slot) {
             if loser.idle == Idle::WithoutTask {
-                self.shared.free_replacement_in(loser.slot);
+                self.local.shared.free_replacement_in(loser.slot);
             }
             // It may sleep, and has to see that it has lost the index.
-            return self.shared.unpark(loser.slot);
+            return self.local.shared.unpark(loser.slot);
         }
-        let is_over = || lock.is_held_by(self.slot) || self.shared.closed.is_set();
+        let is_over = || lock.is_held_by(self.local.slot) || self.local.shared.closed.is_set();
         let mut seen = self.look_at(lock.holder());
         while !is_over() {
-            self.shared.sleep.parker(self.slot).park(is_over, patience);
+            self.local.shared.sleep.parker(self.local.slot).park(is_over, patience);
             let now = self.look_at(lock.holder());
-            if now.holder == self.slot {
+            if now.holder == self.local.slot {
                 break;
             }
             if now.has_advanced_since(&seen) {
@@ -203,12 +210,12 @@ impl Worker {
             }
         }
         // `withdraw` fails if the thread has got the index just now.
-        let is_withdrawn = !lock.is_held_by(self.slot) && lock.withdraw(self.slot);
-        self.is_without_index.set(is_withdrawn);
+        let is_withdrawn = !lock.is_held_by(self.local.slot) && lock.withdraw(self.local.slot);
+        self.local.is_without_index.set(is_withdrawn);
     }
 
     fn look_at(&self, holder: Slot) -> Look {
-        let progress = self.shared.slot(holder).progress();
+        let progress = self.local.shared.slot(holder).progress();
         Look { holder, progress, at: Instant::now() }
     }
 
@@ -240,7 +247,7 @@ impl Look {
 impl Away<'_> {
     /// True if no other thread got the index, so that this one is to run tasks.
     pub(super) fn has_kept_index(&self) -> bool {
-        self.worker.away.get() == Some(ReleaseOutcome::Kept)
+        self.worker.local.away.get() == Some(ReleaseOutcome::Kept)
     }
 }
 
@@ -251,8 +258,8 @@ impl Drop for Away<'_> {
             return;
         }
         worker.regain_index();
-        worker.away.set(None);
-        worker.shared.trace(|| Event::Unparks);
+        worker.local.away.set(None);
+        worker.local.shared.trace(|| Event::Unparks);
         worker.set_activity(Activity::Works, self.was_elsewhere);
     }
 }

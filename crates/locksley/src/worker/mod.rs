@@ -25,6 +25,8 @@ mod wait;
 use std::any::Any;
 use std::cell::{Cell, RefCell, RefMut};
 use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr;
 use std::sync::Arc;
 
@@ -74,6 +76,20 @@ use crate::trace::Event;
 /// ```
 #[repr(C)] // hot fields first: shorter instructions
 pub struct Worker {
+    pub(crate) local: Local,
+    marker: PhantomData<dyn StaysOnItsThread>,
+}
+
+/// Keeps a [`Worker`] from being shared with other threads. Compile errors show its name.
+trait StaysOnItsThread {}
+
+// As for threads: a panic of a task arrives where it is waited for, and leaves no broken state.
+impl UnwindSafe for Worker {}
+impl RefUnwindSafe for Worker {}
+
+/// The fields of a worker.
+#[repr(C)]
+pub(crate) struct Local {
     pub(crate) deque: OwnDeque<Job>,
     slot: Slot,
     shared: Arc<Shared>,
@@ -101,6 +117,10 @@ pub struct Worker {
     spawns: Cell<u32>,
     data: Option<Box<dyn Any>>,
 }
+
+// SAFETY: other threads never get a reference: the only one is a field of a worker, and the marker
+// keeps that from being `Sync`. Without this, a captured worker would be an error for each field.
+unsafe impl Sync for Local {}
 
 /// What a thread is to the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +158,7 @@ impl Worker {
         // It wakes workers of its own place first.
         let is_anywhere = matches!(role, Role::Guest | Role::Replacement);
         let near = if is_anywhere { 0..usize::MAX } else { shared.neighbours_of(index) };
-        let worker = Self {
+        let local = Local {
             deque,
             slot,
             shared,
@@ -156,19 +176,20 @@ impl Worker {
             role,
             data,
         };
+        let worker = Self { local, marker: PhantomData };
         if role != Role::Guest {
             drop(worker.search());
         }
-        worker.shared.trace(|| Event::Attached { slot: slot.get(), place: worker.place() });
-        if worker.shared.observer().is_some() {
-            worker.deque.redirect();
+        worker.local.shared.trace(|| Event::Attached { slot: slot.get(), place: worker.place() });
+        if worker.local.shared.observer().is_some() {
+            worker.local.deque.redirect();
         }
         worker
     }
 
     /// Ends the worker, and gives back what outlives it.
     pub(crate) fn into_deque(self) -> OwnDeque<Job> {
-        self.deque
+        self.local.deque
     }
 
     /// This worker, as jobs get it.
@@ -179,14 +200,16 @@ impl Worker {
 
     fn search(&self) -> RefMut<'_, Search> {
         let make = || Search::new(self.seeker(None));
-        RefMut::map(self.search.borrow_mut(), |search| search.get_or_insert_with(make))
+        RefMut::map(self.local.search.borrow_mut(), |search| search.get_or_insert_with(make))
     }
 
     /// This worker, as it searches.
     fn seeker(&self, idle: Option<Idle>) -> Seeker<'_> {
         // A guest takes what is sent to the first worker.
-        let index = if self.role == Role::Guest { Index::new(0) } else { self.index.get() };
-        let (shared, slot, wake_token) = (&*self.shared, self.slot, &self.wake_token);
+        let index =
+            if self.local.role == Role::Guest { Index::new(0) } else { self.local.index.get() };
+        let (shared, slot, wake_token) =
+            (&*self.local.shared, self.local.slot, &self.local.wake_token);
         Seeker { shared, slot, index, wake_token, idle }
     }
 
@@ -196,40 +219,40 @@ impl Worker {
 
     /// What other threads see of this one.
     pub(crate) fn state(&self) -> &SlotState {
-        self.shared.slot(self.slot)
+        self.local.shared.slot(self.local.slot)
     }
 
     /// The slot of its thread.
     #[inline]
     pub(crate) fn slot(&self) -> Slot {
-        self.slot
+        self.local.slot
     }
 
     /// The number that tasks see.
     pub(crate) fn own_index(&self) -> Index {
-        self.index.get()
+        self.local.index.get()
     }
 
     pub(crate) fn own_place(&self) -> Place {
-        if self.role == Role::Guest {
+        if self.local.role == Role::Guest {
             Place::new(0)
         } else {
-            self.shared.place_of(self.index.get())
+            self.local.shared.place_of(self.local.index.get())
         }
     }
 
     #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+        &self.local.shared
     }
 
     pub(crate) fn belongs_to(&self, shared: &Arc<Shared>) -> bool {
-        Arc::ptr_eq(&self.shared, shared)
+        Arc::ptr_eq(&self.local.shared, shared)
     }
 
     /// True if its thread belongs to the program.
     pub(crate) fn is_borrowed(&self) -> bool {
-        self.role == Role::Borrowed
+        self.local.role == Role::Borrowed
     }
 
     /// Called when control returns to the program, which may never come back to the pool. If the
@@ -257,7 +280,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn index(&self) -> usize {
-        self.index.get().get()
+        self.local.index.get().get()
     }
 
     /// The number of indices: the workers, and the most guests that the pool has at a time. What
@@ -275,7 +298,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn indices(&self) -> usize {
-        self.shared.first_replacement()
+        self.local.shared.first_replacement()
     }
 
     /// The number of workers of the pool, including those that only sleep. The same as
@@ -289,7 +312,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.shared.workers
+        self.local.shared.workers
     }
 
     /// What [`PoolBuilder::worker_data`](crate::PoolBuilder::worker_data) made for this worker, if
@@ -314,7 +337,7 @@ impl Worker {
     /// ```
     #[must_use]
     pub fn data<T: 'static>(&self) -> Option<&T> {
-        self.data.as_ref()?.downcast_ref()
+        self.local.data.as_ref()?.downcast_ref()
     }
 }
 
@@ -406,7 +429,7 @@ impl Worker {
         let worker = CURRENT.with(|current| current.replace(ptr::null()));
         // SAFETY: as in `with_current`.
         if let Some(worker) = unsafe { worker.as_ref() } {
-            worker.shared.unbind_in_forked_child(worker.slot);
+            worker.local.shared.unbind_in_forked_child(worker.local.slot);
         }
     }
 }

@@ -17,7 +17,7 @@ impl Worker {
     /// Makes a job available to all workers. (Not the second half of a join.)
     pub(crate) fn push(&self, job: NonNull<Job>) {
         self.forbid_leapfrogging_from_here();
-        let pushed = self.deque.push(job);
+        let pushed = self.local.deque.push(job);
         if pushed.is_complete {
             return;
         }
@@ -27,14 +27,14 @@ impl Worker {
         // Nothing was pushed: see `ChaseLevOwner::redirect`.
         // SAFETY: pushes of an observed worker are redirected, so no thread has seen the word; the
         // thread that takes the new word runs it once.
-        self.push_real(unsafe { self.shared.wrap(Some(self), job) });
+        self.push_real(unsafe { self.local.shared.wrap(Some(self), job) });
     }
 
     /// Makes a job available to all workers, even if pushes are redirected. The job keeps its
     /// stamp. Returns the index in the deque.
     #[inline]
     pub(crate) fn push_real(&self, job: NonNull<Job>) -> i64 {
-        let pushed = self.deque.push_real(job);
+        let pushed = self.local.deque.push_real(job);
         if !pushed.is_complete {
             self.after_slow_push(pushed.index);
         }
@@ -45,7 +45,7 @@ impl Worker {
     /// comes next when the running one waits. If it is the only task, thieves leave it alone for a
     /// grace period.
     pub(crate) fn push_next(&self, job: NonNull<Job>) {
-        self.state().mark_run_next(self.deque.bottom());
+        self.state().mark_run_next(self.local.deque.bottom());
         self.push(job);
     }
 
@@ -57,7 +57,7 @@ impl Worker {
     pub(crate) unsafe fn push_fifo(&self, fifo: &JobFifo, job: NonNull<Job>) {
         self.forbid_leapfrogging_from_here();
         // SAFETY: about to be pushed; the thread that takes a word of the queue runs it once.
-        let job = unsafe { self.shared.wrap(Some(self), job) };
+        let job = unsafe { self.local.shared.wrap(Some(self), job) };
         // SAFETY: as the caller promises; the word is pushed here.
         let word = unsafe { fifo.push(job) };
         // The word may stand for another job than this one.
@@ -67,7 +67,7 @@ impl Worker {
     /// Before a push of another task than a fork: a thread that waits for the fork that runs here
     /// does not steal from this worker any more.
     fn forbid_leapfrogging_from_here(&self) {
-        self.spawns.set(self.spawns.get().wrapping_add(1));
+        self.local.spawns.set(self.local.spawns.get().wrapping_add(1));
         // Thieves read the word: it is written only to change.
         if !self.state().running().is_null() {
             self.state().set_running(std::ptr::null_mut());
@@ -78,34 +78,37 @@ impl Worker {
     pub(crate) fn after_slow_push(&self, index: i64) {
         // The job may lie in a frame, and other threads may have it already.
         let abort = AbortOnUnwind("a deque cannot grow");
-        match self.deque.after_slow_push(index) {
+        match self.local.deque.after_slow_push(index) {
             SlowPush::Closed => {}
             SlowPush::Open => {
-                self.shared.sleep.notify_pushed_then_close(&self.deque, &self.wake_token);
+                self.local
+                    .shared
+                    .sleep
+                    .notify_pushed_then_close(&self.local.deque, &self.local.wake_token);
             }
-            SlowPush::Full(job) => self.execute(Found { job, from: self.slot }),
+            SlowPush::Full(job) => self.execute(Found { job, from: self.local.slot }),
         }
         abort.disarm();
     }
 
     /// Takes the newest job of the deque.
     pub(crate) fn take_newest(&self) -> Option<Found> {
-        self.deque.pop_newest().map(|job| Found { job, from: self.slot })
+        self.local.deque.pop_newest().map(|job| Found { job, from: self.local.slot })
     }
 
     /// Takes the next job of the deque, in the order that the pool is built with.
     #[inline]
     pub(crate) fn take_own(&self) -> Option<Found> {
-        if self.shared.config.oldest_first { self.take_oldest() } else { self.take_newest() }
+        if self.local.shared.config.oldest_first { self.take_oldest() } else { self.take_newest() }
     }
 
     /// Takes the oldest job of the deque.
     #[cold]
     fn take_oldest(&self) -> Option<Found> {
-        self.deque.open(); // it steals from itself
+        self.local.deque.open(); // it steals from itself
         loop {
             match self.state().deque.steal_oldest() {
-                Steal::Taken(job) => return Some(Found { job, from: self.slot }),
+                Steal::Taken(job) => return Some(Found { job, from: self.local.slot }),
                 Steal::Empty => return None,
                 Steal::Lost | Steal::Closed => {} // a thief was faster
             }
@@ -130,8 +133,8 @@ impl Worker {
 
     /// True if the worker has no task but the present one, and searches after that.
     fn is_about_to_search(&self) -> bool {
-        let comes_back =
-            matches!(self.role, Role::Own | Role::Replacement) && self.away.get().is_none();
+        let comes_back = matches!(self.local.role, Role::Own | Role::Replacement)
+            && self.local.away.get().is_none();
         comes_back && self.state().has_empty_deque() && self.state().pinned_tasks.is_empty()
     }
 }
@@ -142,7 +145,7 @@ impl Worker {
     pub(crate) fn take_pinned(&self) -> Option<Found> {
         let job = self.state().pinned_tasks.take()?;
         self.counters().received.increment();
-        Some(Found { job, from: self.slot })
+        Some(Found { job, from: self.local.slot })
     }
 
     pub(crate) fn has_pinned(&self) -> bool {
@@ -158,7 +161,7 @@ impl Worker {
     /// Sends a ready task to this worker itself, behind its other tasks.
     pub(crate) fn send_to_back(&self, job: NonNull<Job>) {
         let index = self.seeker(None).index;
-        self.shared.send_ready(Some(self), index, job);
+        self.local.shared.send_ready(Some(self), index, job);
     }
 
     /// Makes a job available that this worker has made ready, and that ran last on the worker
@@ -171,16 +174,17 @@ impl Worker {
     ///
     /// Otherwise it is sent. A deque with a lock takes all that is sent: exactly WS-LAST.
     pub(crate) fn push_or_send_to(&self, previous: Index, job: NonNull<Job>) {
-        let is_here = previous.get() >= self.shared.workers || previous == self.index.get();
-        let is_brief = self.has_brief_polls.get() && self.state().deque.has_bounds();
+        let is_here =
+            previous.get() >= self.local.shared.workers || previous == self.local.index.get();
+        let is_brief = self.local.has_brief_polls.get() && self.state().deque.has_bounds();
         let searches = || {
-            let holder = self.shared.index_lock(previous).holder();
-            self.shared.slot(holder).activity() == Activity::Searches
+            let holder = self.local.shared.index_lock(previous).holder();
+            self.local.shared.slot(holder).activity() == Activity::Searches
         };
         if is_here || is_brief || (self.is_about_to_search() && searches()) {
             self.push_next(job);
         } else {
-            self.shared.send_ready(Some(self), previous, job);
+            self.local.shared.send_ready(Some(self), previous, job);
         }
     }
 }
@@ -191,14 +195,14 @@ impl Worker {
     /// or the oldest of the deque, the next to run: tasks that wake each other would starve these.
     pub(crate) fn end_poll(&self) {
         if self.count_poll() {
-            self.look_elsewhere(self.polls.get() / LOOK_ELSEWHERE_AFTER);
+            self.look_elsewhere(self.local.polls.get() / LOOK_ELSEWHERE_AFTER);
         }
     }
 
     /// Counts a poll. Returns true if it is time to look into the other queues.
     pub(crate) fn count_poll(&self) -> bool {
-        let polls = self.polls.get().wrapping_add(1);
-        self.polls.set(polls);
+        let polls = self.local.polls.get().wrapping_add(1);
+        self.local.polls.set(polls);
         polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
     }
 
@@ -207,25 +211,29 @@ impl Worker {
     /// pinned job is marked in addition, and runs before the other one.
     #[cold]
     fn look_elsewhere(&self, first: u32) {
-        if self.shared.is_in_forked_child() {
+        if self.local.shared.is_in_forked_child() {
             return; // all tasks belong to the parent
         }
         // Includes time without polls: a worker that waits in between has no brief polls.
         let now = Instant::now();
-        let looked = self.looked.replace(Some(now));
+        let looked = self.local.looked.replace(Some(now));
         let is_brief = |looked| now - looked < MOVE_COST * LOOK_ELSEWHERE_AFTER;
-        self.has_brief_polls.set(looked.is_some_and(is_brief));
+        self.local.has_brief_polls.set(looked.is_some_and(is_brief));
         let seeker = self.seeker(None);
         for queue in (0..4).map(|n| first.wrapping_add(n) % 4) {
             let found = match queue {
                 0 => seeker.take_addressed(),
                 1 => seeker.take_injected(),
                 // The only task runs next in any case, and taking it would open the deque.
-                2 if self.shared.config.oldest_first || self.deque.has_at_most_one_item() => None,
+                2 if self.local.shared.config.oldest_first
+                    || self.local.deque.has_at_most_one_item() =>
+                {
+                    None
+                }
                 2 => self.take_oldest(),
                 _ => {
                     // Only marked: a pushed task could be stolen, and only this worker may run it.
-                    self.runs_pinned_next.set(self.has_pinned());
+                    self.local.runs_pinned_next.set(self.has_pinned());
                     None
                 }
             };
@@ -243,7 +251,7 @@ impl Worker {
     pub(super) fn take_addressed_in_turn(&self) -> Option<Found> {
         let seeker = self.seeker(None);
         let others_first = seeker.is_addressed() && self.count_poll();
-        let found = others_first.then(|| match self.polls.get() / LOOK_ELSEWHERE_AFTER % 2 {
+        let found = others_first.then(|| match self.local.polls.get() / LOOK_ELSEWHERE_AFTER % 2 {
             0 => self.take_pinned().or_else(|| seeker.take_injected()),
             _ => seeker.take_injected().or_else(|| self.take_pinned()),
         });
@@ -260,7 +268,7 @@ impl Shared {
     }
 
     fn wake_token<'w>(&self, current: Option<&'w Worker>) -> Option<&'w crate::sleep::WakeToken> {
-        self.own_worker(current).map(|worker| &worker.wake_token)
+        self.own_worker(current).map(|worker| &worker.local.wake_token)
     }
 
     /// Makes a job available to all workers.
@@ -322,10 +330,10 @@ mod tests {
 
     /// Makes a task ready that ran last on the worker `last`. Returns true if it stays here.
     fn is_kept(worker: &Worker, last: usize) -> bool {
-        let before = worker.deque.bottom();
+        let before = worker.local.deque.bottom();
         // SAFETY: pushed once, here; the task borrows nothing, and does not unwind.
         worker.push_or_send_to(Index::new(last), unsafe { HeapJob::into_job(None, |_| ()) });
-        worker.deque.bottom() > before
+        worker.local.deque.bottom() > before
     }
 
     #[test]
@@ -351,7 +359,7 @@ mod tests {
         let kept = beside_a_held_worker(|worker| {
             worker.shared().slot(Slot::new(1)).set_activity(Activity::Works);
             // Between two looks lie no polls; the system may suspend this thread there.
-            while !worker.has_brief_polls.get() {
+            while !worker.local.has_brief_polls.get() {
                 worker.look_elsewhere(0);
             }
             let beside_brief_polls = is_kept(worker, 1);
@@ -411,7 +419,7 @@ mod tests {
             let job = || unsafe { HeapJob::into_job(None, |_| ()) };
             let is_next = |turn| {
                 worker.look_elsewhere(turn);
-                worker.runs_pinned_next.take()
+                worker.local.runs_pinned_next.take()
             };
             let without = is_next(3);
             worker.shared().send_to(None, Index::new(0), job());

@@ -167,13 +167,13 @@ impl Worker {
     /// Runs this replacement under an index, whose lock it was given, until another thread takes
     /// it.
     fn work_as_replacement(&self, index: Index) {
-        self.index.set(index);
-        self.work_under_index(&|| self.shared.closed.is_set());
+        self.local.index.set(index);
+        self.work_under_index(&|| self.local.shared.closed.is_set());
         self.end_with_index();
         self.leave_tasks_to_others();
         // Its last task went on without the index, so no other thread has freed this one.
-        if self.is_without_index.take() {
-            self.shared.free_replacement_in(self.slot);
+        if self.local.is_without_index.take() {
+            self.local.shared.free_replacement_in(self.local.slot);
         }
     }
 }

@@ -14,10 +14,10 @@ use crate::unwind::AbortOnUnwind;
 impl Worker {
     /// Runs tasks until the pool is closed.
     pub(crate) fn work_until_closed(&self) {
-        let is_closed = || self.shared.closed.is_set();
+        let is_closed = || self.local.shared.closed.is_set();
         while !is_closed() {
             // A thread whose wait is over may have taken the index back.
-            if !self.shared.index_lock(self.index.get()).is_held_by(self.slot) {
+            if !self.local.shared.index_lock(self.local.index.get()).is_held_by(self.local.slot) {
                 self.leave_tasks_to_others();
                 self.take_index_back(None);
             }
@@ -26,7 +26,7 @@ impl Worker {
         self.end_with_index();
         // Tasks of a scope do not keep the pool open. The borrowed thread that waits for them
         // steals them from here.
-        self.deque.open();
+        self.local.deque.open();
     }
 
     /// Runs tasks while this thread has its index, and until `is_over`.
@@ -34,7 +34,7 @@ impl Worker {
         // Tasks catch their own panics.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !is_over() && self.still_has_index() {
-            let pinned = if self.runs_pinned_next.take() { self.take_pinned() } else { None };
+            let pinned = if self.local.runs_pinned_next.take() { self.take_pinned() } else { None };
             if pinned.is_none()
                 && let Some(own) = self.take_own()
             {
@@ -52,25 +52,25 @@ impl Worker {
     /// Publishes what this thread has, and wakes a worker for its tasks.
     pub(super) fn leave_tasks_to_others(&self) {
         hooks::flush();
-        self.deque.open();
+        self.local.deque.open();
         if self.has_own_tasks() {
-            self.shared.sleep.notify_sent();
+            self.local.shared.sleep.notify_sent();
         }
     }
 
     fn receive_or_search(&self, is_over: &dyn Fn() -> bool) -> Option<Found> {
         let sent = self.take_addressed_in_turn().or_else(|| self.take_pinned());
         sent.or_else(|| {
-            self.deque.open();
+            self.local.deque.open();
             self.search().run(self.seeker(Some(Idle::WithoutTask)), is_over)
         })
     }
 
     /// Runs a task that was sent, stolen or pinned, and traces it.
     pub(super) fn execute_traced(&self, found: Found) {
-        self.shared.trace(|| Event::TaskBegins(found.from.get()));
+        self.local.shared.trace(|| Event::TaskBegins(found.from.get()));
         self.execute(found);
-        self.shared.trace(|| Event::TaskEnds);
+        self.local.shared.trace(|| Event::TaskEnds);
     }
 
     /// Runs a task.
@@ -83,7 +83,7 @@ impl Worker {
         unsafe { header::execute(found.job, self.as_ref(), found.from.get()) };
         // The task may have forked the process, and returned in the child.
         if generation != os::generation() {
-            self.shared.abort_in_forked_child();
+            self.local.shared.abort_in_forked_child();
         }
     }
 
@@ -91,10 +91,10 @@ impl Worker {
     /// that the worker that waits for this fork may leapfrog from here; not if tasks were spawned
     /// here meanwhile.
     pub(super) fn execute_nested(&self, found: Found) {
-        let (before, spawns) = (self.state().running(), self.spawns.get());
-        let run = if found.from == self.slot { Self::execute } else { Self::execute_traced };
+        let (before, spawns) = (self.state().running(), self.local.spawns.get());
+        let run = if found.from == self.local.slot { Self::execute } else { Self::execute_traced };
         self.under_index(|| run(self, found));
-        if spawns == self.spawns.get() {
+        if spawns == self.local.spawns.get() {
             self.state().set_running(before);
         }
         hooks::executed();
@@ -149,7 +149,7 @@ impl Worker {
         self.step(|| {
             let found = self.take_local().or_else(|| self.take_made_ready());
             // Tasks of its index may lie in the deque of the thread that it replaces.
-            let is_replacement = self.role == Role::Replacement;
+            let is_replacement = self.local.role == Role::Replacement;
             let search = || self.search().search_once(self.seeker(None));
             found.or_else(|| if is_replacement { search() } else { None })
         })
@@ -162,7 +162,7 @@ impl Worker {
     }
 
     fn step(&self, find: impl FnOnce() -> Option<Found>) -> bool {
-        self.shared.abort_if_in_forked_child();
+        self.local.shared.abort_if_in_forked_child();
         hooks::pause();
         // Without the index it begins at most a task of its own deque.
         let found = if self.yield_index_if_claimed() { find() } else { self.take_own() };

@@ -34,7 +34,7 @@ fn a_wait_for_a_group_leaves_older_tasks_in_the_deque() {
             // SAFETY: pushed once, here; the task borrows nothing, and does not unwind.
             worker.push(unsafe { HeapJob::into_job(None, |_| ()) });
         }
-        let before = worker.deque.bottom();
+        let before = worker.local.deque.bottom();
         let (latch, has_looked) = (Latch::new(Some(worker)), AtomicBool::new(false));
         let (event, looked) = (&latch, &has_looked);
         thread::scope(|threads| {
@@ -51,7 +51,7 @@ fn a_wait_for_a_group_leaves_older_tasks_in_the_deque() {
             };
             worker.wait_for_group(&latch.flag, NonNull::dangling(), before, has_pinned_tasks);
         });
-        (before, worker.deque.bottom())
+        (before, worker.local.deque.bottom())
     });
     assert_eq!(after, before);
 }
@@ -157,7 +157,7 @@ fn a_worker_that_waits_for_tasks_runs_its_pinned_ones() {
         };
         // SAFETY: sent once, here, and run before the wait ends; the task does not unwind.
         worker.shared().send_to(None, Index::new(0), unsafe { HeapJob::into_job(None, set) });
-        let start = worker.deque.bottom();
+        let start = worker.local.deque.bottom();
         worker.wait_for_group(&latch.flag, NonNull::dangling(), start, || false);
     });
 }

@@ -54,12 +54,13 @@ impl Worker {
         if event.is_set() {
             return self.stop_clock_if_borrowed();
         }
-        self.shared.abort_if_in_forked_child();
+        self.local.shared.abort_if_in_forked_child();
         // A panic would free the waiting frame, and other threads still use what lies in it.
         let abort = AbortOnUnwind("a panic came out of a task");
         // Hooks publish what they have deferred. They have nothing to resume after the wait.
         hooks::pause();
-        let paused = self.observer().map(|observer| (observer, observer.pause(self.slot.get())));
+        let paused =
+            self.observer().map(|observer| (observer, observer.pause(self.local.slot.get())));
         let awaits_tasks = awaits == Awaits::Tasks;
         let takes_any = awaits_tasks && self.takes_any_own_task();
         // Most waits find what they wait for in their own deques: they read no clock, and the trace
@@ -75,15 +76,15 @@ impl Worker {
                 continue;
             }
             if !std::mem::replace(&mut is_traced, true) {
-                self.shared.trace(|| Event::Waits);
+                self.local.shared.trace(|| Event::Waits);
             }
             let spent = spins_since.get_or_insert_with(Instant::now).elapsed();
-            if spent < spin_limit(self.shared.machine.is_quiet()) {
+            if spent < spin_limit(self.local.shared.machine.is_quiet()) {
                 (0..16).for_each(|_| spin_loop());
-            } else if self.role == Role::Guest && !std::mem::replace(&mut has_opened, true) {
+            } else if self.local.role == Role::Guest && !std::mem::replace(&mut has_opened, true) {
                 // It is not replaced by a thread that searches. So it opens all deques, with that
                 // of its thief, which may be suspended, and looks once more.
-                self.shared.open_deques(&mut Vec::new());
+                self.local.shared.open_deques(&mut Vec::new());
             } else if awaits_tasks && let Some(pinned) = self.take_pinned() {
                 self.execute_nested(pinned);
             } else {
@@ -92,10 +93,10 @@ impl Worker {
             }
         }
         if is_traced {
-            self.shared.trace(|| Event::Resumes);
+            self.local.shared.trace(|| Event::Resumes);
         }
         if let Some((observer, paused)) = paused {
-            observer.resume(self.slot.get(), paused);
+            observer.resume(self.local.slot.get(), paused);
         }
         self.stop_clock_if_borrowed();
         abort.disarm();
@@ -105,7 +106,7 @@ impl Worker {
     /// on a borrowed thread (`with_current_thread`), as in rayon. Not inside of
     /// [`blocking`](crate::blocking()).
     pub(super) fn takes_any_own_task(&self) -> bool {
-        self.is_borrowed() && self.away.get().is_none()
+        self.is_borrowed() && self.local.away.get().is_none()
     }
 
     /// Parks until the event, or until there is a pinned task that the wait runs. A wait for tasks
@@ -118,9 +119,13 @@ impl Worker {
             return self.run_any_until(event);
         }
         // If the pool's threads have ended, a borrowed one runs what remains.
-        let is_left_alone = || self.is_borrowed() && self.shared.closed.is_set();
+        let is_left_alone = || self.is_borrowed() && self.local.shared.closed.is_set();
         let is_called = || awaits_tasks && (self.has_pinned() || is_left_alone());
-        self.shared.sleep.parker(self.slot).park(|| event.is_set() || is_called(), None);
+        self.local
+            .shared
+            .sleep
+            .parker(self.local.slot)
+            .park(|| event.is_set() || is_called(), None);
         drop(away); // takes the index back
     }
 
@@ -134,7 +139,7 @@ impl Worker {
         match found {
             Some(found) => self.execute_nested(found),
             // Inside of another call that may block.
-            None if self.away.get().is_some() => self.release_again(),
+            None if self.local.away.get().is_some() => self.release_again(),
             None => {}
         }
     }
@@ -157,7 +162,7 @@ mod tests {
         let (pool, other) = (only().build().unwrap(), only().build().unwrap());
         let is_away = pool.install(|worker| {
             other.install(|_| std::thread::sleep(Duration::from_millis(5)));
-            worker.away.get().is_some()
+            worker.local.away.get().is_some()
         });
         assert!(!is_away);
     }
