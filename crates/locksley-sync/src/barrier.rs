@@ -79,6 +79,7 @@ impl Barrier {
         /// # Examples
         /// See [`Barrier`].
         #[must_use]
+        #[track_caller]
         pub fn new(parties: usize) -> Self {
             assert!(parties as u64 <= u32::MAX as u64, "more parties than a barrier can count");
             Self {

@@ -78,6 +78,7 @@ impl Semaphore {
         /// assert_eq!(DOWNLOADS.available_permits(), 4);
         /// ```
         #[must_use]
+        #[track_caller]
         pub fn new(permits: usize) -> Self {
             assert!(permits <= Self::MAX_PERMITS, "more permits than `Semaphore::MAX_PERMITS`");
             Self { word: AtomicPtr::new(Word::Free { permits, is_closed: false }.to_raw()) }
@@ -120,6 +121,7 @@ impl Semaphore {
     /// })?;
     /// # Ok::<(), locksley_sync::Closed>(())
     /// ```
+    #[track_caller]
     pub fn acquire_many(&self, permits: usize) -> Acquire<'_> {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
         Acquire::new(self, permits)
@@ -163,6 +165,7 @@ impl Semaphore {
     /// assert!(semaphore.try_acquire_many(3).is_err());
     /// # Ok::<(), locksley_sync::TryAcquireError>(())
     /// ```
+    #[track_caller]
     pub fn try_acquire_many(&self, permits: usize) -> Result<Permit<'_>, TryAcquireError> {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
         self.update(|word| match word {
@@ -188,23 +191,23 @@ impl Semaphore {
     /// semaphore.add_permits(2);
     /// assert_eq!(semaphore.available_permits(), 2);
     /// ```
+    #[track_caller]
     pub fn add_permits(&self, permits: usize) {
         assert!(permits <= Self::MAX_PERMITS, "{TOO_MANY}");
         if permits == 0 {
             return;
         }
-        let Ok(previous) = self.update::<Infallible>(|word| match word {
-            Word::Free { permits: free, is_closed } => {
-                assert!(permits <= Self::MAX_PERMITS - free, "{TOO_MANY}");
+        let updated = self.update(|word| match word {
+            Word::Free { permits: free, is_closed } if permits <= Self::MAX_PERMITS - free => {
                 Ok(Word::Free { permits: free + permits, is_closed })
             }
             // The task waits for exactly one permit.
             Word::Single(_) => Ok(Word::Free { permits: permits - 1, is_closed: false }),
-            Word::Queue(queue) => {
-                assert!(self.queue_at(queue).release(permits), "{TOO_MANY}");
-                Ok(word)
-            }
+            Word::Queue(queue) if self.queue_at(queue).release(permits) => Ok(word),
+            Word::Free { .. } | Word::Queue(_) => Err(()),
         });
+        // Not in the closure, so that the panic names the caller's line.
+        let Ok(previous) = updated else { panic!("{TOO_MANY}") };
         if let Word::Single(waiter) = previous {
             // SAFETY: the word's reference, which the update took out of the word.
             let waiter = unsafe { WaiterRef::from_raw(waiter) };
