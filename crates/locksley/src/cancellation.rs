@@ -1,20 +1,42 @@
-//! Cancellation: a token that keeps tasks from beginning.
+//! Cancellation: a token that keeps tasks from beginning, and ends waits.
 //!
 //! [`scope_until`](crate::scope_until) and loops with a token
 //! ([`Par::cancel`](crate::loops::Par::cancel)) begin no task once the token is cancelled. A task
 //! that has begun runs to its end. A long one calls [`check`](Cancellation::check) regularly.
+//! Futures end by [`run_until_cancelled`](Cancellation::run_until_cancelled), and everything else
+//! by [`on_cancel`](Cancellation::on_cancel).
+
+mod deadline;
+mod hooks;
 
 use std::error::Error;
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
+
+pub use hooks::OnCancel;
 
 use crate::primitive::{AtomicBool, Ordering};
+use hooks::Hooks;
 
-/// A token that keeps tasks from beginning. A clone is the same token.
+/// A token that keeps tasks from beginning, and ends waits. A clone is the same token.
 ///
-/// Use it with [`scope_until`](crate::scope_until) and [`Par::cancel`](crate::loops::Par::cancel).
-/// Cancelling is one store. A check is one load for this token and for each of its ancestors. There
-/// are no locks, and no thread is woken. A scope or loop without a token pays nothing.
+/// | to cancel | use |
+/// |---|---|
+/// | a scope | [`scope_until`](crate::scope_until) |
+/// | a loop | [`Par::cancel`](crate::loops::Par::cancel) |
+/// | a future, also on another executor | [`run_until_cancelled`](Self::run_until_cancelled) |
+/// | code of your own that runs for long | [`check`](Self::check) |
+/// | what has a handle: a network, a graph of intervals | [`on_cancel`](Self::on_cancel) |
+///
+/// [`cancel_after`](Self::cancel_after) sets a deadline.
+///
+/// A check is one load for this token and for each of its ancestors. A scope or loop without a
+/// token pays nothing. Cancelling is a store, and calls the hooks. It takes a lock, so it must not
+/// be called in a signal handler. To cancel by Ctrl-C, use a crate that receives signals on a
+/// thread, such as `ctrlc`: `ctrlc::set_handler(move || token.cancel())`.
 ///
 /// # Examples
 /// The first to find something stops the others:
@@ -41,6 +63,7 @@ pub struct Cancellation(Arc<Node>);
 struct Node {
     is_cancelled: AtomicBool,
     parent: Option<Cancellation>,
+    hooks: Hooks,
 }
 
 /// The error of a scope or loop that was cancelled: some of its tasks or items did not begin.
@@ -88,26 +111,36 @@ impl Cancellation {
     /// ```
     #[must_use]
     pub fn child(&self) -> Self {
-        let (is_cancelled, parent) = (AtomicBool::new(false), Some(self.clone()));
-        Self(Arc::new(Node { is_cancelled, parent }))
+        let mut node = Node::default();
+        node.parent = Some(self.clone());
+        Self(Arc::new(node))
     }
 
     /// Cancels the token and its descendants: its children, their children, and so on. That cannot
-    /// be undone.
+    /// be undone. Calls their [hooks](Self::on_cancel).
     ///
     /// The cancellation happens-before a check that finds the token or a descendant of it
     /// cancelled: the checking thread sees all writes that the caller made before.
+    ///
+    /// # Panics
+    /// If a hook panics, with the first payload, after all hooks were called.
     pub fn cancel(&self) {
         // Release pairs with the acquire in `is_cancelled`.
         self.0.is_cancelled.store(true, Ordering::Release);
+        self.0.hooks.call_all();
     }
 
     /// True if this token or one of its ancestors was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        let mut path = std::iter::successors(Some(self), |token| token.0.parent.as_ref());
         // Acquire pairs with the release in `cancel`.
-        path.any(|token| token.0.is_cancelled.load(Ordering::Acquire))
+        self.path().any(|node| node.is_cancelled.load(Ordering::Acquire))
+    }
+
+    /// This token's node, and those of its ancestors.
+    fn path(&self) -> impl Iterator<Item = &Node> {
+        let path = std::iter::successors(Some(self), |token| token.0.parent.as_ref());
+        path.map(|token| &*token.0)
     }
 
     /// Returns an error once the token [is cancelled](Self::is_cancelled). A long task calls it
@@ -120,6 +153,57 @@ impl Cancellation {
     /// See [`Cancelled`].
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// Waits until the token is cancelled.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Cancellation, task};
+    ///
+    /// let token = Cancellation::new();
+    /// let waits = task::spawn({
+    ///     let token = token.clone();
+    ///     async move { token.cancelled().await }
+    /// });
+    /// token.cancel();
+    /// assert!(waits.join().is_ok());
+    /// ```
+    pub async fn cancelled(&self) {
+        let mut hook = None;
+        poll_fn(|context| {
+            let waker = context.waker().clone();
+            hook = Some(self.on_cancel(move || waker.wake()));
+            if self.is_cancelled() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    /// Runs a future until it has ended or the token is cancelled. Then the future is dropped where
+    /// it waits. Works on any executor.
+    ///
+    /// # Errors
+    /// [`Cancelled`] if the token is cancelled first.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::{Cancellation, Cancelled, block_on};
+    /// use std::time::Duration;
+    ///
+    /// let token = Cancellation::new();
+    /// assert_eq!(block_on(token.run_until_cancelled(async { 1 })), Ok(1));
+    /// token.cancel_after(Duration::from_millis(1))?;
+    /// let endless = std::future::pending::<()>();
+    /// assert_eq!(block_on(token.run_until_cancelled(endless)), Err(Cancelled));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub async fn run_until_cancelled<F: Future>(&self, future: F) -> Result<F::Output, Cancelled> {
+        let (mut future, mut cancelled) = (pin!(future), pin!(self.cancelled()));
+        poll_fn(|context| match cancelled.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Err(Cancelled)),
+            Poll::Pending => future.as_mut().poll(context).map(Ok),
+        })
+        .await
     }
 }
 

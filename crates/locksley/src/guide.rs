@@ -10,5 +10,6 @@ chapters! {
     ForkJoin: "fork-join",
     Tasks: "tasks",
     Pools: "pools",
+    Tokio: "tokio",
     Places: "places",
 }

@@ -36,7 +36,9 @@
 //! | wait for a future in code that is not `async` | [`block_on`] |
 //! | call code that blocks its thread | [`blocking`] |
 //! | cancel a scope or a loop: nothing more of it begins | [`Cancellation`], [`scope_until`] |
-//! | cancel a future | [`task::JoinHandle::cancel`] |
+//! | cancel a future | [`task::JoinHandle::abort`], [`Cancellation::run_until_cancelled`] |
+//! | run a closure as a task with a handle | [`Pool::spawn_task`] |
+//! | end a pool, and wait for all its tasks | [`Pool::shutdown`] |
 //! | choose the number of workers, their processors or their policy | [`Pool`], [`PoolBuilder`] |
 //! | run a task on every worker, or on one of them | [`Pool::broadcast`], [`Spawn::At`] |
 //! | send tasks to workers that share a cache or a NUMA node | [`places`], [`Spawn::Near`] |
@@ -55,6 +57,10 @@
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;
 
 #[cfg(doctest)]
 mod guide;
@@ -104,10 +110,11 @@ use locksley_sys::{countdown, primitive, unwind};
 
 pub use block_on::block_on;
 pub use blocking::blocking;
-pub use cancellation::{Cancellation, Cancelled};
+pub use cancellation::{Cancellation, Cancelled, OnCancel};
 pub use fork::join::join;
 pub use fork::scope::{Scope, in_place_scope, scope, scope_until};
 pub use fork::spawn::{Spawn, spawn, spawn_with};
-pub use pool::{Pool, builder::PoolBuilder, error::BuildError, start::WorkerThread};
+pub use pool::{Pool, builder::PoolBuilder, error::BuildError};
+pub use pool::{shutdown::Unfinished, start::WorkerThread};
 pub use shared::config::Affinity;
 pub use worker::Worker;

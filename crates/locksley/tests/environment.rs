@@ -83,6 +83,13 @@ fn child() {
             drop(pool);
             println!("still there");
         }
+        Ok("panic of the handler") => {
+            let builder = Pool::builder().workers(1);
+            let pool = builder.panic_handler(|_| panic!("of the handler")).build().unwrap();
+            pool.spawn(|_| panic!("a detached panic"));
+            drop(pool);
+            println!("still there");
+        }
         Ok("idle policy panic") => {
             use locksley::idle::{IdleContext, IdlePolicy, Move, Thief};
             #[derive(Debug)]
@@ -185,17 +192,25 @@ fn a_hook_of_another_pool_waits_for_the_global_one() {
 fn the_process_ends_even_if_it_cannot_print_a_message() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["child", "--exact", "--nocapture"]).env(CASE, "detached panic").stderr(full);
+    child.args(["child", "--exact", "--nocapture"]).env(CASE, "panic of the handler").stderr(full);
     let output = child.output().unwrap();
     assert!(!output.status.success());
     assert!(!text(&output).contains("still there"), "{}", text(&output));
 }
 
 #[test]
-fn a_detached_panic_without_a_handler_ends_the_process() {
+fn a_detached_panic_without_a_handler_is_printed_and_ends_the_task_only() {
     let output = run_child("detached panic", None);
-    assert!(!output.status.success());
+    assert!(output.status.success());
     assert!(text(&output).contains("a detached panic"));
+    assert!(text(&output).contains("still there"));
+}
+
+#[test]
+fn a_panic_of_the_panic_handler_ends_the_process() {
+    let output = run_child("panic of the handler", None);
+    assert!(!output.status.success());
+    assert!(text(&output).contains("the panic handler of a pool panicked"), "{}", text(&output));
     assert!(!text(&output).contains("still there"));
 }
 

@@ -188,7 +188,7 @@ fn a_future_that_panics_when_it_is_dropped_has_panicked() {
         pending::<()>().await;
         drop(guard_that_panics);
     });
-    task.cancel();
+    task.abort();
     let error = task.join().unwrap_err();
     assert_eq!(message(&*error.into_panic()), "given up");
     // The first of two panics is the outcome:
@@ -222,6 +222,26 @@ fn a_panic_that_is_not_awaited_goes_to_the_handler() {
     drop(pool);
     drop(task);
     assert_eq!(handled.recv().unwrap(), "the last one");
+}
+
+/// Two tasks panic, and the error of the first ends the function that has both handles.
+#[test]
+fn without_a_handler_a_panic_ends_only_what_it_belongs_to() {
+    let pool = Pool::builder().workers(2).on_exit(|_| panic!("a hook panics")).build().unwrap();
+    let both = |first: JoinHandle<()>, second: JoinHandle<()>| {
+        first.join()?;
+        second.join()
+    };
+    let panicking = || pool.spawn_future(async { panic!("a task panics") });
+    for _ in 0..100 {
+        let (first, second) = (panicking(), panicking());
+        wait_until(|| second.is_finished());
+        assert!(both(first, second).is_err(), "the second handle is dropped");
+        drop(panicking());
+        pool.spawn(|_| panic!("a closure panics"));
+        pool.spawn_broadcast(|_| panic!("a closure on each worker panics"));
+    }
+    assert_eq!(pool.install(|worker| worker.join(|_| 1, |_| 2)), (1, 2));
 }
 
 #[test]
@@ -303,8 +323,8 @@ fn a_task_is_cancelled_in_every_state() {
             pending::<()>().await;
             drop(guard);
         });
-        task.cancel();
-        task.cancel();
+        task.abort();
+        task.abort();
         assert!(block_on(task).unwrap_err().is_cancelled());
         assert!(was_dropped.recv().unwrap().is_some(), "by a worker");
         assert_eq!(was_dropped.iter().count(), 0, "once");
@@ -317,14 +337,14 @@ fn a_task_is_cancelled_in_every_state() {
             pending::<()>().await;
         });
         wait_until(|| begun.load(Ordering::Acquire));
-        task.cancel();
+        task.abort();
         assert!(!task.is_finished());
         go_on.store(true, Ordering::Release);
         assert!(task.join().unwrap_err().is_cancelled());
         // Finished:
         let task = pool.spawn_future(async { 1 });
         wait_until(|| task.is_finished());
-        task.cancel();
+        task.abort();
         assert_eq!(task.join().unwrap(), 1);
     }
 }
@@ -336,7 +356,7 @@ fn a_task_that_has_not_begun_is_cancelled_without_being_polled() {
     let flag = Arc::clone(&was_polled);
     let error = pool.install(|_| {
         let task = locksley::task::spawn(async move { flag.store(true, Ordering::Release) });
-        task.cancel();
+        task.abort();
         task.join().unwrap_err()
     });
     assert!(error.is_cancelled());

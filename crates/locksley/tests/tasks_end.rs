@@ -205,7 +205,7 @@ fn handles_may_outlive_their_pool_unjoined() {
     }
     drop(pool);
     assert!(done.is_finished() && waiting.is_finished());
-    waiting.cancel();
+    waiting.abort();
     drop(waiting);
     assert_eq!(done.join().unwrap(), "done");
 }

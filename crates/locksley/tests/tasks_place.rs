@@ -174,7 +174,7 @@ fn a_task_in_the_inbox_of_a_stuck_worker_runs() {
                 }
             }
             recorder.wait_for_run(30);
-            task.cancel();
+            task.abort();
             assert!(task.join().unwrap_err().is_cancelled());
         }
     }
@@ -289,7 +289,7 @@ fn endless_tasks_do_not_starve_others() {
                 assert_eq!(below.join().unwrap(), 3);
             }
             for task in endless {
-                task.cancel();
+                task.abort();
                 assert!(task.join().unwrap_err().is_cancelled());
             }
         }

@@ -72,11 +72,11 @@ fn use_up(task: JoinHandle<Counted>, dice: &mut Dice) {
         0 => drop(task),
         1 => drop(task),
         2 => {
-            task.cancel();
+            task.abort();
             drop(task);
         }
         3 => {
-            task.cancel();
+            task.abort();
             let _ = task.join();
         }
         4 => assert!(task.join().is_ok()),
@@ -151,7 +151,7 @@ fn pools_are_dropped_while_tasks_do_everything() {
                         yield_now().await;
                     }
                     if n % 3 == 0 {
-                        below.cancel();
+                        below.abort();
                     }
                     drop(below.await);
                 });

@@ -17,6 +17,12 @@ type ThreadName = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
 
+/// The panic handler of a pool that is built without one.
+pub(crate) fn abort(_: Box<dyn Any + Send>) {
+    eprintln!("rayon: a panic that no code waits for, and no panic handler; the process is ended");
+    std::process::abort();
+}
+
 /// Configures a [`ThreadPool`], or the global pool.
 ///
 /// # Examples
@@ -179,9 +185,7 @@ where
         if self.breadth_first {
             pool = pool.oldest_first();
         }
-        if let Some(handler) = self.panic_handler {
-            pool = pool.panic_handler(handler);
-        }
+        pool = pool.panic_handler(self.panic_handler.unwrap_or_else(|| Box::new(abort)));
         if let Some(handler) = self.start_handler {
             pool = pool.on_start(handler);
         }

@@ -12,6 +12,11 @@
 //! for the item of the same name; what is said here is in short, and says where Locksley goes its
 //! own way.
 
+/// The examples of the guide are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/rayon.md")]
+struct Guide;
+
 mod broadcast;
 mod builder;
 mod configuration;

@@ -143,6 +143,10 @@ fn child_process() {
             pool(1).spawn(|| panic!("of the task"));
             forever();
         }
+        Ok("a spawned task of the global pool panics") => {
+            rayon_core::spawn(|| panic!("of the task"));
+            forever();
+        }
         Ok("a broadcast task panics") => {
             pool(1).spawn_broadcast(|_| panic!("of the task"));
             forever();

@@ -193,7 +193,7 @@ pub(super) fn cancel(pool: &Pool, random: &mut Random, checks: &mut Checks) -> C
     checks.expect("whether a scope is cancelled", outcome.is_err(), left_out)?;
 
     let handle = pool.spawn_future(std::future::pending::<()>());
-    handle.cancel();
+    handle.abort();
     let is_cancelled = handle.join().is_err_and(|error| error.is_cancelled());
     checks.expect("whether a future is cancelled", is_cancelled, true)
 }

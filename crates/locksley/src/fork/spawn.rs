@@ -74,8 +74,8 @@ impl Spawn {
 /// A pool that is dropped finishes its detached closures first. If it is closed already, which only
 /// its exit hooks and borrowed threads can see, the task is dropped without running. The global
 /// pool is never dropped: a task that has not ended when `main` returns is lost with the process.
-/// If the task panics, the payload goes to the pool's
-/// [`panic_handler`](crate::PoolBuilder::panic_handler).
+/// A panic of the task goes to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
+/// Without a handler, it ends this task only.
 ///
 /// # Examples
 /// ```
@@ -129,8 +129,9 @@ impl Pool {
     ///
     /// A worker of this pool pushes it to its own deque. The tasks of other threads go to one
     /// queue, and workers take them in that order. Two workers may begin the tasks that they have
-    /// taken in either order. If the task panics, the payload goes to the pool's
-    /// [`panic_handler`](crate::PoolBuilder::panic_handler).
+    /// taken in either order. A panic of the task goes to the pool's
+    /// [`panic_handler`](crate::PoolBuilder::panic_handler). Without a handler, it ends this task
+    /// only.
     ///
     /// # Examples
     /// ```

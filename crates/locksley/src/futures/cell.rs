@@ -23,7 +23,7 @@ pub(crate) trait Owner {
     /// The task has not finished, and its state told the caller, and no other thread, to do this.
     unsafe fn schedule(task: NonNull<Header>);
 
-    /// True if tasks are dropped instead of polled.
+    /// True if tasks that have waited are dropped instead of polled.
     fn is_closing(&self) -> bool {
         false
     }
@@ -122,7 +122,9 @@ impl<F: Future> TaskCell<F> {
         // SAFETY: the word of the task exists, so it has not finished, and the pool's reference
         // exists. It is the caller's if the task finishes now.
         let header = unsafe { &*task.as_ptr() };
-        let is_wanted = !header.state.begin().is_cancelled() && !owner.is_closing();
+        let is_cancelled = header.state.begin().is_cancelled();
+        let is_left_over = header.links.has_waited() && owner.is_closing();
+        let is_wanted = !is_cancelled && !is_left_over;
         header.follow_causes();
         // SAFETY: this is the run, and the task has not finished.
         let outcome = unsafe { Self::step(task, is_wanted, owner) };

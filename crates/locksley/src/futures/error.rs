@@ -15,7 +15,7 @@ use crate::unwind::{self, Payload};
 /// ```
 /// let pool = locksley::Pool::new(1)?;
 /// let task = pool.spawn_future(std::future::pending::<()>());
-/// task.cancel();
+/// task.abort();
 /// assert!(task.join().unwrap_err().is_cancelled());
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
@@ -54,10 +54,10 @@ impl JoinError {
         self
     }
 
-    /// True if the task was cancelled, by [`JoinHandle::cancel`] or because its pool was dropped.
+    /// True if the task was cancelled, by [`JoinHandle::abort`] or because its pool was dropped.
     /// Otherwise the task panicked.
     ///
-    /// [`JoinHandle::cancel`]: super::JoinHandle::cancel
+    /// [`JoinHandle::abort`]: super::JoinHandle::abort
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.panic.is_none()
@@ -78,7 +78,11 @@ impl JoinError {
     #[must_use]
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send> {
-        self.try_into_panic().unwrap_or_else(|cancelled| panic!("{cancelled}"))
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            // Not in a closure, so that the panic names the caller's line.
+            Err(cancelled) => panic!("{cancelled}"),
+        }
     }
 
     /// The payload of the task's panic.

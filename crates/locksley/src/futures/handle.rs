@@ -20,7 +20,8 @@ use crate::worker::Worker;
 ///
 /// Dropping the handle detaches the task, which continues. Its value is then dropped. If the task
 /// panics, or has panicked, the payload goes to the pool's
-/// [`panic_handler`](crate::PoolBuilder::panic_handler).
+/// [`panic_handler`](crate::PoolBuilder::panic_handler); without a handler, it is dropped. Neither
+/// ends the process.
 ///
 /// # Examples
 /// ```
@@ -94,10 +95,10 @@ impl<T> JoinHandle<T> {
     /// use locksley::task;
     ///
     /// let endless = task::spawn(std::future::pending::<()>());
-    /// endless.cancel();
+    /// endless.abort();
     /// assert!(endless.join().unwrap_err().is_cancelled());
     /// ```
-    pub fn cancel(&self) {
+    pub fn abort(&self) {
         if let Some(task) = self.task {
             // SAFETY: the handle has a reference.
             unsafe { header::cancel(task) };
@@ -124,6 +125,7 @@ impl<T> JoinHandle<T> {
     /// let task = locksley::task::spawn(async { "done" });
     /// assert_eq!(task.join().unwrap(), "done");
     /// ```
+    #[track_caller]
     pub fn join(mut self) -> Result<T, JoinError> {
         let task = self.task.expect(TAKEN);
         if !self.is_finished() {

@@ -69,8 +69,8 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
     });
 }
 
-/// Makes a task of a future. `push` makes it ready. If the pool has been closed, the task is
-/// cancelled: a borrowed thread may outlive its pool, and a start hook may run late.
+/// Makes a task of a future. `push` makes it ready. If the pool is closing, the task is cancelled
+/// at once, or tasks that spawn others could keep the pool open for ever.
 pub(crate) fn spawn_by<F>(
     pool: &Arc<Shared>,
     future: F,
@@ -82,7 +82,7 @@ where
 {
     let address = NonNull::new(Arc::as_ptr(pool).cast_mut()).expect("the address of a pool");
     let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, address.cast());
-    let is_open = pool.pending.begin_task();
+    let is_open = !pool.is_closing() && pool.pending.begin_task();
     let future = is_open.then_some(future);
     let task = TaskCell::allocate::<InPool<'_>>(head, pool.observer().is_some(), future);
     if is_open {

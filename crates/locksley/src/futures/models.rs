@@ -278,7 +278,7 @@ fn loom_task_cancelled_while_it_is_woken() {
             waker.wake();
             other.work::<Flags<1>>();
         });
-        task.cancel();
+        task.abort();
         model.work::<Flags<1>>();
         other.join().unwrap();
         model.work::<Flags<1>>();
@@ -480,7 +480,7 @@ fn loom_task_wakers_are_cloned_and_dropped() {
         let task = model.spawn(future);
         let waker = waker_of(&task);
         let other = thread::spawn(move || drop(waker.clone()));
-        task.cancel();
+        task.abort();
         drop(task);
         model.work::<Flags<1>>();
         other.join().unwrap();
@@ -500,7 +500,7 @@ fn loom_task_cancelled_by_two() {
             unsafe { header::cancel(shared.word()) };
             other.work::<Flags<1>>();
         });
-        task.cancel();
+        task.abort();
         model.work::<Flags<1>>();
         other.join().unwrap();
         model.work::<Flags<1>>();

@@ -23,6 +23,13 @@ pub(super) struct Links {
     next: AtomicPtr<Header>,
 }
 
+impl Links {
+    /// True if an owner that keeps lists has inserted the task. For the worker that runs it.
+    pub(super) fn has_waited(&self) -> bool {
+        self.list.get().is_some()
+    }
+}
+
 pub(crate) struct OwnedTasks(Box<[CachePadded<List>]>);
 
 #[derive(Default)]
@@ -50,7 +57,7 @@ impl OwnedTasks {
     pub(super) unsafe fn insert(&self, task: NonNull<Header>, list: usize) {
         // SAFETY: alive, because a task that runs has the pool's reference.
         let header = unsafe { task.as_ref() };
-        if header.links.list.get().is_none() {
+        if !header.links.has_waited() {
             header.links.list.set(Some(list as u32));
             header.state.add_reference();
             let list = &self.0[list];

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use super::HeapJob;
 use crate::header::Job;
 use crate::numbers::Slot;
+use crate::pool::shutdown::Unfinished;
 use crate::primitive::Ordering;
 use crate::shared::Shared;
 use crate::shared::pending::Left;
@@ -32,7 +33,8 @@ impl Shared {
     }
 
     /// Counts the end of a detached task, or of the pool's handle. After the last one, all futures
-    /// that are still tasks are cancelled; after the last of these, the pool is closed.
+    /// that wait are cancelled, unless a shutdown waits for them; after the last future, the pool
+    /// is closed.
     pub(crate) fn end_detached(&self) {
         self.proceed_to_close(self.pending.end_closure());
     }
@@ -45,6 +47,9 @@ impl Shared {
     fn proceed_to_close(&self, left: Left) {
         match left {
             Left::Some => {}
+            // Relaxed: the count of closures orders. It was set before the handle's end was
+            // counted, and `cancel_tasks` resets it while its own closure is counted.
+            Left::Tasks if self.waits_for_tasks.load(Ordering::Relaxed) => {}
             // Once. Release pairs with the acquire in `is_closing`.
             Left::Tasks if self.closing.swap(true, Ordering::AcqRel) => {}
             Left::Tasks => self.owned_tasks.cancel_all(),
@@ -54,7 +59,23 @@ impl Shared {
                 self.resize(self.workers);
                 // Those that sleep end. A borrowed thread that waits has to run what is left.
                 (0..self.slots_taken()).for_each(|slot| self.unpark(Slot::new(slot)));
+                if let Some(event) = self.closed_event.get() {
+                    let _ = event.try_send(()); // a shutdown that waits no more has no receiver
+                }
             }
         }
+    }
+
+    /// Has the end of the last closure cancel the futures, after a shutdown that has waited for
+    /// them in vain. Returns what is left.
+    pub(crate) fn cancel_tasks(&self) -> Option<Unfinished> {
+        // Counted as a closure: the last closure ends afterwards, here or elsewhere.
+        if !self.pending.begin_closure() {
+            return None;
+        }
+        self.waits_for_tasks.store(false, Ordering::Relaxed);
+        let (closures, tasks) = self.pending.counts();
+        self.end_detached();
+        Some(Unfinished { closures: closures - 1, tasks })
     }
 }

@@ -182,12 +182,26 @@ impl PoolBuilder {
         self
     }
 
-    /// Sets a handler for panics of detached tasks: closures of [`Pool::spawn`], and
-    /// [futures](crate::task) without a handle.
+    /// Sets a handler for panics that no code waits for: those of detached closures
+    /// ([`Pool::spawn`]), of [tasks](crate::task) whose handle was dropped, and of hooks.
     ///
     /// The handler gets the payload. It runs on the worker that ran the task, or on the thread that
-    /// drops the handle later. Default: the process aborts, as it does if the handler panics. No
-    /// other code would notice the panic.
+    /// drops the handle later. If the handler panics, the process aborts. Default: the payload is
+    /// dropped, as that of a thread of std whose handle was dropped. In either case the panic hook
+    /// of std has printed the message before.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let (sender, receiver) = channel();
+    /// let handler = move |payload| sender.send(payload).unwrap();
+    /// let pool = locksley::Pool::builder().workers(1).panic_handler(handler).build()?;
+    /// drop(pool.spawn_future(async { panic!("nothing waits for this task") }));
+    /// let payload = receiver.recv()?;
+    /// assert_eq!(*payload.downcast::<&str>().unwrap(), "nothing waits for this task");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn panic_handler(
         mut self,
         handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,

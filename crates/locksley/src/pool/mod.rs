@@ -3,6 +3,7 @@
 pub(crate) mod builder;
 pub(crate) mod error;
 pub(crate) mod global;
+pub(crate) mod shutdown;
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod stall;
 #[cfg(all(test, debug_assertions, not(loom)))]
@@ -12,6 +13,7 @@ pub(crate) mod start;
 pub(crate) mod tests;
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::Wake;
 
@@ -37,9 +39,11 @@ use crate::worker::Worker;
 ///
 /// # Drop
 ///
-/// Dropping a pool waits until all detached closures (from [`spawn`](crate::spawn) and its
-/// variants) have ended. Then [futures](crate::task) that have not ended are cancelled, the workers
-/// drop them, and the threads end. There are four special cases:
+/// Dropping a pool runs what it has accepted until that ends or waits. Detached closures (from
+/// [`spawn`](crate::spawn) and its variants) and closures with a handle
+/// ([`spawn_task`](Self::spawn_task)) run to their ends. [Futures](crate::task) are polled at least
+/// once. Then those that wait are cancelled, the workers drop them, and the threads end.
+/// [`Pool::shutdown`] waits for futures, too. There are four special cases:
 ///
 /// - A worker of another pool drops it: another thread works under that worker's index during the
 ///   wait.
@@ -179,8 +183,12 @@ impl Pool {
         self.is_detached = true;
     }
 
-    /// The number of workers: the threads of the pool, of which at most
-    /// [`size`](Self::size) are active.
+    /// The number of workers: the threads of the pool, of which at most [`size`](Self::size) are
+    /// active.
+    ///
+    /// It is fixed. A pool whose builder sets no number has more workers than processors are
+    /// granted, so that it can grow with the grant. To divide work, use
+    /// [`size`](Self::size); for one element for each worker, use this.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.shared_now().workers
@@ -366,27 +374,30 @@ impl Drop for Pool {
             return;
         }
         self.shared.end_detached();
-        if self.is_detached {
-            return;
+        if !self.is_detached {
+            end_threads(threads, &self.shared);
         }
-        Worker::with_current(|current| match current {
-            Some(own) if own.belongs_to(&self.shared) => {
-                // Accepted tasks may wait in the deque of a borrowed thread, which may never run
-                // them otherwise.
-                while own.is_borrowed() && !primitive::thread::panicking() && own.run_one() {}
-            }
-            _ if threads.is_empty() => {}
-            Some(foreign) if !primitive::thread::panicking() => {
-                join_as_worker(foreign, threads, &self.shared);
-            }
-            // While the thread unwinds, no task runs on top of the frame, not even at the limit of
-            // replacements.
-            foreign => {
-                let _away = foreign.map(|worker| worker.release_index(true));
-                join_all(threads, &self.shared);
-            }
-        });
     }
+}
+
+/// Waits for the threads of a pool whose handle is gone, if the calling thread is not one of them.
+fn end_threads(threads: Vec<JoinHandle<()>>, pool: &Arc<Shared>) {
+    Worker::with_current(|current| match current {
+        Some(own) if own.belongs_to(pool) => run_own_tasks(own),
+        _ if threads.is_empty() => {}
+        Some(foreign) if !primitive::thread::panicking() => join_as_worker(foreign, threads, pool),
+        // While the thread unwinds, no task runs on top of the frame, not even at the limit of
+        // replacements.
+        foreign => {
+            let _away = foreign.map(|worker| worker.release_index(true));
+            join_all(threads, pool);
+        }
+    });
+}
+
+/// Runs tasks that may wait in the deque of a borrowed thread, which may never run them otherwise.
+fn run_own_tasks(worker: &Worker) {
+    while worker.is_borrowed() && !primitive::thread::panicking() && worker.run_one() {}
 }
 
 /// Joins the threads as a worker of another pool waits: a replacement works under its index, since
@@ -424,8 +435,16 @@ fn join_all(threads: Vec<JoinHandle<()>>, pool: &Shared) {
     pool.replacements.take_threads().into_iter().for_each(join);
 }
 
+// A panic of a task leaves no broken state behind in the pool.
+impl UnwindSafe for Pool {}
+impl RefUnwindSafe for Pool {}
+
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Pool").field(self.shared_now()).finish()
+        f.debug_struct("Pool")
+            .field("workers", &self.workers())
+            .field("size", &self.size())
+            .field("active", &self.shared_now().sleep.active())
+            .finish_non_exhaustive()
     }
 }

@@ -25,7 +25,7 @@ mod stats;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
 use crate::deque::{Inbox, OwnDeque};
 use crate::header::{Flag, Job};
@@ -38,7 +38,7 @@ use crate::os::{self, Assists, RunState};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering};
 use crate::sleep::Sleep;
 use crate::trace::{Event, PoolHandle};
-use crate::unwind::{AbortOnUnwind, Payload};
+use crate::unwind::{self, AbortOnUnwind, Payload};
 use config::Configuration;
 use index_lock::IndexLock;
 use pending::Pending;
@@ -82,8 +82,13 @@ pub(crate) struct Shared {
     pub(crate) owned_tasks: Box<dyn CancelAll>,
     /// Counts what keeps the pool open.
     pub(crate) pending: Pending,
-    /// True if futures are dropped instead of polled, because only they keep the pool open.
+    /// True if futures that have waited are dropped instead of polled, because only futures keep
+    /// the pool open.
     pub(crate) closing: AtomicBool,
+    /// True while [`Pool::shutdown`](crate::Pool::shutdown) waits: futures are not cancelled.
+    pub(crate) waits_for_tasks: AtomicBool,
+    /// Where to tell that the pool is closed.
+    pub(crate) closed_event: OnceLock<SyncSender<()>>,
     pub(crate) closed: Flag,
 }
 
@@ -129,6 +134,8 @@ impl Shared {
                 && os::lowered_priority_works(),
             pending: Pending::new(),
             closing: AtomicBool::new(false),
+            waits_for_tasks: AtomicBool::new(false),
+            closed_event: OnceLock::new(),
             closed: Flag::default(),
             config,
         }
@@ -185,18 +192,17 @@ impl Shared {
         unreachable!("the process has ended");
     }
 
-    /// Passes the panic of a detached task to the pool's handler. Aborts the process if there is
-    /// none, or if the handler panics: no other code would learn of the panic.
+    /// Passes a panic that no code waits for to the pool's handler. Without one it is dropped: the
+    /// panic hook has reported it. Aborts the process if the handler panics: no code would learn of
+    /// the first panic.
     pub(crate) fn report_panic(&self, payload: Payload) {
-        let abort =
-            AbortOnUnwind("a detached task panicked and the pool has no handler that takes it");
-        if let Some(handler) = &self.config.panic_handler {
-            handler(payload);
-            abort.disarm();
-        }
+        let Some(handler) = &self.config.panic_handler else { return unwind::discard(payload) };
+        let abort = AbortOnUnwind("the panic handler of a pool panicked");
+        handler(payload);
+        abort.disarm();
     }
 
-    /// True if futures are dropped instead of polled.
+    /// True if futures that have waited are dropped instead of polled.
     pub(crate) fn is_closing(&self) -> bool {
         // Acquire pairs with the release in `proceed_to_close`.
         self.closing.load(Ordering::Acquire)
@@ -312,7 +318,6 @@ impl fmt::Debug for Shared {
             .field("workers", &self.workers)
             .field("limit", &self.sleep.limit())
             .field("active", &self.sleep.active())
-            .field("idle policy", &self.config.idle_policy.0)
             .finish_non_exhaustive()
     }
 }

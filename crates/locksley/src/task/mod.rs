@@ -36,14 +36,14 @@ use crate::worker::Worker;
 /// task runs in the [global pool](Pool::global).
 ///
 /// The task begins even if the handle is never polled, and dropping the handle detaches it. A pool
-/// that is dropped finishes its detached closures, and then cancels all its unfinished futures. If
-/// the pool is closed already, the task is cancelled at once. [`Pool::spawn_future_with`] has
-/// options.
+/// that is dropped polls each future at least once, and [cancels](Pool#drop) those that wait.
+/// [`Pool::shutdown`] waits for them. A task that is spawned after that is cancelled at once.
+/// [`Pool::spawn_future_with`] has options.
 ///
 /// # Panics
 /// If the global pool is needed and cannot be built. A panic of the future is an error of the
-/// handle, or goes to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler) if the task
-/// is detached.
+/// handle. If the handle was dropped, the panic goes to the pool's
+/// [`panic_handler`](crate::PoolBuilder::panic_handler), and without one it ends this task only.
 ///
 /// # Examples
 /// ```
@@ -171,6 +171,28 @@ impl Pool {
         Worker::with_current(|current| {
             spawn_by(pool, future, |job| pool.push_or_send(current, job))
         })
+    }
+
+    /// Runs a closure as a task of this pool, with a handle: to await, [join](JoinHandle::join) or
+    /// [abort](JoinHandle::abort) it, as `spawn_blocking` of tokio.
+    ///
+    /// A closure that has begun runs to its end, and only one that has not begun can be aborted.
+    /// Code that blocks its thread belongs into [`blocking`](crate::blocking), inside of the
+    /// closure.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::new(2)?;
+    /// let sum = pool.spawn_task(|| (1..=100).sum::<u32>());
+    /// assert_eq!(sum.join().unwrap(), 5050);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    pub fn spawn_task<F, R>(&self, task: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.spawn_future(async move { task() })
     }
 
     /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task

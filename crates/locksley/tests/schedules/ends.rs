@@ -117,9 +117,9 @@ fn a_future_is_dropped_once_whether_it_ends_or_is_cancelled() {
             let (cancelled, raced, left) = (spawn(false), spawn(true), spawn(false));
             let waits = below(2) == 0;
             let end = move || {
-                cancelled.cancel();
+                cancelled.abort();
                 assert!(cancelled.join().unwrap_err().is_cancelled());
-                raced.cancel();
+                raced.abort();
                 if waits {
                     assert!(raced.join().err().is_none_or(|error| error.is_cancelled()));
                 }

@@ -146,6 +146,7 @@ fn the_panic_handler_gets_what_no_caller_waits_for() {
 fn a_panic_that_no_handler_takes_aborts_the_process() {
     for case in [
         "a spawned task panics",
+        "a spawned task of the global pool panics",
         "a broadcast task panics",
         "the panic handler panics",
         "the start handler panics",

@@ -64,6 +64,12 @@ impl Pending {
         if self.end(ONE_TASK) == 0 { Left::Nothing } else { Left::Some }
     }
 
+    /// The number of closures, with the pool's handle, and the number of tasks.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let word = self.0.load(Ordering::Relaxed);
+        (word as u32 as usize, (word >> 32) as usize)
+    }
+
     fn begin(&self, one: u64) -> bool {
         let begin = |before| {
             abort_if_full(before);

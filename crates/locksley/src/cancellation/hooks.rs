@@ -1,0 +1,116 @@
+//! What is called when a token is cancelled.
+//!
+//! A hook is in the set of its token and in those of all ancestors, and is called once.
+//!
+//! *No cancellation is missed.* `cancel` sets the flag and then takes the hooks, under the lock of
+//! the set. `on_cancel` inserts the hook under the same lock, and then looks at the flag. So either
+//! `cancel` finds the hook, or `on_cancel` finds the flag.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+
+use super::Cancellation;
+use crate::primitive::Mutex;
+use crate::unwind;
+
+/// `None` after it was called, or dropped.
+struct Hook(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl Hook {
+    fn take(&self) -> Option<Box<dyn FnOnce() + Send>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn call(&self) {
+        if let Some(hook) = self.take() {
+            hook();
+        }
+    }
+}
+
+/// The hooks of a token and of its descendants, by address.
+pub(super) struct Hooks(Mutex<BTreeMap<usize, Arc<Hook>>>);
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+}
+
+impl Hooks {
+    fn with<R>(&self, use_them: impl FnOnce(&mut BTreeMap<usize, Arc<Hook>>) -> R) -> R {
+        use_them(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Calls all hooks. Raises the first panic afterwards.
+    pub(super) fn call_all(&self) {
+        let mut panicked = Ok(());
+        for hook in self.with(std::mem::take).into_values() {
+            panicked = panicked.and(unwind::catch(|| hook.call()));
+        }
+        panicked.unwrap_or_else(|payload| unwind::resume(payload));
+    }
+}
+
+/// Keeps a hook of a token. Made by [`Cancellation::on_cancel`].
+///
+/// Dropping it removes the hook. If another thread cancels the token at that moment, it may still
+/// be running the hook afterwards.
+#[must_use = "the hook is removed when this is dropped"]
+pub struct OnCancel {
+    token: Cancellation,
+    hook: Arc<Hook>,
+}
+
+impl Cancellation {
+    /// Has `hook` called when this token is cancelled: by the thread that cancels it, or at once if
+    /// that has happened already. It is called once at most.
+    ///
+    /// Use it to cancel what has a handle of its own. A hook should be short, since the canceller
+    /// waits for it.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Cancellation;
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let token = Cancellation::new();
+    /// let (sender, receiver) = channel();
+    /// let _hook = token.on_cancel(move || sender.send("stop").unwrap());
+    /// token.cancel();
+    /// assert_eq!(receiver.recv(), Ok("stop"));
+    /// ```
+    pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) -> OnCancel {
+        let hook = Arc::new(Hook(Mutex::new(Some(Box::new(hook)))));
+        let added = OnCancel { token: self.clone(), hook };
+        for node in self.path() {
+            node.hooks.with(|hooks| hooks.insert(added.key(), Arc::clone(&added.hook)));
+        }
+        if self.is_cancelled() {
+            added.hook.call();
+        }
+        added
+    }
+}
+
+impl OnCancel {
+    fn key(&self) -> usize {
+        Arc::as_ptr(&self.hook).addr()
+    }
+}
+
+impl Drop for OnCancel {
+    fn drop(&mut self) {
+        for node in self.token.path() {
+            node.hooks.with(|hooks| hooks.remove(&self.key()));
+        }
+        drop(self.hook.take());
+    }
+}
+
+impl fmt::Debug for OnCancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnCancel").field("token", &self.token).finish_non_exhaustive()
+    }
+}
