@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use locksley::{Pool, Worker};
+use locksley::{Cancellation, Pool, Worker};
 
 use crate::children::{End, alone, in_a_child};
 
@@ -171,4 +171,19 @@ fn a_pool_that_works_in_the_parent_is_rebuilt_too() {
         }
         stop.store(true, Ordering::Release);
     });
+}
+
+#[test]
+fn a_child_has_a_timer_of_its_own() {
+    let _alone = alone();
+    let before = Cancellation::new();
+    before.cancel_after(Duration::from_millis(1)).unwrap();
+    locksley::block_on(before.cancelled());
+    let ended = in_a_child(|| {
+        let token = Cancellation::new();
+        token.cancel_after(Duration::from_millis(1)).unwrap();
+        locksley::block_on(token.cancelled());
+        7
+    });
+    assert_eq!(ended, End::Exit(7));
 }
