@@ -41,15 +41,16 @@ impl fmt::Display for Over {
 impl Error for Over {}
 
 /// Waits for an operation at an end of a channel that belongs to that process.
+#[track_caller]
 pub(super) fn wait<F: Future>(graph: &Graph, owner: u32, operation: F) -> Result<F::Output, Over> {
     let process = graph.process(owner);
-    let signal = Current::signal_of(graph, owner).unwrap_or_else(|| {
+    let Some(signal) = Current::signal_of(graph, owner) else {
         panic!(
             "an end of a channel blocks only in the process that it belongs to, which is '{}', \
              and only in a blocking one",
             process.name
         )
-    });
+    };
     let waker = Waker::from(signal.clone());
     let (mut operation, mut context) = (pin!(operation), Context::from_waker(&waker));
     loop {

@@ -171,6 +171,7 @@ impl Network {
     ///
     /// # Examples
     /// See [`Network`].
+    #[track_caller]
     pub fn channel<T: Send + 'static>(
         &mut self,
         name: impl Into<String>,
@@ -205,6 +206,7 @@ impl Network {
     ///
     /// # Examples
     /// See [`Network`].
+    #[track_caller]
     pub fn process<P, F, R>(
         &mut self,
         name: impl Into<String>,
@@ -254,6 +256,7 @@ impl Network {
     /// assert_eq!(error.to_string(), "process 'parse': invalid digit found in string");
     /// # Ok::<(), NetworkError>(())
     /// ```
+    #[track_caller]
     pub fn try_process<P, F, R, T, E>(
         &mut self,
         name: impl Into<String>,
@@ -326,6 +329,7 @@ impl Network {
     /// assert_eq!(all.take().unwrap(), [1, 2, 3, 4, 5, 6, 7]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[track_caller]
     pub fn process_blocking<P, F, T, E>(
         &mut self,
         name: impl Into<String>,
@@ -342,6 +346,7 @@ impl Network {
         self.add(name.into(), ports, body, box_error::<T, E>, WaitMode::Blocking)
     }
 
+    #[track_caller]
     fn add<P, F, R, T>(
         &mut self,
         name: String,

@@ -24,6 +24,7 @@ pub trait Ports: Send + 'static {
     type Owned: Send;
 
     #[doc(hidden)]
+    #[track_caller]
     fn declare(&self, registry: &mut PortRegistry<'_>);
 
     #[doc(hidden)]
@@ -45,6 +46,7 @@ pub struct Owner<'g> {
 
 impl PortRegistry<'_> {
     /// The link of a channel of this network.
+    #[track_caller]
     fn link<T: Send + 'static>(&mut self, channel: &Arc<Channel<T>>) -> &mut Link {
         let number = channel.core().number as usize;
         let registered = self.channels.get(number).map(|it| Arc::as_ptr(it).cast::<()>());
@@ -62,6 +64,7 @@ const ONCE: &str = "given away once";
 impl<T: Send + 'static> Ports for Outlet<T> {
     type Owned = Sender<T>;
 
+    #[track_caller]
     fn declare(&self, registry: &mut PortRegistry<'_>) {
         let process = registry.process;
         registry.link(self.0.as_ref().expect(ONCE)).producer = process;
@@ -77,6 +80,7 @@ impl<T: Send + 'static> Ports for Outlet<T> {
 impl<T: Send + 'static> Ports for Inlet<T> {
     type Owned = Receiver<T>;
 
+    #[track_caller]
     fn declare(&self, registry: &mut PortRegistry<'_>) {
         let process = registry.process;
         registry.link(self.0.as_ref().expect(ONCE)).consumer = process;
@@ -120,8 +124,11 @@ impl<T> fmt::Debug for Inlet<T> {
 impl<P: Ports> Ports for Vec<P> {
     type Owned = Vec<P::Owned>;
 
+    #[track_caller]
     fn declare(&self, registry: &mut PortRegistry<'_>) {
-        self.iter().for_each(|port| port.declare(registry));
+        for port in self {
+            port.declare(registry);
+        }
     }
 
     fn own(self, owner: &Owner<'_>) -> Self::Owned {
@@ -135,6 +142,7 @@ macro_rules! tuples {
             type Owned = ($($name::Owned,)*);
 
             #[allow(unused_variables, reason = "there is an empty tuple")]
+            #[track_caller]
             fn declare(&self, registry: &mut PortRegistry<'_>) {
                 $(self.$index.declare(registry);)*
             }

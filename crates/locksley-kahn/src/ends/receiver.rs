@@ -88,6 +88,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(sum.take(), Some(5050));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[track_caller]
     pub fn recv_blocking(&mut self) -> Result<Option<T>, Over> {
         if self.head != self.seen {
             return Ok(Some(self.take()));

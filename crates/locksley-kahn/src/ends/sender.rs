@@ -90,6 +90,7 @@ impl<T> Sender<T> {
     ///
     /// # Examples
     /// See [`Network::process_blocking`](crate::Network::process_blocking).
+    #[track_caller]
     pub fn send_blocking(&mut self, message: T) -> Result<(), Over> {
         if self.tail != self.may_send {
             self.put(message);
