@@ -10,7 +10,7 @@
 //!   holds as many messages as its capacity. A full channel makes its sender wait.
 //! - **Bounds.** If processes wait for each other in a cycle, and one of them waits for room, then
 //!   the smallest full channel of the cycle grows. [`Network::limit`] sets the largest capacity; by
-//!   default there is none.
+//!   default it is 65,536 messages.
 //! - **Deadlocks.** Two kinds of cycles are errors: those in which all wait for messages, and those
 //!   whose smallest full channel is at the limit. [`NetworkError`] says which process waits for
 //!   which channel.

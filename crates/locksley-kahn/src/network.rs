@@ -16,6 +16,10 @@ use super::wait::MOST_CHANNELS;
 use locksley::Pool;
 use locksley_sys::unwind;
 
+/// The largest capacity that a channel grows to, unless the program sets another limit. A pipeline
+/// needs no growth, and a cycle that needs more than this is most often an error.
+const LIMIT: u64 = 1 << 16;
+
 /// A network of processes and channels: made first, and then [run](Self::run).
 ///
 /// A process is an asynchronous closure, or a [blocking](Self::process_blocking) one. If processes
@@ -95,13 +99,17 @@ impl Network {
             starters: Vec::new(),
             channels: Vec::new(),
             links: Vec::new(),
-            limit: u64::MAX,
+            limit: LIMIT,
             is_measured: false,
         }
     }
 
-    /// Limits the capacity that a channel may grow to. A channel that is larger from the start does
-    /// not grow.
+    /// Sets the largest capacity that a channel may grow to, in messages. The default is 65,536.
+    ///
+    /// A channel grows if processes wait for each other in a [cycle](Self#deadlocks) in which it is
+    /// full. A channel that is as large as the limit from the start does not grow: with `limit(0)`,
+    /// all channels keep their capacity. With `limit(usize::MAX)`, the memory of the machine is the
+    /// limit. The report says how often channels have grown, and how large each one is.
     ///
     /// # Examples
     /// ```
@@ -161,6 +169,10 @@ impl Network {
 
     /// Adds a channel that holds `capacity` messages. Returns the sending end, and then the
     /// receiving end. Give each of them to a process, or drop it.
+    ///
+    /// A full channel makes its sender wait. It grows beyond its capacity only to end a
+    /// [deadlock](Self#deadlocks), and up to the [limit](Self::limit) of the network: by default
+    /// to 65,536 messages.
     ///
     /// Memory for that many messages, rounded up to a power of two, is allocated with the first
     /// message, and for more when the channel grows.

@@ -83,6 +83,28 @@ fn an_artificial_deadlock_is_resolved_up_to_the_limit() {
 }
 
 #[test]
+fn a_channel_grows_to_65536_messages_by_default() {
+    let pool = Pool::new(2).unwrap();
+    let mut network = Network::new();
+    let _ = crossed(&mut network, 3, 1 << 16);
+    assert_eq!(network.run(&pool).unwrap().channels[0].capacity, 1 << 16);
+
+    let mut network = Network::new();
+    let _ = crossed(&mut network, 3, (1 << 16) + 1);
+    match network.run(&pool) {
+        Err(NetworkError::Limit { channel, capacity, .. }) => {
+            assert_eq!((channel.as_str(), capacity), ("numbers", 1 << 16));
+        }
+        other => panic!("{other:?}"),
+    }
+
+    let mut network = Network::new().limit(usize::MAX);
+    let sum = crossed(&mut network, 3, (1 << 16) + 1);
+    network.run(&pool).unwrap();
+    assert!(sum.take().is_some());
+}
+
+#[test]
 fn the_smallest_full_channel_grows() {
     for pool in pools() {
         let mut network = Network::new();
