@@ -259,6 +259,11 @@ impl Graph {
         self.wake_all();
     }
 
+    /// Ends the network, unless it has failed before.
+    pub(super) fn cancel(&self) {
+        self.fail(Failure::Error(NetworkError::Cancelled));
+    }
+
     pub(super) fn take_failure(&self) -> Option<Failure> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -73,7 +73,7 @@ pub use error::{NetworkError, Waiting};
 pub use network::Network;
 pub use ports::{Inlet, Outlet, Ports};
 pub use report::{ChannelReport, NetworkReport, ProcessReport};
-pub use running::Running;
+pub use running::{CancelHandle, Running};
 pub use task::Product;
 
 #[cfg(doctest)]

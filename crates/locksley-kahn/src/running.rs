@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use super::deferred;
@@ -59,7 +59,11 @@ impl Running {
         result(&self.graph, self.task.join())
     }
 
-    /// Cancels the network: processes are dropped where they wait.
+    /// Cancels the network: processes are dropped where they wait, and the waits of blocking
+    /// processes return [`Over`]. To cancel it during [`join`](Self::join), use a
+    /// [`CancelHandle`].
+    ///
+    /// [`Over`]: super::Over
     ///
     /// # Examples
     /// ```
@@ -75,7 +79,17 @@ impl Running {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel(&self) {
-        self.graph.fail(Failure::Error(NetworkError::Cancelled));
+        self.graph.cancel();
+    }
+
+    /// A handle that cancels the network from elsewhere, also while [`join`](Self::join) or
+    /// another wait for the network blocks this thread.
+    ///
+    /// # Examples
+    /// See [`CancelHandle`].
+    #[must_use]
+    pub fn cancel_handle(&self) -> CancelHandle {
+        CancelHandle(Arc::downgrade(&self.graph))
     }
 
     /// The numbers of the processes that have not ended, in the order in which they were added, if
@@ -109,6 +123,63 @@ impl Running {
     #[must_use]
     pub fn waiting(&self, elsewhere: impl Fn(usize) -> Option<u64>) -> Option<Vec<usize>> {
         self.graph.waiting(elsewhere)
+    }
+}
+
+/// Cancels a network that runs: from another thread, when a deadline has passed, or on Ctrl-C.
+///
+/// It may be cloned and sent, and does not keep the network's memory. Do not call it in a signal
+/// handler, since it takes a lock: call it on a thread that is told of the signal.
+///
+/// # Examples
+/// A deadline:
+/// ```
+/// use std::sync::mpsc;
+/// use std::thread;
+/// use std::time::Duration;
+///
+/// use locksley::Pool;
+/// use locksley_kahn::{Network, NetworkError};
+///
+/// let pool = Pool::new(1)?;
+/// let mut network = Network::new();
+/// network.process("endless", (), async |()| std::future::pending::<()>().await);
+/// let running = network.start(&pool)?;
+/// let handle = running.cancel_handle();
+/// let (finished, wait) = mpsc::channel::<()>();
+/// let timer = thread::spawn(move || {
+///     // Ends early when `finished` is dropped.
+///     if wait.recv_timeout(Duration::from_millis(20)) == Err(mpsc::RecvTimeoutError::Timeout) {
+///         handle.cancel();
+///     }
+/// });
+/// let ended = running.join();
+/// drop(finished);
+/// timer.join().unwrap();
+/// assert!(matches!(ended, Err(NetworkError::Cancelled)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+/// Ctrl-C, with the crate `ctrlc`, which calls its closure on a thread:
+/// `ctrlc::set_handler(move || handle.cancel())`.
+#[derive(Clone)]
+pub struct CancelHandle(Weak<Graph>);
+
+impl CancelHandle {
+    /// Cancels the network, as [`Running::cancel`] does. Does nothing if the network has failed
+    /// before or has ended.
+    ///
+    /// # Examples
+    /// See [`CancelHandle`].
+    pub fn cancel(&self) {
+        if let Some(graph) = self.0.upgrade() {
+            graph.cancel();
+        }
+    }
+}
+
+impl fmt::Debug for CancelHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancelHandle").finish_non_exhaustive()
     }
 }
 
@@ -180,7 +251,7 @@ struct Unfinished<'g>(&'g Graph);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        self.0.fail(Failure::Error(NetworkError::Cancelled));
+        self.0.cancel();
     }
 }
 

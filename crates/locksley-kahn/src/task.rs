@@ -194,7 +194,7 @@ impl<F: Future, T> Drop for ProcessTask<F, T> {
         if self.future.is_some() {
             // First: a receiver that finds its channel closed does not take this for the end of its
             // stream.
-            self.graph.fail(Failure::Error(NetworkError::Cancelled));
+            self.graph.cancel();
             self.end();
         }
     }

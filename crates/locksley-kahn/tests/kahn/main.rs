@@ -3,6 +3,7 @@
 #![cfg(not(loom))]
 
 mod blocking;
+mod cancelled;
 #[path = "../../../locksley/tests/common/mod.rs"]
 mod common;
 mod deadlocks;
