@@ -10,7 +10,9 @@ use super::deferred::Current;
 use super::graph::Graph;
 use locksley::Worker;
 
-/// The network is over: it has failed or was cancelled, and a blocking process waits in vain.
+/// The network has failed or was cancelled: a blocking process waits in vain.
+///
+/// It is never the end of a stream, which is `None`. Return it, so that the process ends.
 ///
 /// # Examples
 /// ```
@@ -34,7 +36,7 @@ pub struct Over;
 
 impl fmt::Display for Over {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the process network is over")
+        f.write_str("the process network has failed or was cancelled")
     }
 }
 

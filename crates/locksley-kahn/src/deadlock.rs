@@ -3,8 +3,9 @@
 //! A process waits for at most one other process, so a chain of waits either reaches a process that
 //! does not wait, or runs into a cycle. A cycle is a deadlock. If one of its channels is full, the
 //! deadlock is artificial: the smallest full channel grows (Parks, "Bounded scheduling of process
-//! networks", 1995). Local cycles are found, too (Geilen and Basten, "Requirements on the execution
-//! of Kahn process networks", ESOP 2003).
+//! networks", 1995). If a process of the cycle waits for a message of a sender that was dropped,
+//! that stream ends instead. Local cycles are found, too (Geilen and Basten, "Requirements on the
+//! execution of Kahn process networks", ESOP 2003).
 //!
 //! A process that begins to wait follows the chain for a few steps. If that is not enough, its
 //! worker notes the network, and checks all of it later: when it has found nothing else to do, when
@@ -13,6 +14,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use super::channel::Core;
 use super::error::{Failure, NetworkError, Waiting};
 use super::graph::{Graph, NO_PROCESS};
 use super::wait::{Need, Wait};
@@ -144,6 +146,14 @@ impl Graph {
         (!waiting.is_empty()).then_some(waiting)
     }
 
+    /// The channels whose sender was dropped, and whose receiver waits for the end of the stream.
+    pub(super) fn dropped_streams(&self) -> impl Iterator<Item = &Core> {
+        let awaited = self.processes.iter().filter_map(|process| process.wait.read().target());
+        let empty = awaited.filter(|&(_, need)| need == Need::Message);
+        let cores = empty.map(|(channel, _)| self.core(channel));
+        cores.filter(|core| core.is_sender_dropped() && !core.is_closed())
+    }
+
     /// The process that a process waits for.
     #[inline]
     fn awaited_by(&self, process: u32) -> Option<u32> {
@@ -170,10 +180,17 @@ impl Graph {
         }
     }
 
-    /// Ends the deadlock that a process is said to be a part of, if it is one: grows a channel, or
-    /// ends the network.
+    /// Ends the deadlock that a process is said to be a part of, if it is one: ends a stream, grows
+    /// a channel, or ends the network.
     fn resolve(&self, member: u32) {
         let Some(cycle) = self.confirmed(member) else { return };
+        let is_over = |stuck: &&Stuck| {
+            stuck.need == Need::Message && self.core(stuck.channel).is_sender_dropped()
+        };
+        if let Some(last) = cycle.iter().find(is_over) {
+            // The sender's process has not failed: it has dropped the sender, and waits.
+            return self.close(self.core(last.channel));
+        }
         let full = cycle.iter().filter(|stuck| stuck.need == Need::Room);
         match full.min_by_key(|stuck| (stuck.capacity, stuck.channel)) {
             None => {

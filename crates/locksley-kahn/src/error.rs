@@ -65,16 +65,16 @@ pub enum NetworkError {
         /// The processes that wait for each other.
         cycle: Vec<Waiting>,
     },
-    /// A process has [failed](super::Network::try_process). Other processes may have taken its end
-    /// for the end of their streams before they were dropped.
+    /// A process has [failed](super::Network::try_process). No other process has taken this for the
+    /// [end of a stream](super::Sender#the-end-of-a-stream).
     Process {
         /// The process.
         process: String,
         /// What it has returned.
         error: Box<dyn Error + Send + Sync>,
     },
-    /// A process has panicked, or a message when it was dropped. As with a process that fails,
-    /// others may have seen the end of a stream.
+    /// A process has panicked, or a message when it was dropped. As with a process that fails, no
+    /// other process has taken this for the end of a stream.
     Panicked {
         /// The process; `None` if it was a message that was left over at the end.
         process: Option<String>,

@@ -10,7 +10,7 @@ use super::error::{Failure, NetworkError};
 use super::process::Process;
 use super::single_owner::SingleOwner;
 use super::wait::Need;
-use locksley::extend::Queues;
+use locksley::extend::{self, Queues};
 use locksley_sys::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// In a link: this end of the channel was dropped before the network began. In a failure: the
@@ -249,8 +249,8 @@ impl Graph {
             return failure.discard();
         }
         *noted = Some(failure);
-        // Under the lock: another process that fails meanwhile closes its channels only after this,
-        // so that no stream seems to end.
+        // Under the lock: another process that fails meanwhile ends its streams only after this, so
+        // that no receiver takes one of them for complete.
         self.has_failed.store(true, Ordering::Release);
         drop(noted);
         // Pairs with the fence in `ProcessTask::poll`: either the process sees the failure, or this
@@ -278,14 +278,29 @@ impl Graph {
         }
     }
 
-    /// Records that a process has finished, and that its future was dropped. An end of a channel
-    /// that is still open is an error: the process has kept it elsewhere, for example in its
-    /// product.
+    /// Ends a stream, and wakes its receiver.
+    pub(super) fn close(&self, core: &Core) {
+        if self.is_observed() {
+            core.last_stamp.record(extend::stamp().unwrap_or_default());
+        }
+        core.close();
+        // Pairs with the barrier in `End::begin_wait`: either the consumer sees that the stream has
+        // ended, or this sees that it waits.
+        self.barrier();
+        self.wake_if_waiting(core, Need::Message);
+    }
+
+    /// Records that a process has finished, and that its future was dropped. Its failure, if it has
+    /// failed, was noted before.
+    ///
+    /// An end of a channel that was not dropped is an error: the process has kept it elsewhere, for
+    /// example in its product.
     pub(super) fn finish_process(&self, number: u32) {
         self.wake_deferred(number);
-        for &channel in &self.channels_of[number as usize] {
+        let channels = &self.channels_of[number as usize];
+        for &channel in channels {
             let (core, link) = (self.core(channel), self.link(channel));
-            let keeps_sender = link.producer == number && !core.is_closed();
+            let keeps_sender = link.producer == number && !core.is_sender_dropped();
             let keeps_receiver = link.consumer == number && !core.is_abandoned();
             if keeps_sender || keeps_receiver {
                 self.fail(Failure::Error(NetworkError::Kept {
@@ -294,13 +309,16 @@ impl Graph {
                 }));
             }
         }
+        // Only now: a receiver that sees one of its streams end sees also why.
+        for &channel in channels {
+            let core = self.core(channel);
+            let is_own = self.link(channel).producer == number;
+            if is_own && core.is_sender_dropped() && !core.is_closed() {
+                self.close(core);
+            }
+        }
         // Release pairs with the acquire in `waiting`.
         self.process(number).has_ended.store(true, Ordering::Release);
-        self.count_finished();
-    }
-
-    /// Counts a process that has finished, or will not begin.
-    pub(super) fn count_finished(&self) {
         // Release and acquire: the last one has seen what all processes have done.
         if self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
             // Pairs with the fence in `wait_until_finished`: either that sees the count, or this
@@ -317,7 +335,7 @@ impl Graph {
     pub(super) async fn wait_until_finished(&self) {
         poll_fn(|context| {
             self.waker.get_or_init(|| context.waker().clone());
-            // Pairs with the fence in `count_finished`.
+            // Pairs with the fence in `finish_process`.
             fence(Ordering::SeqCst);
             match self.unfinished.load(Ordering::Acquire) {
                 0 => Poll::Ready(()),

@@ -11,6 +11,9 @@
 //! - **Bounds.** If processes wait for each other in a cycle, and one of them waits for room, then
 //!   the smallest full channel of the cycle grows. [`Network::limit`] sets the largest capacity; by
 //!   default it is 65,536 messages.
+//! - **Ends.** `None` means that a stream is complete. A failure is never a normal end: if a
+//!   process fails or the network is cancelled, receivers wait until they are dropped, or get the
+//!   error [`Over`]. See [the end of a stream](Sender#the-end-of-a-stream).
 //! - **Deadlocks.** Two kinds of cycles are errors: those in which all wait for messages, and those
 //!   whose smallest full channel is at the limit. [`NetworkError`] says which process waits for
 //!   which channel.

@@ -14,7 +14,7 @@ use super::ends::{receiver::Receiver, sender::Sender};
 use super::error::{Failure, NetworkError};
 use super::graph::{Graph, Link};
 use super::process::Process;
-use super::task::{ProcessTask, WaitMode};
+use super::task::{BoxError, ProcessTask, WaitMode};
 use locksley_sys::primitive::Ordering;
 
 /// A thread's own waker. A wake that is lost is a deadlock, which loom reports.
@@ -104,7 +104,7 @@ impl Model {
 
     /// Runs a process until it ends, or its network does.
     fn block<R>(&self, number: usize, process: impl Future<Output = R>) -> Option<R> {
-        block(&self.graph, &self.bells[number], process)
+        block(&self.graph, number, &self.bells[number], process)
     }
 
     /// The same on another thread.
@@ -114,7 +114,7 @@ impl Model {
         process: impl Future<Output = R> + 'static,
     ) -> JoinHandle<Option<R>> {
         let (graph, bell) = (Arc::clone(&self.graph), Arc::clone(&self.bells[number]));
-        thread::spawn(move || block(&graph, &bell, process))
+        thread::spawn(move || block(&graph, number, &bell, process))
     }
 
     fn times_grown(&self) -> u64 {
@@ -130,11 +130,17 @@ impl Model {
     }
 }
 
-fn block<R>(graph: &Graph, bell: &Arc<Bell>, process: impl Future<Output = R>) -> Option<R> {
+fn block<R>(
+    graph: &Graph,
+    number: usize,
+    bell: &Arc<Bell>,
+    process: impl Future<Output = R>,
+) -> Option<R> {
     let waker = Waker::from(Arc::clone(bell));
     let mut process = pin!(process);
     while !graph.has_failed() {
         if let Poll::Ready(product) = process.as_mut().poll(&mut Context::from_waker(&waker)) {
+            graph.finish_process(number as u32);
             return Some(product);
         }
         bell.wait();
@@ -330,25 +336,94 @@ fn loom_kahn_processes_wait_when_none_can_continue() {
         let mut model = Model::new(2, &[(0, 1, 1), (1, 0, 1)]);
         let (mut to_b, mut from_b) = (model.sender(0), model.receiver(1));
         let (mut to_a, mut from_a) = (model.sender(1), model.receiver(0));
-        let ends = |process: u32, graph: &Graph| graph.finish_process(process);
-        let a = Arc::clone(&model.graph);
         let first = model.begin(0, async move {
             to_b.send(0).await;
             assert_eq!(from_b.recv().await, Some(1));
-            drop((to_b, from_b));
-            ends(0, &a);
         });
-        let b = Arc::clone(&model.graph);
         let second = model.begin(1, async move {
             assert_eq!(from_a.recv().await, Some(0));
             to_a.send(1).await;
-            drop((to_a, from_a));
-            ends(1, &b);
         });
         assert_eq!(model.graph.waiting(|_| None), None);
         first.join().unwrap();
         second.join().unwrap();
         assert_eq!(model.graph.waiting(|_| None), None, "all have ended");
+    });
+}
+
+/// A process sends a message, drops its sender, and fails.
+#[test]
+fn loom_kahn_a_failure_is_no_end_of_a_stream() {
+    check(3, || {
+        let mut model = Model::new(2, &[(0, 1, 1)]);
+        let (mut sender, receiver) = (model.sender(0), model.receiver(0));
+        let failing = async move {
+            sender.send(0).await;
+            drop(sender);
+            Err::<(), BoxError>("failed".into())
+        };
+        let task = ProcessTask {
+            future: Some(Box::pin(failing)),
+            finish: |result| result,
+            product: None,
+            graph: Arc::clone(&model.graph),
+            number: 0,
+            wait_mode: WaitMode::Async,
+        };
+        let bell = Arc::clone(&model.bells[0]);
+        let producer = thread::spawn(move || poll_to_end(task, &bell));
+        assert_eq!(model.block(1, receive_all(receiver)), None, "it seemed to be complete");
+        producer.join().unwrap();
+        assert!(matches!(
+            model.graph.take_failure(),
+            Some(Failure::Error(NetworkError::Process { .. }))
+        ));
+    });
+}
+
+fn poll_to_end<F: Future, T>(task: ProcessTask<F, T>, bell: &Arc<Bell>) {
+    let waker = Waker::from(Arc::clone(bell));
+    let mut task = pin!(task);
+    while task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+        bell.wait();
+    }
+}
+
+/// The process goes on after it has closed its channel.
+#[test]
+fn loom_kahn_a_closed_sender_ends_its_stream_at_once() {
+    check(3, || {
+        let mut model = Model::new(2, &[(0, 1, 1)]);
+        let (mut sender, receiver) = (model.sender(0), model.receiver(0));
+        let producer = model.begin(0, async move {
+            sender.send(0).await;
+            sender.close();
+            pending::<()>().await;
+        });
+        assert_eq!(model.block(1, receive_all(receiver)), Some(1));
+        model.graph.cancel();
+        assert_eq!(producer.join().unwrap(), None);
+    });
+}
+
+/// The process waits for what the receiver sends after the end of the stream.
+#[test]
+fn loom_kahn_a_dropped_sender_ends_its_stream_in_a_cycle() {
+    check(3, || {
+        let mut model = Model::new(2, &[(0, 1, 1), (1, 0, 1)]);
+        let (mut numbers, mut answer) = (model.sender(0), model.receiver(1));
+        let (all, mut answers) = (model.receiver(0), model.sender(1));
+        let producer = model.begin(0, async move {
+            numbers.send(0).await;
+            drop(numbers);
+            answer.recv().await
+        });
+        model.block(1, async move {
+            let count = receive_all(all).await;
+            answers.send(count).await;
+        });
+        assert_eq!(producer.join().unwrap(), Some(Some(1)));
+        assert_eq!(model.deadlock(), None);
     });
 }
 
@@ -366,15 +441,8 @@ fn loom_kahn_a_network_ends_while_a_process_begins() {
             number: 0,
             wait_mode: WaitMode::Async,
         };
-        let ended = thread::spawn(move || {
-            let bell = Bell::new();
-            let waker = Waker::from(Arc::clone(&bell));
-            let mut task = pin!(task);
-            while task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
-                bell.wait();
-            }
-        });
-        graph.fail(Failure::Error(NetworkError::Cancelled));
+        let ended = thread::spawn(move || poll_to_end(task, &Bell::new()));
+        graph.cancel();
         ended.join().unwrap();
     });
 }

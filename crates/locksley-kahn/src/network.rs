@@ -61,10 +61,12 @@ const LIMIT: u64 = 1 << 16;
 /// # Deadlocks
 ///
 /// A cycle of processes that wait for each other is resolved in one of three ways:
+/// - If one of them waits for a message of a sender that was dropped, that stream
+///   [ends](super::Sender#the-end-of-a-stream).
 /// - If one of them waits for room, the smallest full channel of the cycle grows (Parks, "Bounded
 ///   scheduling of process networks", 1995).
-/// - If that channel is at the [limit](Self::limit), the network ends with an error.
-/// - If all of them wait for messages, the network ends with an error.
+/// - Otherwise the network ends with an error: all of them wait for messages, or that channel is at
+///   the [limit](Self::limit), by default 65,536 messages.
 ///
 /// Cycles are detected while other processes continue (Geilen and Basten, "Requirements on the
 /// execution of Kahn process networks", 2003); one of more than four, after the next tasks of the
@@ -202,8 +204,11 @@ impl Network {
     /// Adds a process, and gives it ends of channels.
     ///
     /// `body` is called when the network begins to run. The [`Product`] is a handle of what it
-    /// returns in the end. When a process ends, each receiver at the other end of its channels gets
-    /// the messages that are left, and then `None`.
+    /// returns in the end.
+    ///
+    /// When a process ends without a failure, each receiver at the other end of its channels gets
+    /// the messages that are left, and then `None`. If it fails or panics, no receiver gets `None`
+    /// for that: see [the end of a stream](super::Sender#the-end-of-a-stream).
     ///
     /// Send and receive only in the process's own future. Do not do so in another task, in the
     /// second closure of a join, or in a task of a scope: another worker may run these, and a wait
@@ -234,7 +239,11 @@ impl Network {
     }
 
     /// Adds a process that may fail. Its error ends the network, with [`NetworkError::Process`],
-    /// unless the network has failed before. In all else it is like [`process`](Self::process).
+    /// unless the network has failed before. Receivers do not take that for the
+    /// [end of a stream](super::Sender#the-end-of-a-stream): the other processes are dropped where
+    /// they wait, or get [`Over`]. In all else it is like [`process`](Self::process).
+    ///
+    /// [`Over`]: super::Over
     ///
     /// # Panics
     /// As [`process`](Self::process).
@@ -296,10 +305,10 @@ impl Network {
     /// replacements. This is not detected as a deadlock.
     ///
     /// Its waits for channels count in [deadlocks](Self#deadlocks). They return the error [`Over`]
-    /// when the network fails or its pool is dropped. A wait for anything else, such as
-    /// [`block_on`](locksley::block_on), does not end with the network. If another process has to
-    /// go on meanwhile, make such a wait in [`blocking`](locksley::blocking()). A pool that is
-    /// dropped cancels its tasks, and then waits for the process to return.
+    /// when the network fails or is cancelled, and never `None` for that. A wait for anything else,
+    /// such as [`block_on`](locksley::block_on), does not end with the network. If another process
+    /// has to go on meanwhile, make such a wait in [`blocking`](locksley::blocking()). A pool that
+    /// is dropped cancels its tasks, and then waits for the process to return.
     ///
     /// [`Over`]: super::Over
     ///
@@ -400,7 +409,7 @@ impl Network {
                 .spawn(worker),
                 Err(payload) => {
                     graph.fail(Failure::Panicked { process: number, payload });
-                    graph.count_finished();
+                    graph.finish_process(number);
                 }
             }
         }));

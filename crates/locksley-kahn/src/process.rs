@@ -62,8 +62,8 @@ impl Process {
         self.waker.get().is_none() && self.waker.set(waker.clone()).is_ok()
     }
 
-    /// Publishes what the process waits for.
-    pub(super) fn begin_wait(&self, context: &Context<'_>, channel: u32, need: Need) {
+    /// Panics if it is not the process that waits: no wake would come.
+    pub(super) fn assert_current(&self, context: &Context<'_>) {
         // By what the waker wakes and not by `will_wake`, which also compares the addresses of
         // tables of functions: there may be copies. The process's task or signal keeps its address.
         let is_own = |waker: &Waker| waker.data() == context.waker().data();
@@ -73,6 +73,11 @@ impl Process {
              not below a future that polls others with wakers of its own",
             self.name
         );
+    }
+
+    /// Publishes what the process waits for.
+    pub(super) fn begin_wait(&self, context: &Context<'_>, channel: u32, need: Need) {
+        self.assert_current(context);
         assert!(
             self.wait.own().target().is_none(),
             "process '{}' waits for two channels at the same time: what it does next would depend \

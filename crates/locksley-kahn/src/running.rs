@@ -124,6 +124,49 @@ impl Running {
     pub fn waiting(&self, elsewhere: impl Fn(usize) -> Option<u64>) -> Option<Vec<usize>> {
         self.graph.waiting(elsewhere)
     }
+
+    /// True if a process waits for a message of a sender that was dropped.
+    ///
+    /// Use it with [`end_dropped_streams`](Self::end_dropped_streams), if networks that are
+    /// connected with each other all [wait](Self::waiting). Within one network, the
+    /// [deadlock check](super::Network#deadlocks) does so.
+    #[must_use]
+    pub fn has_dropped_streams(&self) -> bool {
+        self.graph.dropped_streams().next().is_some()
+    }
+
+    /// [Ends](super::Sender#the-end-of-a-stream) the streams of senders that were dropped and whose
+    /// receivers wait.
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::Network;
+    ///
+    /// let mut network = Network::new();
+    /// let (numbers, all) = network.channel::<u64>("numbers", 1);
+    /// let (go, goes) = tokio::sync::oneshot::channel();
+    /// network.process("drops", numbers, async move |numbers| {
+    ///     drop(numbers);
+    ///     goes.await.unwrap();
+    /// });
+    /// network.process("all", all, async move |mut all| {
+    ///     assert_eq!(all.recv().await, None);
+    ///     go.send(()).unwrap();
+    /// });
+    /// let pool = Pool::new(1)?;
+    /// let running = network.start(&pool)?;
+    /// while running.waiting(|process| (process == 0).then_some(0)).is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert!(running.has_dropped_streams());
+    /// running.end_dropped_streams();
+    /// running.join()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn end_dropped_streams(&self) {
+        self.graph.dropped_streams().for_each(|core| self.graph.close(core));
+    }
 }
 
 /// Cancels a network that runs: from another thread, when a deadline has passed, or on Ctrl-C.

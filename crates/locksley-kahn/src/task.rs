@@ -83,8 +83,8 @@ impl<F: Future, T> ProcessTask<F, T> {
         self.graph.fail(Failure::Panicked { process: self.number, payload });
     }
 
-    /// Drops the future where it lies, as it was pinned. With it go the ends of channels, which
-    /// wakes the processes that wait at their other ends.
+    /// Drops the future where it lies, as it was pinned, and with it the ends of channels. Streams
+    /// end after a failure of the process was noted, here or before.
     fn end(&mut self) {
         if let Err(payload) = unwind::catch(|| self.future = None) {
             self.fail(payload);
@@ -192,8 +192,8 @@ impl<F: Future, T> Drop for ProcessTask<F, T> {
     /// If the process has not ended, its pool gives it up.
     fn drop(&mut self) {
         if self.future.is_some() {
-            // First: a receiver that finds its channel closed does not take this for the end of its
-            // stream.
+            // First: a receiver that finds its channel closed does not take this for the end of a
+            // complete stream.
             self.graph.cancel();
             self.end();
         }

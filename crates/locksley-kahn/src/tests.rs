@@ -1,13 +1,20 @@
 //! The size of a process; and the stall harness: a worker is suspended at each of its steps in turn
-//! while it sends, receives and waits, and all processes finish that do not need the one it runs.
+//! while it sends, receives, waits and fails, and all processes finish that do not need the one it
+//! runs.
 
+use std::panic;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, RawWaker, RawWakerVTable, Waker};
+use std::thread;
 
+use super::channel::{AnyChannel, Channel};
+use super::graph::{Graph, Link, NO_PROCESS};
 use super::process::Process;
+use super::task::{BoxError, ProcessTask, WaitMode};
 use super::wait::Need;
-use super::{Network, Over};
+use super::{Network, Over, Product, Sender};
 use locksley::Pool;
 use locksley::idle::Abp;
 use locksley::task::Placement;
@@ -153,4 +160,61 @@ fn what_a_suspended_process_has_sent_is_received() {
         }
     }
     assert!(times_held > 50, "the harness suspends threads: {times_held}");
+}
+
+/// A process drops one sender and fails: by an error, by a panic, or as it keeps another sender. It
+/// is suspended at each of its steps. Whenever the stream has ended, the failure is seen.
+#[test]
+fn a_process_that_is_suspended_at_any_step_ends_its_stream_after_its_failure() {
+    type Fail = fn(Sender<u8>) -> Result<Option<Sender<u8>>, BoxError>;
+    let fails: [Fail; 3] = [
+        |_| Err("no more arrows".into()),
+        |_| panic::resume_unwind(Box::new("no more arrows")),
+        |sender| Ok(Some(sender)),
+    ];
+    let (mut times_held, mut times_ended) = (0, 0);
+    for (fail, steps) in fails.into_iter().flat_map(|fail| (0..60).map(move |steps| (fail, steps)))
+    {
+        let channels =
+            [0, 1].map(|number| Arc::new(Channel::<u8>::new(number, "numbers".into(), 1)));
+        let any = channels.iter().map(|channel| Arc::clone(channel) as Arc<dyn AnyChannel>);
+        let links = [Link { producer: 0, consumer: NO_PROCESS }; 2];
+        let processes = Box::new([Process::new("fails".into())]);
+        let graph = Graph::new(processes, any.collect(), Box::new(links), 1, false);
+        let [first, second] = channels.map(|channel| {
+            // SAFETY: the only sender of its channel.
+            unsafe { Sender::new(channel, Arc::clone(&graph), 0) }
+        });
+        let (product, kept) = Product::pair();
+        let mut task = ProcessTask {
+            future: Some(Box::pin(async move {
+                drop(first);
+                fail(second)
+            })),
+            finish: |result| result,
+            product: Some(product),
+            graph: Arc::clone(&graph),
+            number: 0,
+            wait_mode: WaitMode::Async,
+        };
+        let gate = Arc::new(Gate::default());
+        let (has_ended, has_failed) = thread::scope(|scope| {
+            scope.spawn(|| {
+                stepped::arm(steps, &gate);
+                let mut context = Context::from_waker(Waker::noop());
+                assert!(Pin::new(&mut task).poll(&mut context).is_ready());
+                stepped::disarm();
+            });
+            times_held += usize::from(gate.wait_until_held());
+            let has_ended = graph.core(0).is_closed();
+            let has_failed = graph.has_failed();
+            times_ended += usize::from(has_ended && gate.is_held());
+            gate.open();
+            (has_ended, has_failed)
+        });
+        assert!(!has_ended || has_failed, "held after {steps} steps");
+        assert!(graph.core(0).is_closed() && graph.has_failed());
+        drop(kept.take());
+    }
+    assert!(times_held > 30 && times_ended > 3, "{times_held}, {times_ended}");
 }

@@ -39,7 +39,10 @@ pub(super) struct Core {
     pub(super) head: AtomicU64,
     /// Set by the producer before it waits for room.
     producer_waits: AtomicBool,
-    is_producer_gone: AtomicBool,
+    /// The stream has ended: all messages are in the channel.
+    is_closed: AtomicBool,
+    /// The sender was dropped. The stream has not ended by that.
+    is_sender_dropped: AtomicBool,
     /// Messages that were taken out and not received: the consumer has dropped them.
     unread: AtomicU64,
     pub(super) initial_capacity: u64,
@@ -64,7 +67,8 @@ impl Core {
             measures: OnceLock::new(),
             head: AtomicU64::new(0),
             producer_waits: AtomicBool::new(false),
-            is_producer_gone: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            is_sender_dropped: AtomicBool::new(false),
             unread: AtomicU64::new(0),
             initial_capacity: capacity,
             last_stamp: LatestStamp::default(),
@@ -95,10 +99,16 @@ impl Core {
         Some(self.measures.get()?)
     }
 
-    /// True if the producer sends nothing any more.
+    /// True if the stream has ended.
     pub(super) fn is_closed(&self) -> bool {
         // Acquire pairs with the release in `close`: all that was sent before is seen.
-        self.is_producer_gone.load(Ordering::Acquire)
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// True if the sender was dropped. The stream may go on until the process has ended.
+    pub(super) fn is_sender_dropped(&self) -> bool {
+        // Acquire pairs with the release in `mark_sender_dropped`: all that was sent is seen.
+        self.is_sender_dropped.load(Ordering::Acquire)
     }
 
     /// True if the consumer receives nothing any more.
@@ -107,7 +117,11 @@ impl Core {
     }
 
     pub(super) fn close(&self) {
-        self.is_producer_gone.store(true, Ordering::Release);
+        self.is_closed.store(true, Ordering::Release);
+    }
+
+    pub(super) fn mark_sender_dropped(&self) {
+        self.is_sender_dropped.store(true, Ordering::Release);
     }
 
     pub(super) fn abandon(&self) {

@@ -45,7 +45,7 @@ enum Look {
     Ready,
     /// The process must wait.
     Blocked,
-    /// The other end is gone: there will be no message, or none is wanted.
+    /// There will be no message, as the stream has ended; or none is wanted.
     Gone,
 }
 
@@ -136,7 +136,7 @@ trait Side {
     /// What the process finds now.
     fn look(&mut self) -> Look;
 
-    /// Waits until there is a message, or room. False if the other end is gone.
+    /// Waits until there is a message, or room. False if there will be none.
     fn poll_ready(&mut self, context: &Context<'_>) -> Poll<bool> {
         let mut found = self.look();
         if found == Look::Blocked {
@@ -150,7 +150,9 @@ trait Side {
         }
         end.end_wait();
         if found == Look::Gone && end.graph.has_failed() {
-            // The end of the network may be why. All processes are woken after it, and dropped.
+            // The failure may be why, and was then noted before the channel was closed. All
+            // processes are woken after it, and dropped.
+            end.process().assert_current(context);
             return Poll::Pending;
         }
         Poll::Ready(found == Look::Ready)

@@ -38,8 +38,11 @@ impl<T> Receiver<T> {
         Self { end, head: 0, seen: 0, publish_at }
     }
 
-    /// Receives the next message. Waits while there is none. `None` when the sender was dropped and
-    /// all its messages were received.
+    /// Receives the next message. Waits while there is none. `None` at the
+    /// [end of the stream](crate::Sender#the-end-of-a-stream), when all its messages were received.
+    ///
+    /// `None` never comes from a failure. After a process has failed or the network was cancelled,
+    /// a receive that finds no message does not return: the process is dropped where it waits.
     ///
     /// A process may wait for something else at the same time, as a `select` with a timer does, but
     /// then it is no Kahn process: what it does next depends on time. While it waits here, it
@@ -57,10 +60,12 @@ impl<T> Receiver<T> {
     }
 
     /// Receives the next message in a [blocking process](crate::Network::process_blocking).
-    /// Waits while there is none. `None` when the sender was dropped and all was received.
+    /// Waits while there is none. `None` at the
+    /// [end of the stream](crate::Sender#the-end-of-a-stream), when all its messages were received.
     ///
     /// # Errors
-    /// [`Over`] if it has to wait and the network is over.
+    /// [`Over`] if no message is left, and the network has failed or was cancelled. `None` never
+    /// comes from a failure.
     ///
     /// # Panics
     /// As [`Sender::send_blocking`](crate::Sender::send_blocking).

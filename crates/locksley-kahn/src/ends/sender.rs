@@ -14,8 +14,20 @@ use locksley_sys::primitive::Ordering;
 
 /// The end of a channel at which a process sends.
 ///
-/// It belongs to one process: see [`Network::process`](crate::Network::process). When it is
-/// dropped, the receiver gets the messages that are left, and then `None`.
+/// It belongs to one process: see [`Network::process`](crate::Network::process).
+///
+/// # The end of a stream
+///
+/// A stream ends when its sender is [closed](Self::close), or was dropped and its process ends
+/// without a failure. Then the receiver gets the messages that are left, and `None`. A drop alone
+/// does not end the stream, since `?` and panics drop senders, too: if the process fails, no
+/// receiver gets `None` for it.
+///
+/// A sender that was dropped also ends its stream if its process waits in a
+/// [cycle](crate::Network#deadlocks) that only this end resolves.
+///
+/// `None` says that one stream is complete. Another process may fail afterwards: what must not
+/// outlive a failure of any process belongs after [`Network::run`](crate::Network::run).
 pub struct Sender<T> {
     end: End<T>,
     /// Messages that were put into the channel.
@@ -98,6 +110,44 @@ impl<T> Sender<T> {
         }
         let graph = Arc::clone(&self.end.graph);
         blocking::wait(&graph, self.end.owner, self.send(message))
+    }
+
+    /// Ends the stream now: the receiver gets the messages that are left, and then `None`, even if
+    /// this process fails later.
+    ///
+    /// Use it if the process continues for long, or waits for what the receiver does at the end of
+    /// the stream. Otherwise drop the sender: see [the end of a stream](#the-end-of-a-stream).
+    ///
+    /// # Examples
+    /// ```
+    /// use locksley::Pool;
+    /// use locksley_kahn::{Network, Over};
+    ///
+    /// let mut network = Network::new();
+    /// let (lines, all) = network.channel("lines", 4);
+    /// let (tell, written) = std::sync::mpsc::channel();
+    /// network.process_blocking("read", lines, move |mut lines| {
+    ///     (0..10).try_for_each(|n| lines.send_blocking(n))?;
+    ///     lines.close();
+    ///     // Not a wait for a channel of the network.
+    ///     assert_eq!(locksley::blocking(|| written.recv()), Ok(10));
+    ///     Ok::<_, Over>(())
+    /// });
+    /// network.process_blocking("write", all, move |mut all| {
+    ///     let mut count = 0;
+    ///     while all.recv_blocking()?.is_some() {
+    ///         count += 1;
+    ///     }
+    ///     tell.send(count).unwrap();
+    ///     Ok::<_, Over>(())
+    /// });
+    /// network.run(&Pool::new(2)?)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn close(self) {
+        let (channel, graph) = (Arc::clone(&self.end.channel), Arc::clone(&self.end.graph));
+        drop(self);
+        graph.close(&channel.core);
     }
 
     #[inline]
@@ -213,10 +263,8 @@ impl<T> Drop for Sender<T> {
         if self.end.graph.is_observed() {
             core.last_stamp.record(extend::stamp().unwrap_or_default());
         }
-        core.close();
-        // As in `put`.
-        self.end.graph.barrier();
-        self.end.graph.wake_if_waiting(core, Need::Message);
+        // Not closed: the process may be failing. `Graph::finish_process` closes the channel.
+        core.mark_sender_dropped();
     }
 }
 

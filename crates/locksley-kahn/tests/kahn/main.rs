@@ -11,6 +11,7 @@ mod dropped;
 mod ends;
 mod failing;
 mod results;
+mod streams;
 mod traced;
 mod waits;
 
