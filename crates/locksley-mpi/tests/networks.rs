@@ -225,6 +225,33 @@ fn a_full_channel_grows_if_the_whole_network_waits() {
     assert_eq!(outcomes, [Ok(()), Ok(())]);
 }
 
+#[test]
+fn a_sender_that_is_dropped_early_ends_its_stream_if_the_whole_network_waits() {
+    for place in [0, 1] {
+        let outcomes = on_two_ranks(|_, network| {
+            let (numbers, all) = network.channel::<u64>("numbers", 1);
+            let (answer, answers) = network.channel::<u64>("answer", 1);
+            network.place("ask", 0);
+            network.place("count", place);
+            network.process("ask", (numbers, answers), async |(mut numbers, mut answers)| {
+                for number in 0..5 {
+                    numbers.send(number).await;
+                }
+                drop(numbers);
+                assert_eq!(answers.recv().await, Some(5));
+            });
+            network.process("count", (all, answer), async |(mut all, mut answer)| {
+                let mut count = 0;
+                while all.recv().await.is_some() {
+                    count += 1;
+                }
+                answer.send(count).await;
+            });
+        });
+        assert_eq!(outcomes, [Ok(()), Ok(())]);
+    }
+}
+
 async fn panics(_: Sender<u64>) {
     panic!("of its own");
 }

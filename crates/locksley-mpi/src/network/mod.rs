@@ -23,8 +23,9 @@ type Part = Box<dyn FnOnce(&mut locksley_kahn::Network, Arc<Bridge>) + Send>;
 ///
 /// Messages are serialized. What each process computes depends neither on the ranks nor on
 /// capacities. A channel holds up to three messages more than its capacity. If the whole network
-/// waits, then the smallest full channel grows; if none is full, that is a deadlock. A process that
-/// waits for something else than a channel, such as a timer, counts as running.
+/// waits, then the streams of senders that were dropped end, or else the smallest full channel
+/// grows; if none is full, that is a deadlock. A process that waits for something else than a
+/// channel, such as a timer, counts as running.
 ///
 /// # Examples
 /// ```

@@ -3,8 +3,8 @@
 //! A rank is idle if each of its processes waits, and no packet is to be sent: only a packet can
 //! then make one of them continue. So a packet is what a task is in a bag, and the end of a bag's
 //! run is found if the whole network waits ([`Termination`]). Each rank's output says what waits
-//! there, and the root has a verdict: the network has ended, a channel grows, or there is a
-//! deadlock.
+//! there, and the root has a verdict: the network has ended, the streams of senders that were
+//! dropped end, a channel grows, or there is a deadlock.
 //!
 //! [`Termination`]: crate::termination::Termination
 
@@ -33,12 +33,15 @@ struct Waiting {
     processes: Vec<String>,
     /// Full channels: capacity and number.
     full: Vec<(u64, usize)>,
+    /// Processes wait for messages of senders that were dropped.
+    has_dropped_streams: bool,
 }
 
 /// What happens when the whole network waits.
 #[derive(Serialize, Deserialize)]
 enum Verdict {
     Ended,
+    EndDroppedStreams,
     Grow(usize),
 }
 
@@ -46,6 +49,7 @@ impl Waiting {
     fn verdict(mut self) -> Result<Verdict, Error> {
         match self.full.into_iter().min() {
             _ if self.processes.is_empty() => Ok(Verdict::Ended),
+            _ if self.has_dropped_streams => Ok(Verdict::EndDroppedStreams),
             Some((_, channel)) => Ok(Verdict::Grow(channel)),
             None => {
                 self.processes.sort();
@@ -152,6 +156,7 @@ impl Reduce for LocalNetwork {
     fn add(&mut self, other: Waiting) {
         self.others.processes.extend(other.processes);
         self.others.full.extend(other.full);
+        self.others.has_dropped_streams |= other.has_dropped_streams;
     }
 
     fn output(&mut self) -> Option<Waiting> {
@@ -165,6 +170,7 @@ impl Reduce for LocalNetwork {
         let mut all = std::mem::take(&mut self.others);
         all.processes.extend(names.map(|name| format!("{name} on rank {}", self.rank)));
         all.full.extend(self.bridges.iter().filter_map(full));
+        all.has_dropped_streams |= self.running.has_dropped_streams();
         Some(all)
     }
 }
@@ -199,6 +205,7 @@ impl<T: Transport> Ranks<T> {
                 let waiting = self.run_until_waiting(&mut local, &mut counts)?;
                 match self.broadcast(waiting.map(Waiting::verdict).transpose()?)? {
                     Verdict::Ended => return Ok(()),
+                    Verdict::EndDroppedStreams => local.running.end_dropped_streams(),
                     Verdict::Grow(channel) => {
                         if let Some(bridge) = local.bridges.get(&channel) {
                             bridge.grow();
