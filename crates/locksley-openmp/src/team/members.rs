@@ -20,7 +20,7 @@ use crate::messages::print;
 use crate::race_detector;
 use crate::shares::{List, Position, Preparation};
 use crate::tasks::{Function, Group, Queue, Task};
-use crate::waiting::{Event, Lock, Poll};
+use crate::waiting::{Event, Lock};
 
 /// A team.
 #[derive(Debug)]
@@ -180,25 +180,14 @@ impl Team {
         }
         race_detector::release(&self.barrier);
         if let Some(number) = barrier.arrive(&self.outstanding) {
-            self.wait_for_others(member, || barrier.is_past(number) || is_cancelled());
+            let is_over = || barrier.is_past(number) || is_cancelled();
+            let work = || self.has_outstanding() && self.execute_one(member, |_| true);
+            let has_task = || self.members().any(|it| !it.queue.is_empty());
+            self.arrivals.wait_and_work(is_over, work, has_task);
         } else {
             self.arrivals.notify_all();
         }
         race_detector::acquire(&self.barrier);
-    }
-
-    fn wait_for_others(&self, member: &Member, is_over: impl Fn() -> bool) {
-        let poll = || {
-            if is_over() {
-                Poll::Done
-            } else if self.has_outstanding() && self.execute_any(member) {
-                Poll::Worked
-            } else {
-                Poll::Idle
-            }
-        };
-        let has_task = || self.members().any(|it| !it.queue.is_empty());
-        self.arrivals.wait_and_work(poll, || is_over() || has_task());
     }
 
     /// False in a child that was forked within the region: only the calling thread is in it.

@@ -10,7 +10,6 @@ use crate::environment::settings;
 use crate::race_detector;
 use crate::tasks::{Access, Body, Copier, Event, Function, Options, Task};
 use crate::trace;
-use crate::waiting::Poll;
 
 /// A task as the program states it.
 #[derive(Clone, Copy)]
@@ -202,18 +201,13 @@ fn settle(team: &Team, task: &Task, is_awaited: bool) {
 }
 
 impl Team {
-    /// Executes a task of the team, if one is ready: a member at a barrier takes any.
-    pub(super) fn execute_any(&self, member: &Member) -> bool {
-        self.execute_one(member, |_| true)
-    }
-
     /// Executes the member's newest task or another member's oldest, if it `accepts` it. Among
     /// those of a queue, one with the largest priority.
-    fn execute_one<'a>(&'a self, member: &'a Member, accepts: impl Fn(&Task) -> bool) -> bool {
+    pub(super) fn execute_one(&self, member: &Member, accepts: impl Fn(&Task) -> bool) -> bool {
         let own = member.queue.pop(&accepts).map(|task| (task, None));
-        let from = |it: &'a Member| Some((it.queue.steal(&accepts)?, Some(it)));
-        let found = own.or_else(|| self.others(member).find_map(from));
-        let Some((task, victim)) = found else { return false };
+        let mut others = self.others(member);
+        let steal = || others.find_map(|it| Some((it.queue.steal(&accepts)?, Some(it))));
+        let Some((task, victim)) = own.or_else(steal) else { return false };
         if self.members().any(|it| !it.queue.is_empty()) {
             // One woken member wakes the next.
             announce(self);
@@ -250,16 +244,8 @@ pub(crate) fn wait_until(member: &Member, is_done: impl Fn() -> bool) {
     }
     let (team, own) = (member.team(), member.task());
     let accepts = |it: &Task| it.descends_from(&own);
-    let poll = || {
-        if is_done() {
-            Poll::Done
-        } else if team.execute_one(member, accepts) {
-            Poll::Worked
-        } else {
-            Poll::Idle
-        }
-    };
-    team.progress.wait_and_work(poll, || is_done() || team.has_one(member, accepts));
+    let work = || team.execute_one(member, accepts);
+    team.progress.wait_and_work(is_done, work, || team.has_one(member, accepts));
 }
 
 /// Executes one ready descendant of the member's task, if it has one (`taskyield`).

@@ -18,17 +18,6 @@ pub(crate) struct Event {
     sleepers: AtomicU32,
 }
 
-/// What a thread found when it looked whether it may go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Poll {
-    /// The wait is over.
-    Done,
-    /// It has done other work meanwhile.
-    Worked,
-    /// Nothing to do yet.
-    Idle,
-}
-
 impl Event {
     const_unless_loom! {
         pub(crate) fn new() -> Self {
@@ -38,29 +27,28 @@ impl Event {
 
     /// Waits until `is_done`.
     pub(crate) fn wait(&self, is_done: impl Fn() -> bool) {
-        self.wait_and_work(|| if is_done() { Poll::Done } else { Poll::Idle }, &is_done);
+        self.wait_and_work(is_done, || false, || false);
     }
 
-    /// Calls `poll` until it is done. Sleeps only while `is_ready` is false, which must be true
-    /// whenever `poll` would not be idle.
+    /// Waits until `is_done`. Meanwhile calls `work`, which returns true if it has found some. The
+    /// thread sleeps only while `has_work` is false, which must be true whenever `work` would find
+    /// some.
     pub(crate) fn wait_and_work(
         &self,
-        mut poll: impl FnMut() -> Poll,
-        is_ready: impl Fn() -> bool,
+        is_done: impl Fn() -> bool,
+        work: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
     ) {
         let mut patience = Patience::new();
-        loop {
-            match poll() {
-                Poll::Done => return,
-                Poll::Worked => patience = Patience::new(),
-                Poll::Idle if patience.pause() => (),
-                Poll::Idle => {
-                    if !self.sleep_unless(&is_ready) {
-                        // Another thread may have what is ready, such as the lock of a queue.
-                        std::thread::yield_now();
-                    }
-                    patience = Patience::new();
+        while !is_done() {
+            if work() {
+                patience = Patience::new();
+            } else if !patience.pause() {
+                if !self.sleep_unless(|| is_done() || has_work()) {
+                    // Another thread may have what is ready, such as the lock of a queue.
+                    std::thread::yield_now();
                 }
+                patience = Patience::new();
             }
         }
     }

@@ -11,7 +11,7 @@ mod models;
 #[cfg_attr(loom, path = "patience_of_loom.rs")]
 mod patience;
 
-pub(crate) use event::{Event, Poll};
+pub(crate) use event::Event;
 pub(crate) use lock::Lock;
 #[cfg(not(loom))]
 pub(crate) use machine::{

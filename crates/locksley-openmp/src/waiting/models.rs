@@ -3,7 +3,7 @@
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Event, Lock, Poll};
+use super::{Event, Lock};
 use locksley_sys::primitive::{AtomicU32, Ordering, UnsafeCell};
 
 #[test]
@@ -29,16 +29,16 @@ fn loom_a_worker_that_waits_finds_the_work_that_comes() {
             other.1.store(1, Ordering::Relaxed);
             other.0.notify_one();
         });
-        let work = &shared.1;
-        let poll = || match work.load(Ordering::Relaxed) {
-            0 => Poll::Idle,
-            1 => {
-                work.store(2, Ordering::Relaxed);
-                Poll::Worked
+        let state = &shared.1;
+        let is = |number| state.load(Ordering::Relaxed) == number;
+        let work = || {
+            let has_work = is(1);
+            if has_work {
+                state.store(2, Ordering::Relaxed);
             }
-            _ => Poll::Done,
+            has_work
         };
-        shared.0.wait_and_work(poll, || work.load(Ordering::Relaxed) != 0);
+        shared.0.wait_and_work(|| is(2), work, || is(1));
         thread.join().unwrap();
     });
 }
