@@ -15,7 +15,7 @@ pub(super) struct Ranges(Box<[CachePadded<AtomicU64>]>);
 /// The most iterations that fit.
 pub(super) const MOST: u64 = u32::MAX as u64;
 
-fn pack(from: u32, to: u32) -> u64 {
+fn pack((from, to): (u32, u32)) -> u64 {
     u64::from(from) << 32 | u64::from(to)
 }
 
@@ -34,7 +34,7 @@ impl Ranges {
         let bound = |thread: u64| (u64::from(total) * thread / threads) as u32;
         for (thread, range) in (0..).zip(&self.0) {
             // Relaxed: the loop is published with its ranges.
-            range.store(pack(bound(thread), bound(thread + 1)), Ordering::Relaxed);
+            range.store(pack((bound(thread), bound(thread + 1))), Ordering::Relaxed);
         }
     }
 
@@ -47,49 +47,38 @@ impl Ranges {
     }
 
     fn take_own(&self, thread: usize, amount: &impl Fn(u32) -> u32) -> Option<(u32, u32)> {
-        let own = &self.0[thread];
-        let mut word = own.load(Ordering::Relaxed);
-        loop {
-            let (from, to) = unpack(word);
-            if from >= to {
-                return None;
-            }
-            let middle = from + amount(to - from).clamp(1, to - from);
-            let rest = pack(middle, to);
-            match own.compare_exchange(word, rest, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some((from, middle)),
-                Err(changed) => word = changed,
-            }
-        }
+        let middle = |from: u32, to: u32| from + amount(to - from).clamp(1, to - from);
+        let (from, to) = shorten(&self.0[thread], |from, to| (middle(from, to), to))?;
+        Some((from, middle(from, to)))
     }
 
     /// Takes from the second half of another thread's range, and makes the rest of it the own
     /// range. A successful thief always takes an iteration, so a range does not go to and fro.
     fn steal(&self, thread: usize, amount: &impl Fn(u32) -> u32) -> Option<(u32, u32)> {
         let threads = self.0.len();
-        let victims = (1..threads).map(|it| &self.0[(thread + it) % threads]);
-        let (from, to) = victims.into_iter().find_map(|victim| halve(victim))?;
+        let mut victims = (1..threads).map(|it| &self.0[(thread + it) % threads]);
+        let (from, to) = victims.find_map(|victim| halve(victim))?;
         let middle = from + amount(to - from).clamp(1, to - from);
-        self.0[thread].store(pack(middle, to), Ordering::Relaxed);
+        self.0[thread].store(pack((middle, to)), Ordering::Relaxed);
         Some((from, middle))
     }
 }
 
 /// Takes the second half of a range.
 fn halve(range: &AtomicU64) -> Option<(u32, u32)> {
-    let mut word = range.load(Ordering::Relaxed);
-    loop {
+    let middle = |from: u32, to: u32| from + (to - from) / 2;
+    let (from, to) = shorten(range, |from, to| (from, middle(from, to)))?;
+    Some((middle(from, to), to))
+}
+
+/// Replaces a range by what `rest` says is left of it. Returns the range before; `None` if that was
+/// empty.
+fn shorten(range: &AtomicU64, rest: impl Fn(u32, u32) -> (u32, u32)) -> Option<(u32, u32)> {
+    let rest = |word| {
         let (from, to) = unpack(word);
-        if from >= to {
-            return None;
-        }
-        let middle = from + (to - from) / 2;
-        let rest = pack(from, middle);
-        match range.compare_exchange(word, rest, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => return Some((middle, to)),
-            Err(changed) => word = changed,
-        }
-    }
+        (from < to).then(|| pack(rest(from, to)))
+    };
+    range.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).ok().map(unpack)
 }
 
 #[cfg(all(test, not(loom)))]

@@ -156,18 +156,11 @@ impl Dispenser {
     /// Takes as many of the next iterations of all as `amount` says of those left.
     fn advance(&self, amount: impl Fn(u64) -> u64) -> Option<(u64, u64)> {
         let total = self.iterations.total();
+        let end = |from: u64| from + amount(total - from).min(total - from);
+        let take = |from: u64| (from < total).then(|| end(from));
         // Relaxed: an iteration's data do not depend on which thread took the ones before.
-        let mut from = self.counter.load(Ordering::Relaxed);
-        loop {
-            if from >= total {
-                return None;
-            }
-            let to = from + amount(total - from).min(total - from);
-            match self.counter.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some((from, to)),
-                Err(changed) => from = changed,
-            }
-        }
+        let from = self.counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        Some((from, end(from)))
     }
 }
 
