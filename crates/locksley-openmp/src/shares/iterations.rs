@@ -13,14 +13,17 @@ pub(crate) struct Iterations {
 impl Iterations {
     /// Those of a loop over `long`.
     pub(crate) fn signed(start: i64, end: i64, step: i64) -> Self {
-        let distance = if step > 0 {
-            i128::from(end) - i128::from(start)
-        } else {
-            i128::from(start) - i128::from(end)
-        };
-        let total = distance.max(0).unsigned_abs().div_ceil(u128::from(step.unsigned_abs().max(1)));
-        let [start, end, step] = [start, end, step].map(i64::cast_unsigned);
-        Self { start, end, step, total: total as u64 }
+        let last = i128::from(end) - if step > 0 { 1 } else { -1 };
+        let included = Self::included(start.into(), last, step);
+        Self { end: end.cast_unsigned(), ..included }
+    }
+
+    /// Those from `first` to `last`, which is included.
+    pub(crate) fn included(first: i128, last: i128, step: i64) -> Self {
+        let distance = if step > 0 { last - first } else { first - last };
+        let size = step.unsigned_abs().max(1);
+        let total = if distance < 0 { 0 } else { (distance as u64 / size).wrapping_add(1) };
+        Self::new(first as u64, total, step.cast_unsigned())
     }
 
     /// Those of a loop over `unsigned long long` that counts up, or down by the negative of `step`.
@@ -39,7 +42,7 @@ impl Iterations {
     }
 
     /// `total` values.
-    pub(crate) fn new(start: u64, total: u64, step: u64) -> Self {
+    fn new(start: u64, total: u64, step: u64) -> Self {
         Self { start, end: start.wrapping_add(total.wrapping_mul(step)), step, total }
     }
 
@@ -52,11 +55,15 @@ impl Iterations {
         self.total
     }
 
+    /// The value with which iteration `number` begins.
+    pub(crate) fn value(&self, number: u64) -> u64 {
+        self.start.wrapping_add(number.wrapping_mul(self.step))
+    }
+
     /// The values at which iterations `from` to `to`, which is excluded, begin and end.
     pub(crate) fn values(&self, (from, to): (u64, u64)) -> (u64, u64) {
-        let value = |number: u64| self.start.wrapping_add(number.wrapping_mul(self.step));
         // A value behind the last iteration might overflow.
-        (value(from), if to >= self.total { self.end } else { value(to) })
+        (self.value(from), if to >= self.total { self.end } else { self.value(to) })
     }
 }
 
@@ -73,6 +80,15 @@ mod tests {
         assert_eq!(Iterations::signed(i64::MIN, i64::MAX, 1).total(), u64::MAX);
         assert_eq!(Iterations::unsigned(true, 0, u64::MAX, 2).total(), 1 << 63);
         assert_eq!(Iterations::unsigned(false, 10, 0, 3_u64.wrapping_neg()).total(), 4);
+    }
+
+    #[test]
+    fn included_bounds_are_counted_in_both_directions() {
+        let count = |first, last, step| Iterations::included(first, last, step).total();
+        assert_eq!(count(0, 9, 3), 4);
+        assert_eq!(count(9, 0, -3), 4);
+        assert_eq!((count(5, 5, 1), count(5, 4, 1)), (1, 0));
+        assert_eq!(count(i128::from(i64::MIN), i128::from(i64::MAX), 2), 1 << 63);
     }
 
     #[test]

@@ -18,15 +18,6 @@ const NONMONOTONIC: i32 = 1 << 30;
 /// By how much the numbers of the schedules of ordered loops are larger.
 const ORDERED: i32 = 32;
 
-/// How many values lie between two bounds, both included.
-pub(super) fn count(first: i128, last: i128, step: i64) -> u64 {
-    let distance = if step > 0 { last - first } else { first - last };
-    if distance < 0 {
-        return 0;
-    }
-    (distance as u64 / step.unsigned_abs().max(1)).wrapping_add(1)
-}
-
 /// What a thread has of a loop with a static schedule, in iterations.
 #[derive(Debug)]
 struct Own {
@@ -137,14 +128,13 @@ macro_rules! loops {
             last: *mut $type, stride: *mut $signed, step: $signed, chunk: $signed,
         ) -> () {
             let (from, to) = (read(first), read(last));
-            let total = count(i128::from(from), i128::from(to), step as i64);
+            let iterations = Iterations::included(from.into(), to.into(), step.into());
             write(has_last, 0);
             write(stride, step);
-            if total > 0 {
-                let own = own(schedule, total, chunk as i64);
-                let value = |at: u64| (from as u64).wrapping_add(at.wrapping_mul(step as u64));
-                write(first, value(own.first) as $type);
-                write(last, value(own.last) as $type);
+            if iterations.total() > 0 {
+                let own = own(schedule, iterations.total(), chunk.into());
+                write(first, iterations.value(own.first) as $type);
+                write(last, iterations.value(own.last) as $type);
                 write(stride, own.stride.wrapping_mul(step as u64) as $signed);
                 write(has_last, i32::from(own.has_last));
             }
@@ -156,15 +146,14 @@ macro_rules! loops {
             chunk: $signed,
         ) -> () {
             let (from, to) = (read(first), read(last));
-            let total = count(i128::from(from), i128::from(to), step as i64);
+            let iterations = Iterations::included(from.into(), to.into(), step.into());
             write(has_last, 0);
             write(last_of_team, to);
-            if total > 0 {
-                let (own, end) = own_in_team(schedule, total, chunk as i64);
-                let value = |at: u64| (from as u64).wrapping_add(at.wrapping_mul(step as u64));
-                write(first, value(own.first) as $type);
-                write(last, value(own.last) as $type);
-                write(last_of_team, value(end.wrapping_sub(1)) as $type);
+            if iterations.total() > 0 {
+                let (own, end) = own_in_team(schedule, iterations.total(), chunk.into());
+                write(first, iterations.value(own.first) as $type);
+                write(last, iterations.value(own.last) as $type);
+                write(last_of_team, iterations.value(end.wrapping_sub(1)) as $type);
                 write(stride, own.stride.wrapping_mul(step as u64) as $signed);
                 write(has_last, i32::from(own.has_last));
             }
@@ -174,8 +163,7 @@ macro_rules! loops {
             _place: Place, _thread: Thread, schedule: i32, first: $type, last: $type,
             step: $signed, chunk: $signed,
         ) -> () {
-            let total = count(i128::from(first), i128::from(last), step as i64);
-            let iterations = Iterations::new(first as u64, total, step as u64);
+            let iterations = Iterations::included(first.into(), last.into(), step.into());
             begin(schedule, chunk.max(1) as u64, iterations);
         }
 
@@ -213,14 +201,6 @@ export! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn included_bounds_are_counted_in_both_directions() {
-        assert_eq!(count(0, 9, 3), 4);
-        assert_eq!(count(9, 0, -3), 4);
-        assert_eq!((count(5, 5, 1), count(5, 4, 1)), (1, 0));
-        assert_eq!(count(i128::from(i64::MIN), i128::from(i64::MAX), 2), 1 << 63);
-    }
 
     #[test]
     fn each_iteration_has_one_thread_and_one_thread_has_the_last() {

@@ -9,13 +9,13 @@ use std::mem::{self, offset_of, size_of};
 use std::ptr;
 use std::sync::Arc;
 
-use super::loops::count;
 use super::reductions::{begun, end_begun};
 use super::{Place, Thread};
 use crate::interface::taskloop::{GRAINSIZE, STRICT, divide};
 use crate::interface::tasks::{begin_group, end_group, wait, within_group};
 use crate::interface::{depend, read, write};
 use crate::memory::zeroed;
+use crate::shares::Iterations;
 use crate::tasks::{Access, Event, Task};
 use crate::team::{self, Member, NewTask, current};
 
@@ -334,21 +334,21 @@ export! {
         upper: *mut u64, step: i64, has_no_group: i32, schedule: i32, stated: u64,
         is_strict: i32, duplicate: Option<Duplicate>,
     ) -> () {
-        let (first, last) = (read(lower), read(upper));
+        let (first, last) = (read(lower) as i64, read(upper) as i64);
         // The compiler counts the iterations from 0.
-        let total = count(i128::from(first as i64), i128::from(last as i64), step);
+        let iterations = Iterations::included(first.into(), last.into(), step);
         let member = current();
         let threads = u64::from(member.team().size);
         let flags = if schedule == 1 { GRAINSIZE } else { 0 };
         let flags = if is_strict == 1 { flags | STRICT } else { flags };
-        let value = |number: u64| first.wrapping_add(number.wrapping_mul(step as u64));
         within_group(member, has_no_group == 0, || {
-            for (from, to) in divide(total, stated, flags, threads) {
+            for (from, to) in divide(iterations.total(), stated, flags, threads) {
+                let values = (iterations.value(from), iterations.value(to - 1));
                 // SAFETY: the compiler's task, and its bounds within it.
-                let copy = unsafe { copy(task, (lower, upper), (value(from), value(to - 1))) };
+                let copy = unsafe { copy(task, (lower, upper), values) };
                 if let Some(duplicate) = duplicate {
                     // SAFETY: the compiler's function for such tasks.
-                    unsafe { duplicate(copy, task, i32::from(to == total)) };
+                    unsafe { duplicate(copy, task, i32::from(to == iterations.total())) };
                 }
                 create(member, copy, &[], may_be_deferred != 0);
             }
