@@ -68,33 +68,19 @@ impl Allocator {
             return None;
         }
         for &Trait { key, value } in traits {
-            let is_default = value == IS_DEFAULT;
-            let is_valid = match key {
-                SYNC_HINT => is_default || (3..=6).contains(&value),
-                ALIGNMENT => {
-                    new.align = if is_default { 1 } else { value };
-                    new.align.is_power_of_two()
-                }
-                ACCESS => is_default || (7..=10).contains(&value),
-                POOL_SIZE => {
-                    new.pool_size = value;
-                    true
-                }
-                FALLBACK => {
-                    new.fallback = if is_default { DEFAULT_FALLBACK } else { value };
-                    (DEFAULT_FALLBACK..=ALLOCATOR_FALLBACK).contains(&new.fallback)
-                }
-                FALLBACK_DATA => {
-                    new.fallback_allocator = value;
-                    true
-                }
+            match (key, value) {
+                (ALIGNMENT, IS_DEFAULT) => new.align = 1,
+                (ALIGNMENT, _) if value.is_power_of_two() => new.align = value,
+                (POOL_SIZE, _) => new.pool_size = value,
+                (FALLBACK, IS_DEFAULT) => new.fallback = DEFAULT_FALLBACK,
+                (FALLBACK, DEFAULT_FALLBACK..=ALLOCATOR_FALLBACK) => new.fallback = value,
+                (FALLBACK_DATA, _) => new.fallback_allocator = value,
                 // Memory is not pinned.
-                PINNED => is_default || value == 0,
-                PARTITION => is_default || (15..=18).contains(&value),
-                _ => false,
-            };
-            if !is_valid {
-                return None;
+                (PINNED, IS_DEFAULT | 0) => (),
+                (SYNC_HINT, IS_DEFAULT | 3..=6) => (),
+                (ACCESS, IS_DEFAULT | 7..=10) => (),
+                (PARTITION, IS_DEFAULT | 15..=18) => (),
+                _ => return None,
             }
         }
         Some(new)
