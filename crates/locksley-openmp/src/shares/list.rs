@@ -66,10 +66,6 @@ impl List {
         Self { threads, first, store: Mutex::new(store) }
     }
 
-    fn store(&self) -> std::sync::MutexGuard<'_, Store> {
-        lock(&self.store)
-    }
-
     /// Starts over for a new region: all shares are free but the first, which stands before the
     /// first construct. No thread uses the list.
     pub(crate) fn reset(&mut self) {
@@ -110,7 +106,8 @@ impl List {
         let mut next = current.next.load(Ordering::Acquire);
         let mut is_first = false;
         if next.is_null() {
-            let spare = position.spare.take().unwrap_or_else(|| self.store().take(self.threads));
+            let spare =
+                position.spare.take().unwrap_or_else(|| lock(&self.store).take(self.threads));
             // SAFETY: this thread alone has the share.
             unsafe { &mut *spare.as_ptr() }.prepare(prepare());
             // Release: pairs with the acquire of the other threads.
@@ -144,7 +141,7 @@ impl List {
         if before + 1 == self.threads && share != self.first {
             match position.spare.get() {
                 None => position.spare.set(Some(share)),
-                Some(_) => self.store().free.push(share),
+                Some(_) => lock(&self.store).free.push(share),
             }
         }
     }

@@ -18,7 +18,7 @@ use crate::environment::settings;
 use crate::icv::Icvs;
 use crate::messages::print;
 use crate::race_detector;
-use crate::shares::{List, Position, Preparation};
+use crate::shares::{List, Position};
 use crate::tasks::{Function, Group, Queue, Task};
 use crate::waiting::{Event, Lock};
 
@@ -144,11 +144,6 @@ impl Team {
             *self.is_cancelled.get_mut() = false;
             self.cancel_barrier = CachePadded::new(Barrier::new(self.size));
         }
-    }
-
-    /// The region begins with a loop or with sections: the first thread need not prepare them.
-    pub(super) fn append_first_share(&mut self, preparation: Preparation) {
-        self.shares.append_first(preparation);
     }
 
     pub(crate) fn member(&self, number: u32) -> &Member {

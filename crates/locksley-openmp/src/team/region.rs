@@ -61,7 +61,8 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
     let mut team = team(&mut state.idle, size, context);
     if let Some(preparation) = region.share {
         let team = Arc::get_mut(&mut team).expect("no member has it yet");
-        team.append_first_share(preparation);
+        // The first thread need not prepare the loop or the sections.
+        team.shares.append_first(preparation);
     }
     let workers = if is_outermost { &state.workers } else { &borrowed };
     for (worker, number) in workers.iter().zip(1..size) {
@@ -77,15 +78,11 @@ pub(crate) fn end() {
     let thread = current::thread();
     let team = thread.state.borrow().active.last().map(|it| Arc::clone(&it.team));
     let Some(team) = team else { return };
-    let member = team.member(0);
-    // The region stays active meanwhile: tasks that end in this barrier may begin others.
-    team.wait_at_barrier(member);
-    trace::end_region();
-    member.leave();
+    // The region stays active meanwhile: tasks that end in its last barrier may begin others.
+    leave(team.member(0), team.parent);
     drop(team);
     let active = thread.state.borrow_mut().active.pop();
     let Some(Active { team, borrowed }) = active else { return };
-    current::set_member(team.parent);
     size::release(&team.group_size, team.size - 1, team.is_complete());
     if team.is_complete() {
         worker::give_back(borrowed);
@@ -114,10 +111,7 @@ pub(crate) fn isolated(thread_limit: u32, body: impl FnOnce()) {
     current::thread().state.borrow_mut().active.push(depth);
     body();
     current::thread().state.borrow_mut().active.pop();
-    team.wait_at_barrier(member);
-    trace::end_region();
-    member.leave();
-    current::set_member(outer);
+    leave(member, outer);
 }
 
 /// Executes a region on a worker.
@@ -128,10 +122,7 @@ fn execute(team: &Arc<Team>, number: u32) {
         // SAFETY: the compiler made the function for this region, and its data live until the end.
         unsafe { function(team.data) };
     }
-    team.wait_at_barrier(member);
-    trace::end_region();
-    member.leave();
-    current::set_member(ptr::null());
+    leave(member, ptr::null());
 }
 
 fn enter(team: &Arc<Team>, number: u32) -> &Member {
@@ -140,6 +131,15 @@ fn enter(team: &Arc<Team>, number: u32) -> &Member {
     current::set_member(member);
     member.trace_slot.store(trace::begin_region(), Ordering::Relaxed);
     member
+}
+
+/// The calling thread leaves its team when all members have come to the region's end. It becomes
+/// the member `outer` again, or none.
+fn leave(member: &Member, outer: *const Member) {
+    member.team().wait_at_barrier(member);
+    trace::end_region();
+    member.leave();
+    current::set_member(outer);
 }
 
 fn context(member: &Member, region: &Region, size: u32, group: Option<Arc<Group>>) -> Context {
