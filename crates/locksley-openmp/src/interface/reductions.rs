@@ -18,10 +18,8 @@ pub(super) const NO_EXTRAS: Extras = (ptr::null_mut(), ptr::null_mut());
 
 /// The group of a whole region's reductions.
 pub(super) fn register_for_region(descriptor: *mut usize, size: u32) -> Arc<Group> {
-    let reductions = Reductions::new(descriptor);
     let group = Group::new(None);
-    reductions.register(group.reductions(), size as usize, None);
-    group.set_reductions(reductions);
+    group.register(descriptor, size, None);
     group.mark_as_of_share();
     Arc::new(group)
 }
@@ -49,19 +47,16 @@ pub(super) fn begin_share(
     } else {
         let group = begin_group(member);
         group.mark_as_of_share();
-        let (reductions, outer) = (Reductions::new(descriptor), group.reductions());
-        let threads = team.size as usize;
         team.reductions.acquire();
         let is_first = team.shares.advance(position, || {
-            reductions.register(outer, threads, None);
+            group.register(descriptor, team.size, None);
             prepare(Some(descriptor))
         });
         if !is_first {
             let first = Reductions::new(position.current().reductions());
-            reductions.register(outer, threads, Some(first));
+            group.register(descriptor, team.size, Some(first));
         }
         team.reductions.release();
-        group.set_reductions(reductions);
     }
     write(memory, position.current().memory());
 }
@@ -114,7 +109,5 @@ export! {
 /// Registers reductions of the innermost group.
 pub(super) fn register_in_group(member: &Member, descriptor: *mut usize) {
     let Some(group) = member.with_task(|it| it.group()) else { return };
-    let reductions = Reductions::new(descriptor);
-    reductions.register(group.reductions(), member.team().size as usize, None);
-    group.set_reductions(reductions);
+    group.register(descriptor, member.team().size, None);
 }

@@ -1,7 +1,6 @@
 //! A `taskgroup`: its tasks and their descendants end before it does.
 
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -24,13 +23,14 @@ pub(crate) struct Group {
 
 impl Group {
     pub(crate) fn new(outer: Option<Arc<Self>>) -> Self {
-        let reductions = outer.as_ref().map_or(ptr::null_mut(), |it| it.reductions().descriptor());
+        // Acquire: pairs with the release in `register`.
+        let of_outer = outer.as_ref().map(|it| it.reductions.load(Ordering::Acquire));
         Self {
             outer,
             pending: AtomicUsize::new(0),
             is_cancelled: AtomicBool::new(false),
             is_of_share: AtomicBool::new(false),
-            reductions: AtomicPtr::new(reductions),
+            reductions: AtomicPtr::new(of_outer.unwrap_or_default()),
             copies: OnceLock::new(),
         }
     }
@@ -40,13 +40,16 @@ impl Group {
     }
 
     pub(crate) fn reductions(&self) -> Reductions {
-        // Acquire: pairs with the release in `set_reductions`.
+        // Acquire: pairs with the release in `register`.
         Reductions::new(self.reductions.load(Ordering::Acquire))
     }
 
-    pub(crate) fn set_reductions(&self, reductions: Reductions) {
+    /// Registers reductions by their descriptor, as [`Reductions::register`] does.
+    pub(crate) fn register(&self, descriptor: *mut usize, threads: u32, first: Option<Reductions>) {
+        let outer = self.reductions();
+        Reductions::new(descriptor).register(outer, threads as usize, first);
         // Release: pairs with the acquire in `reductions`.
-        self.reductions.store(reductions.descriptor(), Ordering::Release);
+        self.reductions.store(descriptor, Ordering::Release);
     }
 
     /// The group begins with reductions of clang's.

@@ -30,10 +30,6 @@ impl Reductions {
         Self(descriptor)
     }
 
-    pub(crate) fn descriptor(self) -> *mut usize {
-        self.0
-    }
-
     fn get(self, word: usize) -> usize {
         // SAFETY: a registered descriptor is not null and has this word.
         unsafe { *self.0.wrapping_add(word) }
