@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
+use locksley_sys::places::ProcessorSet;
+
 use crate::environment::settings;
 use crate::mutex::lock;
 
@@ -52,14 +54,10 @@ pub(crate) fn describe(format: &str, thread: &Thread) -> String {
 
 /// Writes the field that begins behind the per cent sign, and returns what follows it.
 fn field<'a>(text: &mut String, format: &'a str, thread: &Thread) -> &'a str {
-    let (is_zero, format) = match format.strip_prefix('0') {
-        Some(after) => (true, after),
-        None => (false, format),
-    };
-    let (is_right, format) = match format.strip_prefix('.') {
-        Some(after) => (true, after),
-        None => (false, format),
-    };
+    let is_zero = format.starts_with('0');
+    let format = format.strip_prefix('0').unwrap_or(format);
+    let is_right = format.starts_with('.');
+    let format = format.strip_prefix('.').unwrap_or(format);
     let digits = format.find(|it: char| !it.is_ascii_digit()).unwrap_or(format.len());
     let width: usize = format[..digits].parse().unwrap_or(0);
     let format = &format[digits..];
@@ -85,7 +83,7 @@ fn value(name: &str, thread: &Thread) -> String {
         "n" | "thread_num" => thread.number.to_string(),
         "N" | "num_threads" => thread.threads.to_string(),
         "a" | "ancestor_tnum" => thread.ancestor.to_string(),
-        "H" | "host" => host(),
+        "H" | "host" => rustix::system::uname().nodename().to_string_lossy().into_owned(),
         "P" | "process_id" => std::process::id().to_string(),
         "i" | "native_thread_id" => rustix::thread::gettid().as_raw_nonzero().to_string(),
         "A" | "thread_affinity" => processors(),
@@ -93,21 +91,11 @@ fn value(name: &str, thread: &Thread) -> String {
     }
 }
 
-fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
 /// The processors that this thread may run on, as ranges: `0-3,6`.
 fn processors() -> String {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else { return "undefined".to_owned() };
-    let allowed: Vec<usize> =
-        (0..rustix::thread::CpuSet::MAX_CPU).filter(|&it| set.is_set(it)).collect();
-    let runs = allowed.chunk_by(|a, b| a + 1 == *b);
-    let ranges = runs.map(|run| match run {
-        [one] => one.to_string(),
-        run => format!("{}-{}", run[0], run[run.len() - 1]),
-    });
-    ranges.collect::<Vec<_>>().join(",")
+    let allowed = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&it| set.is_set(it));
+    allowed.collect::<ProcessorSet>().to_string()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The text that describes a thread and its affinity.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::ptr;
 
-use super::write;
+use super::{read_text, write};
 use crate::affinity::{describe, format, set_format};
 use crate::messages::print;
 use crate::team::current;
@@ -13,22 +13,9 @@ fn text(format: &str) -> String {
     describe(format, &current().description())
 }
 
-fn c_text(start: *const c_char) -> String {
-    if start.is_null() {
-        return String::new();
-    }
-    // SAFETY: the program's string ends with a zero.
-    unsafe { CStr::from_ptr(start) }.to_string_lossy().into_owned()
-}
-
 /// A string of Fortran, without the blanks at its end.
-fn fortran_text(start: *const u8, length: usize) -> String {
-    if start.is_null() {
-        return String::new();
-    }
-    // SAFETY: Fortran passes the length of the string.
-    let bytes = unsafe { std::slice::from_raw_parts(start, length) };
-    String::from_utf8_lossy(bytes).trim_end_matches(' ').to_owned()
+fn fortran_text(start: *const c_char, length: usize) -> String {
+    read_text(start, Some(length)).trim_end_matches(' ').to_owned()
 }
 
 /// Copies as much as there is room for. Returns the length of the copy.
@@ -59,10 +46,10 @@ fn give_fortran(text: &str, to: *mut u8, room: usize) -> c_int {
 // LLVM's `omp.h` gives the functions for C other names.
 export! {
     omp_set_affinity_format ompc_set_affinity_format(format: *const c_char) -> () {
-        set_format(c_text(format));
+        set_format(read_text(format, None));
     }
 
-    omp_set_affinity_format_(format: *const u8, length: usize) -> () {
+    omp_set_affinity_format_(format: *const c_char, length: usize) -> () {
         set_format(fortran_text(format, length));
     }
 
@@ -75,20 +62,22 @@ export! {
     }
 
     omp_display_affinity ompc_display_affinity(format: *const c_char) -> () {
-        print(&(text(&c_text(format)) + "\n"));
+        print(&(text(&read_text(format, None)) + "\n"));
     }
 
-    omp_display_affinity_(format: *const u8, length: usize) -> () {
+    omp_display_affinity_(format: *const c_char, length: usize) -> () {
         print(&(text(&fortran_text(format, length)) + "\n"));
     }
 
     omp_capture_affinity ompc_capture_affinity(
         to: *mut u8, room: usize, format: *const c_char,
     ) -> usize {
-        give(&text(&c_text(format)), to, room)
+        give(&text(&read_text(format, None)), to, room)
     }
 
-    omp_capture_affinity_(to: *mut u8, format: *const u8, room: usize, length: usize) -> c_int {
+    omp_capture_affinity_(
+        to: *mut u8, format: *const c_char, room: usize, length: usize,
+    ) -> c_int {
         give_fortran(&text(&fortran_text(format, length)), to, room)
     }
 }

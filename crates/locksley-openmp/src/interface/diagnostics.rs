@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 
+use super::read_text;
 use crate::messages::{fatal, warn};
 
 /// The message of a directive. The length is that of the string, or all ones if it ends with 0.
@@ -9,14 +10,8 @@ fn message(prefix: &str, text: *const c_char, length: usize) -> String {
     if text.is_null() {
         return format!("{prefix}error directive encountered");
     }
-    let bytes = if length == usize::MAX {
-        // SAFETY: the program's string ends with a zero.
-        unsafe { std::ffi::CStr::from_ptr(text) }.to_bytes()
-    } else {
-        // SAFETY: the compiler passes the length.
-        unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) }
-    };
-    format!("{prefix}error directive encountered: {}", String::from_utf8_lossy(bytes))
+    let text = read_text(text, Some(length).filter(|&it| it != usize::MAX));
+    format!("{prefix}error directive encountered: {text}")
 }
 
 /// What an `error` directive does.

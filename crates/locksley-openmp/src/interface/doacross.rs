@@ -3,11 +3,11 @@
 use std::ffi::{c_long, c_uint, c_void};
 use std::slice;
 
-use super::loops::{IsMonotonic, Stated, Values, chunk, next};
+use super::loops::{IsMonotonic, Stated, Values, chunk, take};
 use super::reductions::{Extras, NO_EXTRAS, begin_share};
 use super::variadic::{Arguments, variadic};
 use crate::icv::{Kind, MONOTONIC};
-use crate::shares::{Doacross, Iterations};
+use crate::shares::{Doacross, Iterations, Share};
 use crate::team::current;
 
 /// Begins such a loop over the iterations of the outermost of `levels` loops.
@@ -23,7 +23,7 @@ fn start(
     let member = current();
     let plan = stated.plan(member, Iterations::counted(counts[0]));
     begin_share(member, Some(plan), Some((counts[0], counts)), extras);
-    values.0.is_null() || next(member, values)
+    values.0.is_null() || take(member, values, Share::next)
 }
 
 macro_rules! doacross {

@@ -5,7 +5,7 @@ use std::ffi::{c_long, c_void};
 use super::reductions::{Extras, NO_EXTRAS, begin_share};
 use super::write;
 use crate::icv::{Kind, MONOTONIC};
-use crate::shares::{Iterations, Plan};
+use crate::shares::{Cursor, Iterations, Plan, Share};
 use crate::team::{Member, current};
 
 /// A schedule as the compiler states it.
@@ -62,31 +62,27 @@ pub(super) fn chunk(stated: c_long) -> u64 {
 /// Where the first and the last value of a chunk go. They are `long` or `unsigned long long`.
 pub(super) type Values = (*mut u64, *mut u64);
 
+/// [`Share::next`] or [`Share::next_ordered`].
+type Next = fn(&Share, u32, &Cursor) -> Option<(u64, u64)>;
+
 /// Begins a loop that may have reductions by tasks and shared memory. It takes the first chunk by
-/// `take`, unless the compiler divides the iterations itself.
+/// `next`, unless the compiler divides the iterations itself.
 fn start(
     stated: Stated,
     iterations: Iterations,
     values: Values,
     extras: Extras,
-    take: fn(&Member, Values) -> bool,
+    next: Next,
 ) -> bool {
     let member = current();
     begin_share(member, Some(stated.plan(member, iterations)), None, extras);
-    values.0.is_null() || take(member, values)
+    values.0.is_null() || take(member, values, next)
 }
 
-pub(super) fn next(member: &Member, values: Values) -> bool {
+/// Takes the calling member's next chunk by `next`. False if there is none.
+pub(super) fn take(member: &Member, (from, to): Values, next: Next) -> bool {
     let position = &member.position;
-    give(position.current().next(member.number, &position.cursor), values)
-}
-
-pub(super) fn next_ordered(member: &Member, values: Values) -> bool {
-    let position = &member.position;
-    give(position.current().next_ordered(member.number, &position.cursor), values)
-}
-
-fn give(chunk: Option<(u64, u64)>, (from, to): Values) -> bool {
+    let chunk = next(position.current(), member.number, &position.cursor);
     let Some((first, end)) = chunk else { return false };
     write(from, first);
     write(to, end);
@@ -102,14 +98,14 @@ macro_rules! starts {
         ) -> bool {
             $(let $size = chunk($size);)?
             let iterations = Iterations::signed(start, end, step);
-            self::start($stated, iterations, (from, to), NO_EXTRAS, next)
+            self::start($stated, iterations, (from, to), NO_EXTRAS, Share::next)
         }
         $unsigned(
             is_up: bool, start: u64, end: u64, step: u64, $($size: u64,)? from: *mut u64,
             to: *mut u64,
         ) -> bool {
             let iterations = Iterations::unsigned(is_up, start, end, step);
-            self::start($stated, iterations, (from, to), NO_EXTRAS, next)
+            self::start($stated, iterations, (from, to), NO_EXTRAS, Share::next)
         }
     )*} };
 }
@@ -141,14 +137,14 @@ starts! {
 
 // For any schedule. `$flags` are added to its number.
 macro_rules! general_starts {
-    ($($name:ident $unsigned:ident $flags:expr, $take:ident;)*) => { export! {$(
+    ($($name:ident $unsigned:ident $flags:expr, $next:ident;)*) => { export! {$(
         $name(
             start: c_long, end: c_long, step: c_long, schedule: c_long, size: c_long,
             from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
         ) -> bool {
             let stated = Stated::from_number(schedule | c_long::from($flags), chunk(size));
             let iterations = Iterations::signed(start, end, step);
-            self::start(stated, iterations, (from, to), (reductions, memory), $take)
+            self::start(stated, iterations, (from, to), (reductions, memory), Share::$next)
         }
         $unsigned(
             is_up: bool, start: u64, end: u64, step: u64, schedule: c_long, size: u64,
@@ -156,7 +152,7 @@ macro_rules! general_starts {
         ) -> bool {
             let stated = Stated::from_number(schedule | c_long::from($flags), size);
             let iterations = Iterations::unsigned(is_up, start, end, step);
-            self::start(stated, iterations, (from, to), (reductions, memory), $take)
+            self::start(stated, iterations, (from, to), (reductions, memory), Share::$next)
         }
     )*} };
 }
@@ -176,7 +172,7 @@ export! {
     GOMP_loop_nonmonotonic_runtime_next GOMP_loop_ull_nonmonotonic_runtime_next
     GOMP_loop_maybe_nonmonotonic_runtime_next GOMP_loop_ull_maybe_nonmonotonic_runtime_next
     (from: *mut u64, to: *mut u64) -> bool {
-        next(current(), (from, to))
+        take(current(), (from, to), Share::next)
     }
 
     GOMP_loop_ordered_static_next GOMP_loop_ull_ordered_static_next
@@ -184,6 +180,6 @@ export! {
     GOMP_loop_ordered_guided_next GOMP_loop_ull_ordered_guided_next
     GOMP_loop_ordered_runtime_next GOMP_loop_ull_ordered_runtime_next
     (from: *mut u64, to: *mut u64) -> bool {
-        next_ordered(current(), (from, to))
+        take(current(), (from, to), Share::next_ordered)
     }
 }

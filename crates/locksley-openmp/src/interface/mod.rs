@@ -5,6 +5,9 @@
 //! arguments behind the last one that it reads: in C's calling conventions here, the caller passes
 //! them in registers or removes them from the stack itself.
 
+use std::ffi::{CStr, c_char};
+use std::slice;
+
 /// Defines functions of the C interface. Several names are several functions with the same body:
 /// `long` and `unsigned long long`, or C and Fortran, may look alike here.
 macro_rules! export {
@@ -59,6 +62,21 @@ fn write<T>(place: *mut T, value: T) {
         // SAFETY: as in `read`.
         unsafe { place.write(value) };
     }
+}
+
+/// Reads a text of the caller's: `length` bytes, or those before the first zero. Null stands for
+/// an empty one.
+fn read_text(start: *const c_char, length: Option<usize>) -> String {
+    if start.is_null() {
+        return String::new();
+    }
+    let bytes = match length {
+        // SAFETY: the program passes the length of its text.
+        Some(length) => unsafe { slice::from_raw_parts(start.cast::<u8>(), length) },
+        // SAFETY: the program's text ends with a zero.
+        None => unsafe { CStr::from_ptr(start) }.to_bytes(),
+    };
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 mod affinity;

@@ -35,10 +35,7 @@ export! {
     }
 
     GOMP_parallel_reductions(
-        function: Function,
-        data: *mut c_void,
-        threads: c_uint,
-        flags: c_uint,
+        function: Function, data: *mut c_void, threads: c_uint, flags: c_uint,
     ) -> c_uint {
         // SAFETY: the first word of the data is the address of the reductions' descriptor.
         let descriptor = unsafe { *data.cast::<*mut usize>() };

@@ -41,9 +41,7 @@ export! {
     }
 
     GOMP_sections2_start(
-        count: c_uint,
-        reductions: *mut usize,
-        memory: *mut *mut c_void,
+        count: c_uint, reductions: *mut usize, memory: *mut *mut c_void,
     ) -> c_uint {
         begin_share(current(), Some(plan(count)), None, (reductions, memory));
         next()
