@@ -1,22 +1,22 @@
 //! Words to sleep on (`man 2 futex`).
 
 use locksley_sys::primitive::AtomicU32;
+#[cfg(not(loom))]
+use rustix::thread::futex::{self, Flags};
+
+#[cfg(not(loom))]
+use super::machine;
 
 /// Sleeps while the word is `expected`, until a wake. May return spuriously.
 #[cfg(not(loom))]
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
-    super::machine::end_if_orphaned();
-    super::machine::note_asleep();
+    machine::end_if_orphaned();
+    machine::note_asleep();
     crate::trace::sleep(|| {
-        let woken = rustix::thread::futex::wait(
-            std_word(word),
-            rustix::thread::futex::Flags::PRIVATE,
-            expected,
-            None,
-        );
+        let woken = futex::wait(std_word(word), Flags::PRIVATE, expected, None);
         // If not by a wake, which counts this thread. The caller looks at the word again.
         if woken.is_err() {
-            super::machine::note_awake(1);
+            machine::note_awake(1);
         }
     });
 }
@@ -27,10 +27,9 @@ pub(super) fn wait(word: &AtomicU32, expected: u32) {
 #[cfg(not(loom))]
 pub(super) fn wake(word: &AtomicU32, count: u32, expected: u32) {
     // Before: a woken thread may run first, and look whether others want its processor.
-    super::machine::note_awake(expected);
-    let woken =
-        rustix::thread::futex::wake(std_word(word), rustix::thread::futex::Flags::PRIVATE, count);
-    super::machine::note_awake((woken.unwrap_or(0) as u32).wrapping_sub(expected));
+    machine::note_awake(expected);
+    let woken = futex::wake(std_word(word), Flags::PRIVATE, count);
+    machine::note_awake((woken.unwrap_or(0) as u32).wrapping_sub(expected));
 }
 
 /// The word as the standard library's, which the stall harness wraps.
