@@ -6,7 +6,6 @@
 //! answers. When all have answered, the next round begins. The example prints which share of the
 //! processors' time was spent computing, with both placements.
 
-#[cfg(not(loom))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     use std::hint::black_box;
     use std::time::{Duration, Instant};
@@ -93,6 +92,3 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     Ok(())
 }
-
-#[cfg(loom)]
-fn main() {}

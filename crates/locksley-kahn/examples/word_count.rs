@@ -6,7 +6,6 @@
 //! on timing. Memory holds no more of the files than the channels do. Without arguments the example
 //! reads its own source.
 
-#[cfg(not(loom))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     use std::collections::BTreeMap;
     use std::fs::File;
@@ -87,6 +86,3 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     eprint!("{}", report.dot());
     Ok(())
 }
-
-#[cfg(loom)]
-fn main() {}

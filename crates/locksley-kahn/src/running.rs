@@ -175,35 +175,26 @@ impl Running {
 /// handler, since it takes a lock: call it on a thread that is told of the signal.
 ///
 /// # Examples
-/// A deadline:
+/// By a token, which has a deadline:
 /// ```
-/// use std::sync::mpsc;
-/// use std::thread;
 /// use std::time::Duration;
 ///
-/// use locksley::Pool;
+/// use locksley::{Cancellation, Pool};
 /// use locksley_kahn::{Network, NetworkError};
 ///
 /// let pool = Pool::new(1)?;
 /// let mut network = Network::new();
 /// network.process("endless", (), async |()| std::future::pending::<()>().await);
 /// let running = network.start(&pool)?;
+/// let token = Cancellation::new();
 /// let handle = running.cancel_handle();
-/// let (finished, wait) = mpsc::channel::<()>();
-/// let timer = thread::spawn(move || {
-///     // Ends early when `finished` is dropped.
-///     if wait.recv_timeout(Duration::from_millis(20)) == Err(mpsc::RecvTimeoutError::Timeout) {
-///         handle.cancel();
-///     }
-/// });
-/// let ended = running.join();
-/// drop(finished);
-/// timer.join().unwrap();
-/// assert!(matches!(ended, Err(NetworkError::Cancelled)));
+/// let _hook = token.on_cancel(move || handle.cancel());
+/// token.cancel_after(Duration::from_millis(20))?;
+/// assert!(matches!(running.join(), Err(NetworkError::Cancelled)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 /// Ctrl-C, with the crate `ctrlc`, which calls its closure on a thread:
-/// `ctrlc::set_handler(move || handle.cancel())`.
+/// `ctrlc::set_handler(move || token.cancel())`.
 #[derive(Clone)]
 pub struct CancelHandle(Weak<Graph>);
 
