@@ -1,9 +1,8 @@
 //! Deadlines of tokens: one thread for the process, which sleeps until the next one.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,11 +10,24 @@ use super::{Cancellation, Node};
 use crate::os;
 use crate::unwind;
 
-/// A time, and the token that is cancelled then.
-type Deadline = (Instant, Weak<Node>);
+/// What the thread waits for.
+struct Timer {
+    /// The generation of the process that has the thread. A forked child needs its own.
+    generation: Option<u32>,
+    /// Times, and the tokens that are cancelled then. The next one is in front.
+    deadlines: VecDeque<(Instant, Weak<Node>)>,
+    /// The number of deadlines after the last sweep.
+    swept: usize,
+}
 
-/// The thread, and the generation of the process that has it: a forked child needs its own.
-static TIMER: Mutex<Option<(u32, Sender<Deadline>)>> = Mutex::new(None);
+static TIMER: Mutex<Timer> =
+    Mutex::new(Timer { generation: None, deadlines: VecDeque::new(), swept: 0 });
+/// Another deadline has become the next one.
+static CHANGED: Condvar = Condvar::new();
+
+fn timer() -> MutexGuard<'static, Timer> {
+    TIMER.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Cancellation {
     /// Cancels the token when the delay is over, unless it was dropped before, with its clones,
@@ -44,44 +56,50 @@ impl Cancellation {
     pub fn cancel_after(&self, delay: Duration) -> io::Result<()> {
         // A time that the clock cannot tell never comes.
         let Some(time) = Instant::now().checked_add(delay) else { return Ok(()) };
-        let mut timer = TIMER.lock().unwrap_or_else(PoisonError::into_inner);
-        let sender = match &mut *timer {
-            Some((generation, sender)) if *generation == os::generation() => sender,
-            timer => {
-                let (sender, deadlines) = channel();
-                let thread = thread::Builder::new().name("locksley-timer".to_owned());
-                thread.spawn(move || cancel_in_time(&deadlines))?;
-                &mut timer.insert((os::generation(), sender)).1
-            }
-        };
-        sender.send((time, Arc::downgrade(&self.0))).map_err(io::Error::other)
+        let mut timer = timer();
+        if timer.generation != Some(os::generation()) {
+            thread::Builder::new().name("locksley-timer".to_owned()).spawn(cancel_in_time)?;
+            timer.generation = Some(os::generation());
+        }
+        timer.add(time, Arc::downgrade(&self.0));
+        CHANGED.notify_one();
+        Ok(())
     }
 }
 
-fn cancel_in_time(added: &Receiver<Deadline>) {
-    // Several tokens may have the same deadline.
-    let mut deadlines = BTreeMap::<(Instant, usize), Weak<Node>>::new();
-    let mut swept = 0;
-    for number in 0.. {
-        let next = deadlines.first_key_value().map(|((time, _), _)| *time);
-        let received = match next {
-            Some(time) => added.recv_timeout(time.saturating_duration_since(Instant::now())),
-            None => added.recv().map_err(RecvTimeoutError::from),
-        };
-        match received {
-            Ok((time, token)) => _ = deadlines.insert((time, number), token),
-            Err(RecvTimeoutError::Timeout) => {
-                let token = deadlines.pop_first().and_then(|(_, token)| token.upgrade());
-                // A panic was reported by the panic hook, and no code waits for it.
-                unwind::catch(|| token.map(|node| Cancellation(node).cancel()))
-                    .map_or_else(unwind::discard, |_| ());
-            }
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
+impl Timer {
+    fn add(&mut self, time: Instant, token: Weak<Node>) {
+        let place = self.deadlines.partition_point(|(other, _)| *other <= time);
+        self.deadlines.insert(place, (time, token));
         // Deadlines of dropped tokens are at most as many as the others, or few.
-        if deadlines.len() > 2 * swept + 64 {
-            deadlines.retain(|_, token| token.strong_count() > 0);
-            swept = deadlines.len();
+        if self.deadlines.len() > 2 * self.swept + 64 {
+            self.deadlines.retain(|(_, token)| token.strong_count() > 0);
+            self.swept = self.deadlines.len();
         }
+    }
+}
+
+fn cancel_in_time() {
+    let mut timer = timer();
+    loop {
+        let left = timer.deadlines.front().map(|(time, _)| {
+            // Zero if the time is over.
+            time.saturating_duration_since(Instant::now())
+        });
+        timer = match left {
+            Some(Duration::ZERO) => {
+                let token = timer.deadlines.pop_front().and_then(|(_, token)| token.upgrade());
+                drop(timer);
+                // A panic was reported by the panic hook, and no code waits for it.
+                let cancelled = unwind::catch(|| token.map(|node| Cancellation(node).cancel()));
+                cancelled.map_or_else(unwind::discard, drop);
+                self::timer()
+            }
+            Some(left) => {
+                let waited = CHANGED.wait_timeout(timer, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => CHANGED.wait(timer).unwrap_or_else(PoisonError::into_inner),
+        };
     }
 }

@@ -6,8 +6,8 @@
 //! the set. `on_cancel` inserts the hook under the same lock, and then looks at the flag. So either
 //! `cancel` finds the hook, or `on_cancel` finds the flag.
 
-use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::DerefMut;
 use std::sync::{Arc, PoisonError};
 
 use super::Cancellation;
@@ -29,24 +29,53 @@ impl Hook {
     }
 }
 
-/// The hooks of a token and of its descendants, by address.
-pub(super) struct Hooks(Mutex<BTreeMap<usize, Arc<Hook>>>);
+/// The hooks of a token and of its descendants.
+pub(super) struct Hooks(Mutex<Set>);
+
+#[derive(Default)]
+struct Set {
+    /// `None` where a hook was removed.
+    hooks: Vec<Option<Arc<Hook>>>,
+    /// The places of these.
+    free: Vec<usize>,
+}
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self(Mutex::new(BTreeMap::new()))
+        Self(Mutex::new(Set::default()))
     }
 }
 
 impl Hooks {
-    fn with<R>(&self, use_them: impl FnOnce(&mut BTreeMap<usize, Arc<Hook>>) -> R) -> R {
-        use_them(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> impl DerefMut<Target = Set> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a hook. Returns its place.
+    fn add(&self, hook: &Arc<Hook>) -> usize {
+        let mut set = self.lock();
+        let place = set.free.pop().unwrap_or(set.hooks.len());
+        if place == set.hooks.len() {
+            set.hooks.push(None);
+        }
+        set.hooks[place] = Some(Arc::clone(hook));
+        place
+    }
+
+    /// Removes the hook from its place, where another one may be since all were called.
+    fn remove(&self, place: usize, hook: &Arc<Hook>) {
+        let mut set = self.lock();
+        let is_hook = |other: &mut Arc<Hook>| Arc::ptr_eq(other, hook);
+        if set.hooks.get_mut(place).is_some_and(|other| other.take_if(is_hook).is_some()) {
+            set.free.push(place);
+        }
     }
 
     /// Calls all hooks. Raises the first panic afterwards.
     pub(super) fn call_all(&self) {
+        let set = std::mem::take(&mut *self.lock());
         let mut panicked = Ok(());
-        for hook in self.with(std::mem::take).into_values() {
+        for hook in set.hooks.into_iter().flatten() {
             panicked = panicked.and(unwind::catch(|| hook.call()));
         }
         panicked.unwrap_or_else(|payload| unwind::resume(payload));
@@ -61,6 +90,8 @@ impl Hooks {
 pub struct OnCancel {
     token: Cancellation,
     hook: Arc<Hook>,
+    /// In the sets of the token and of its ancestors.
+    places: Vec<usize>,
 }
 
 impl Cancellation {
@@ -83,10 +114,8 @@ impl Cancellation {
     /// ```
     pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) -> OnCancel {
         let hook = Arc::new(Hook(Mutex::new(Some(Box::new(hook)))));
-        let added = OnCancel { token: self.clone(), hook };
-        for node in self.path() {
-            node.hooks.with(|hooks| hooks.insert(added.key(), Arc::clone(&added.hook)));
-        }
+        let places = self.path().map(|node| node.hooks.add(&hook)).collect();
+        let added = OnCancel { token: self.clone(), hook, places };
         if self.is_cancelled() {
             added.hook.call();
         }
@@ -94,16 +123,10 @@ impl Cancellation {
     }
 }
 
-impl OnCancel {
-    fn key(&self) -> usize {
-        Arc::as_ptr(&self.hook).addr()
-    }
-}
-
 impl Drop for OnCancel {
     fn drop(&mut self) {
-        for node in self.token.path() {
-            node.hooks.with(|hooks| hooks.remove(&self.key()));
+        for (node, &place) in self.token.path().zip(&self.places) {
+            node.hooks.remove(place, &self.hook);
         }
         drop(self.hook.take());
     }

@@ -59,9 +59,7 @@ impl Shared {
                 self.resize(self.workers);
                 // Those that sleep end. A borrowed thread that waits has to run what is left.
                 (0..self.slots_taken()).for_each(|slot| self.unpark(Slot::new(slot)));
-                if let Some(event) = self.closed_event.get() {
-                    let _ = event.try_send(()); // a shutdown that waits no more has no receiver
-                }
+                self.closed_event.set();
             }
         }
     }

@@ -2,8 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Pool, end_threads, run_own_tasks};
@@ -36,6 +35,30 @@ impl fmt::Display for Unfinished {
 }
 
 impl Error for Unfinished {}
+
+/// The event that a pool is closed.
+#[derive(Default)]
+pub(crate) struct ClosedEvent {
+    has_happened: Mutex<bool>,
+    happens: Condvar,
+}
+
+impl ClosedEvent {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.has_happened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set(&self) {
+        *self.lock() = true;
+        self.happens.notify_all();
+    }
+
+    /// Waits for so long at most. True if it has happened.
+    fn wait(&self, timeout: Duration) -> bool {
+        let waited = self.happens.wait_timeout_while(self.lock(), timeout, |it| !*it);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
 
 impl Pool {
     /// Ends the pool after all that it has accepted has ended: closures and
@@ -77,8 +100,6 @@ impl Pool {
             return Ok(());
         }
         let shared = Arc::clone(&self.shared);
-        let (sender, closed) = sync_channel(1);
-        let _ = shared.closed_event.set(sender); // once: this has the handle
         shared.waits_for_tasks.store(true, Ordering::Relaxed);
         // Counts the end of the handle. The threads are joined below, if they end in time.
         let threads = std::mem::take(&mut self.threads);
@@ -89,7 +110,7 @@ impl Pool {
                 run_own_tasks(own);
                 false
             }
-            _ => blocking(|| closed.recv_timeout(timeout)).is_ok(),
+            _ => blocking(|| shared.closed_event.wait(timeout)),
         });
         if !is_in_time && let Some(unfinished) = shared.cancel_tasks() {
             return Err(unfinished);

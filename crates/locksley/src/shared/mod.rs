@@ -25,7 +25,7 @@ mod stats;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, OnceLock, mpsc::SyncSender};
+use std::sync::{Arc, OnceLock};
 
 use crate::deque::{Inbox, OwnDeque};
 use crate::header::{Flag, Job};
@@ -34,6 +34,7 @@ use crate::limits::Bounds;
 use crate::machine::Machine;
 use crate::numbers::{Index, Slot};
 use crate::observe::Observer;
+use crate::pool::shutdown::ClosedEvent;
 use crate::os::{self, Assists, RunState};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering};
 use crate::sleep::Sleep;
@@ -87,8 +88,8 @@ pub(crate) struct Shared {
     pub(crate) closing: AtomicBool,
     /// True while [`Pool::shutdown`](crate::Pool::shutdown) waits: futures are not cancelled.
     pub(crate) waits_for_tasks: AtomicBool,
-    /// Where to tell that the pool is closed.
-    pub(crate) closed_event: OnceLock<SyncSender<()>>,
+    /// What a shutdown waits for.
+    pub(crate) closed_event: ClosedEvent,
     pub(crate) closed: Flag,
 }
 
@@ -135,7 +136,7 @@ impl Shared {
             pending: Pending::new(),
             closing: AtomicBool::new(false),
             waits_for_tasks: AtomicBool::new(false),
-            closed_event: OnceLock::new(),
+            closed_event: ClosedEvent::default(),
             closed: Flag::default(),
             config,
         }
