@@ -15,7 +15,7 @@
 //!   edge that would close a cycle is refused, so every graph ends.
 //! - **Results** are read by [`Handle::get`] in intervals that come later. Panics and
 //!   [cancellations](Context::cancel) follow the edges: what depends on them does not run, and the
-//!   root reports them.
+//!   root reports them. A [`CancelHandle`] cancels a whole root from any thread.
 //! - **Locks** are held from start to end: [`IntervalLock`]. Data that only edges protect can be
 //!   checked: [`Guarded`].
 //! - **Places**: an interval runs [near](Builder::near) its data.
@@ -53,11 +53,12 @@
 
 mod graph;
 
+pub use graph::cancellation::{CancelHandle, IntervalCancelled};
 pub use graph::context::{Context, Handle, Point};
 pub use graph::lock::{IntervalLock, Key};
 pub use graph::recording::{IntervalRecord, Recording};
 pub use graph::refusal::Refusal;
-pub use graph::root::{IntervalCancelled, Root, run};
+pub use graph::root::{Root, run};
 pub use graph::{builder::Builder, guarded::Guarded, point::Side};
 
 #[cfg(doctest)]

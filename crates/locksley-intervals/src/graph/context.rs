@@ -1,9 +1,11 @@
 //! What a body uses: its context, and handles of intervals and of their points.
 
+use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use crate::graph::cancellation::IntervalCancelled;
 use crate::graph::interval::{self, Header, PointRef};
 use crate::graph::order;
 use crate::graph::point::Outcome;
@@ -72,22 +74,25 @@ impl<'g> Context<'g, '_> {
     }
 
     /// Cancels all that depends on this interval: its end fails, and what comes after that does not
-    /// run. The body and the children continue. The root returns
-    /// [`IntervalCancelled`](crate::IntervalCancelled).
+    /// run. The body and the children continue. The root returns the reason, a text or an error, in
+    /// [`IntervalCancelled`].
+    ///
+    /// [`CancelHandle`](crate::CancelHandle) cancels a whole root from outside.
     ///
     /// # Examples
     /// ```
     /// use locksley_intervals as intervals;
     ///
-    /// let cancelled = intervals::run("root", |root| {
-    ///     let check = root.interval("check").spawn(|cx| cx.cancel());
+    /// let end = intervals::run("root", |root| {
+    ///     let check = root.interval("check").spawn(|cx| cx.cancel("no space is left"));
     ///     root.interval("never").after(check).spawn(|_| unreachable!());
     /// });
-    /// assert_eq!(cancelled.unwrap_err().interval, "check");
+    /// assert_eq!(end.unwrap_err().to_string(), "`check` was cancelled: no space is left");
     /// ```
-    pub fn cancel(&self) {
+    pub fn cancel(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) {
         let header = self.header();
-        header.root().keep_cancellation(header.name());
+        let (interval, reason) = (header.name().to_owned(), reason.into().into());
+        header.root().keep_cancellation(IntervalCancelled { interval, reason });
         header.end.fail();
     }
 }
@@ -231,32 +236,38 @@ impl<'g, T> Handle<'g, T> {
     /// })?;
     /// # Ok::<(), intervals::IntervalCancelled>(())
     /// ```
+    #[track_caller]
     pub fn get<'k>(&'k self, cx: &'k Context<'g, '_>) -> &'k T
     where
         T: Sync,
     {
         let end = self.end.point;
+        // SAFETY: alive during `'g`.
+        let name = unsafe { end.header() }.name();
+        // SAFETY: as above.
+        let outcome = unsafe { end.state() }.outcome();
         if cx.header().root().is_checked {
             // `usize::MAX`: to be a child of that interval is not enough, since it may not have
             // ended yet.
             // SAFETY: both are alive, and of one root.
             let is_ordered =
                 unsafe { order::is_ordered_after(cx.interval, end.interval(), usize::MAX) };
-            let name = cx.header().name();
-            assert!(is_ordered, "nothing orders `{name}` after {:?}", self.end);
+            let reader = cx.header().name();
+            assert!(is_ordered, "nothing orders `{reader}` after the end of `{name}`");
         }
-        // SAFETY: alive during `'g`.
-        let outcome = unsafe { end.state() }.outcome();
-        // The borrow ends with the body: so no result refers to another when the root drops them.
-        let result = match outcome {
+        match outcome {
+            None => panic!("`{name}` has no result yet, because it has not ended"),
+            // The borrow ends with the body: so no result refers to another when the root drops
+            // them.
             // SAFETY: as for the handle. The acquire load in `outcome` read that the end has
             // occurred, so the result was written before.
-            Some(Outcome::Succeeded) => unsafe { interval::result_of(end.interval()) },
-            _ => None,
-        };
-        // SAFETY: alive during `'g`.
-        let name = || unsafe { end.header() }.name();
-        result.unwrap_or_else(|| panic!("`{}` has no result yet, or none at all", name()))
+            Some(Outcome::Succeeded) => unsafe { interval::result_of(end.interval()) }
+                .expect("an interval that has succeeded has a result"),
+            Some(Outcome::Failed) => panic!(
+                "`{name}` has no result, because it or what it depends on has panicked or was \
+                 cancelled"
+            ),
+        }
     }
 }
 

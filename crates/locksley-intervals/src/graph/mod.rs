@@ -2,6 +2,7 @@
 
 mod arena;
 pub(crate) mod builder;
+pub(crate) mod cancellation;
 pub(crate) mod context;
 pub(crate) mod guarded;
 mod interval;

@@ -213,17 +213,17 @@ impl<F, T> Interval<F, T> {
         let header = &interval.header;
         // Relaxed: the end of this interval publishes it.
         header.ran_on.store(worker.index(), Ordering::Relaxed);
-        let outcome = if header.point(Side::Start).outcome() == Some(Outcome::Failed) {
-            // `end_body` ends it.
-            header.tracer().inspect(|tracer| tracer.begin_span(header.name()));
-            // SAFETY: the body belongs to the worker that has the job.
-            unsafe { interval::abandon(address) };
-            Outcome::Failed
-        } else {
+        let has_failed = header.point(Side::Start).outcome() == Some(Outcome::Failed);
+        // An interval that will not run because the root was cancelled takes its locks too: its
+        // start has succeeded, so its end releases them.
+        let begins = !has_failed && !header.root().is_cancelled();
+        if !has_failed && header.extras.is_some() {
             // SAFETY: this worker has the job.
-            if header.extras.is_some() && !unsafe { begin_with_extras(address, worker) } {
+            if !unsafe { prepare_with_extras(address, begins.then_some(worker)) } {
                 return; // scheduled again by the thread that releases the lock
             }
+        }
+        let outcome = if begins {
             let Body::Closure(closure) = interval.take_body() else {
                 unreachable!("a body runs once")
             };
@@ -241,24 +241,36 @@ impl<F, T> Interval<F, T> {
                     Outcome::Failed
                 }
             }
+        } else {
+            if !has_failed {
+                header.root().keep_own_cancellation();
+            }
+            // `end_body` ends it.
+            header.tracer().inspect(|tracer| tracer.begin_span(header.name()));
+            // SAFETY: the body belongs to the worker that has the job.
+            unsafe { interval::abandon(address) };
+            Outcome::Failed
         };
         // SAFETY: the body has ended, and the interval is not accessed any more here.
         unsafe { Occurrence::end_body(address, outcome, worker) };
     }
 }
 
-/// Takes the locks of an interval and logs its begin. Returns false if it waits for a lock.
+/// Takes the locks of an interval, and logs that the worker begins to run the body, if one is
+/// given. Returns false if the interval waits for a lock.
 ///
 /// # Safety
 /// The interval has extras, and the caller has its job.
 #[cold]
-unsafe fn begin_with_extras(interval: NonNull<Header>, worker: &Worker) -> bool {
+unsafe fn prepare_with_extras(interval: NonNull<Header>, begins_on: Option<&Worker>) -> bool {
     // SAFETY: alive, as the caller has the job, which has the right to the locks.
     if !unsafe { take_locks(interval) } {
         return false;
     }
     // SAFETY: as above.
     let header = unsafe { interval.as_ref() };
-    header.trace().inspect(|trace| trace.log_begin(header, worker));
+    if let (Some(trace), Some(worker)) = (header.trace(), begins_on) {
+        trace.log_begin(header, worker);
+    }
     true
 }

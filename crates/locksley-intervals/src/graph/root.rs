@@ -1,14 +1,13 @@
 //! Roots: running a graph.
 
 use std::borrow::Cow;
-use std::error::Error;
-use std::fmt;
 use std::ptr::NonNull;
 
 use locksley::extend;
 use locksley::{Pool, Worker};
 use locksley_sys::unwind::{self, AbortOnUnwind};
 
+use crate::graph::cancellation::{CancelHandle, IntervalCancelled};
 use crate::graph::context::Context;
 use crate::graph::interval::{Extras, Interval, NewInterval};
 use crate::graph::occurrence::Occurrence;
@@ -25,7 +24,8 @@ use crate::graph::root_state::RootState;
 /// until then. A program that creates many intervals over a long time nests a root for each phase.
 ///
 /// # Errors
-/// If an interval was [cancelled](Context::cancel).
+/// If an interval was [cancelled](Context::cancel), or bodies did not run because the root was
+/// [cancelled](Root::cancel).
 ///
 /// # Panics
 /// If a body panics, with its payload, after all intervals that do not depend on it have ended. Of
@@ -72,6 +72,7 @@ pub struct Root<'r> {
     pool: Option<&'r Pool>,
     is_checked: bool,
     recording: Option<&'r mut Recording>,
+    cancel_handle: Option<CancelHandle>,
 }
 
 impl<'r> Root<'r> {
@@ -80,7 +81,8 @@ impl<'r> Root<'r> {
     /// # Examples
     /// See [`Root`].
     pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: name.into(), pool: None, is_checked: false, recording: None }
+        let (pool, is_checked, recording, cancel_handle) = (None, false, None, None);
+        Self { name: name.into(), pool, is_checked, recording, cancel_handle }
     }
 
     /// Sets the pool.
@@ -108,6 +110,14 @@ impl<'r> Root<'r> {
     /// See [`Recording`].
     pub fn recorded(self, recording: &'r mut Recording) -> Self {
         Self { recording: Some(recording), ..self }
+    }
+
+    /// Lets the handle cancel the root, from any thread. The last call counts.
+    ///
+    /// # Examples
+    /// See [`CancelHandle`].
+    pub fn cancel(self, handle: &CancelHandle) -> Self {
+        Self { cancel_handle: Some(handle.clone()), ..self }
     }
 
     /// Runs the root as [`run`] does.
@@ -141,7 +151,12 @@ impl<'r> Root<'r> {
     ) -> Result<R, IntervalCancelled> {
         let stamp = extend::stamp();
         let has_logs = self.is_checked || self.recording.is_some();
-        let state = RootState::new(worker, self.is_checked, has_logs, has_logs || stamp.is_some());
+        let has_traces = has_logs || stamp.is_some();
+        let cancel = self.cancel_handle.map(|handle| (handle, self.name.to_string()));
+        let state = RootState::new(worker, self.is_checked, has_logs, has_traces, cancel);
+        if let Some(cancelled) = state.cancellation() {
+            return Err(cancelled);
+        }
         let trace = state.new_trace(&self.name, || stamp.unwrap_or_default(), std::iter::empty());
         let extras = trace.map(|trace| Extras { trace: Some(trace), ..Extras::default() });
         let root = Interval::create_root(NewInterval {
@@ -183,32 +198,13 @@ impl<'r> Root<'r> {
         match (result, panic) {
             (Ok(result), None) => match cancelled {
                 None => Ok(result),
-                Some(interval) => Err(IntervalCancelled { interval }),
+                Some(cancelled) => Err(cancelled),
             },
-            (Ok(result), Some(payload)) => unwind::resume_without(result, payload),
+            (Ok(result), Some(payload)) => unwind::resume_without((result, cancelled), payload),
             (Err(payload), later) => {
                 later.into_iter().for_each(unwind::discard);
-                unwind::resume(payload)
+                unwind::resume_without(cancelled, payload)
             }
         }
     }
 }
-
-/// The error of a root in which an interval was [cancelled](Context::cancel).
-///
-/// # Examples
-/// See [`Context::cancel`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct IntervalCancelled {
-    /// The name of the first interval that was cancelled.
-    pub interval: String,
-}
-
-impl fmt::Display for IntervalCancelled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` was cancelled", self.interval)
-    }
-}
-
-impl Error for IntervalCancelled {}

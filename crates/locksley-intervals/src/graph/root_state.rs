@@ -10,6 +10,7 @@ use locksley_sys::primitive::{AtomicPtr, Ordering};
 use locksley_sys::unwind::{self, Payload};
 
 use crate::graph::arena::Arena;
+use crate::graph::cancellation::{CancelHandle, IntervalCancelled};
 use crate::graph::interval::{self, Header, PointRef};
 use crate::graph::lock_set;
 use crate::graph::point::Side;
@@ -23,8 +24,10 @@ pub(crate) struct RootState<'w> {
     pub(crate) ended: GroupEnd<'w>,
     /// The payload of the first panic.
     panic: AtomicPtr<Payload>,
-    /// The name of the first cancelled interval.
-    cancelled: AtomicPtr<String>,
+    /// The first cancellation.
+    cancelled: AtomicPtr<IntervalCancelled>,
+    /// What cancels the root as a whole, with the name of the root.
+    cancel: Option<(CancelHandle, String)>,
     pub(crate) is_checked: bool,
     has_logs: bool,
     has_traces: bool,
@@ -45,6 +48,7 @@ impl<'w> RootState<'w> {
         is_checked: bool,
         has_logs: bool,
         has_traces: bool,
+        cancel: Option<(CancelHandle, String)>,
     ) -> Self {
         Self {
             home: Home::of(worker),
@@ -52,6 +56,7 @@ impl<'w> RootState<'w> {
             ended: GroupEnd::awaited_by(worker),
             panic: AtomicPtr::new(ptr::null_mut()),
             cancelled: AtomicPtr::new(ptr::null_mut()),
+            cancel,
             is_checked,
             has_logs,
             has_traces,
@@ -143,12 +148,32 @@ impl<'w> RootState<'w> {
         }
     }
 
-    pub(crate) fn keep_cancellation(&self, name: &str) {
-        let _ = keep(&self.cancelled, name.into());
+    /// Returns true if the root was cancelled as a whole.
+    #[inline]
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|(handle, _)| handle.is_cancelled())
     }
 
-    /// Takes the payload of the first panic, and the name of the first cancelled interval.
-    pub(crate) fn take_failures(&self) -> (Option<Payload>, Option<String>) {
+    /// Returns how the root was cancelled as a whole, if it was.
+    pub(crate) fn cancellation(&self) -> Option<IntervalCancelled> {
+        let (handle, name) = self.cancel.as_ref()?;
+        let reason = handle.reason()?.clone();
+        Some(IntervalCancelled { interval: name.clone(), reason })
+    }
+
+    pub(crate) fn keep_cancellation(&self, cancelled: IntervalCancelled) {
+        let _ = keep(&self.cancelled, cancelled);
+    }
+
+    /// Keeps that the root was cancelled as a whole, and that a body did not run for that reason.
+    pub(crate) fn keep_own_cancellation(&self) {
+        if let Some(cancelled) = self.cancellation() {
+            self.keep_cancellation(cancelled);
+        }
+    }
+
+    /// Takes the payload of the first panic, and the first cancellation.
+    pub(crate) fn take_failures(&self) -> (Option<Payload>, Option<IntervalCancelled>) {
         (take(&self.panic), take(&self.cancelled))
     }
 

@@ -185,7 +185,7 @@ fn failing_chains<'env>(root: &Context<'_, 'env>, world: &'env World) {
             }
             if is_cancelled {
                 world.is_cancelled.store(true, Ordering::Relaxed);
-                cx.cancel();
+                cx.cancel("no more arrows");
             }
             drop(counted);
         });

@@ -84,14 +84,14 @@ fn a_panic_in_a_child_fails_its_ancestors_ends() {
 fn a_cancellation_arrives_at_the_root() {
     let ran = AtomicBool::new(false);
     let end = intervals::run("root", |root| {
-        let check = root.interval("check").spawn(|cx| cx.cancel());
+        let check = root.interval("check").spawn(|cx| cx.cancel("no more arrows"));
         let after = root.interval("after").after(check).spawn(|_| unreachable!());
         root.interval("after that").after(after).spawn(|_| unreachable!());
         root.interval("free").spawn(|_| ran.store(true, Ordering::Release));
     });
     let cancelled = end.unwrap_err();
     assert_eq!(cancelled.interval, "check");
-    assert_eq!(cancelled.to_string(), "`check` was cancelled");
+    assert_eq!(cancelled.to_string(), "`check` was cancelled: no more arrows");
     assert!(ran.into_inner());
 }
 
@@ -110,7 +110,7 @@ fn a_destructor_that_waits_keeps_back_only_what_depends_on_it() {
     for is_first in [false, true] {
         let (sender, receiver) = channel();
         let end = Root::new("root").on(&pool).run(|root| {
-            let fails = root.interval("fails").spawn(|cx| cx.cancel());
+            let fails = root.interval("fails").spawn(|cx| cx.cancel("no more arrows"));
             let ready = AtomicBool::new(false);
             let ready = Arc::new(ready);
             let told = Arc::clone(&ready);

@@ -107,7 +107,7 @@ fn a_failed_start_leaves_its_locks_alone() {
     let lock = IntervalLock::new(());
     for _ in 0..3 {
         let end = intervals::run("root", |root| {
-            let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
+            let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel("no more arrows"));
             let mut never = root.interval("never").after(cancelled);
             let _key = never.lock(&lock);
             never.spawn(|_| unreachable!());
@@ -117,7 +117,7 @@ fn a_failed_start_leaves_its_locks_alone() {
     // Also if the dependency has failed before the interval is created.
     let pool = Pool::new(2).unwrap();
     let end = Root::new("root").on(&pool).run(|root| {
-        let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
+        let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel("no more arrows"));
         while !cancelled.end().has_occurred() {
             std::thread::yield_now();
         }

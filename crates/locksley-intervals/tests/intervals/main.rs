@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cancellation;
 mod failures;
 mod guarded;
 mod locks;

@@ -95,7 +95,7 @@ fn a_checked_root_requires_an_edge_to_the_reader() {
             })
         }));
         let text = end.err().map(|payload| message(&*payload).to_owned());
-        let expected = "nothing orders `reader` after Point(the end of `number`)";
+        let expected = "nothing orders `reader` after the end of `number`";
         assert_eq!(text.as_deref(), (!is_ordered).then_some(expected));
     }
 }
@@ -106,7 +106,7 @@ fn a_result_that_does_not_exist_panics() {
     let end = catch_unwind(|| {
         // One worker for the root, which waits, and one for the intervals.
         Root::new("root").on(&Pool::new(2).unwrap()).run(|root| {
-            let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel());
+            let cancelled = root.interval("cancelled").spawn(|cx| cx.cancel("no more arrows"));
             let after = root.interval("after").after(cancelled).spawn(|_| 1);
             while !after.end().has_occurred() {
                 std::thread::yield_now();
@@ -114,5 +114,7 @@ fn a_result_that_does_not_exist_panics() {
             *after.get(root)
         })
     });
-    assert_eq!(message(&*end.unwrap_err()), "`after` has no result yet, or none at all");
+    let text =
+        "`after` has no result, because it or what it depends on has panicked or was cancelled";
+    assert_eq!(message(&*end.unwrap_err()), text);
 }
