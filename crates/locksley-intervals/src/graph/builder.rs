@@ -259,12 +259,16 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
     ///
     /// # Examples
     /// See [`Context::interval`].
+    #[track_caller]
     pub fn spawn<F, T>(self, body: F) -> Handle<'g, T>
     where
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
-        self.try_spawn(body).unwrap_or_else(|refusal| panic!("{refusal}"))
+        match self.try_spawn(body) {
+            Ok(handle) => handle,
+            Err(refusal) => panic!("{refusal}"),
+        }
     }
 
     /// Creates the interval as [`spawn`](Self::spawn) does, and returns a refusal as an error.

@@ -115,12 +115,15 @@ impl<T: ?Sized> Guarded<T> {
     /// # Ok::<(), intervals::IntervalCancelled>(())
     /// ```
     #[must_use = "the access ends when this is dropped"]
+    #[track_caller]
     pub fn read<'k, 'g: 'k, 'env: 'g>(
         &'k self,
         cx: &'k Context<'g, 'env>,
     ) -> impl Deref<Target = T> + use<'k, 'g, 'env, T> {
-        self.begin(cx, false)
-            .unwrap_or_else(|| panic!("`{}` reads what is being changed", cx.header().name()))
+        match self.begin(cx, false) {
+            Some(guard) => guard,
+            None => panic!("`{}` reads guarded data that is being changed", cx.header().name()),
+        }
     }
 
     /// Begins to write the data.
@@ -132,17 +135,20 @@ impl<T: ?Sized> Guarded<T> {
     /// # Examples
     /// See [`Guarded`].
     #[must_use = "the access ends when this is dropped"]
+    #[track_caller]
     pub fn write<'k, 'g: 'k, 'env: 'g>(
         &'k self,
         cx: &'k Context<'g, 'env>,
     ) -> impl DerefMut<Target = T> + use<'k, 'g, 'env, T> {
-        WriteGuard(self.begin(cx, true).unwrap_or_else(|| {
-            panic!("`{}` changes what others use at the same time", cx.header().name())
-        }))
+        match self.begin(cx, true) {
+            Some(guard) => WriteGuard(guard),
+            None => panic!("`{}` changes guarded data that is being used", cx.header().name()),
+        }
     }
 
     /// Begins an access, unless another one excludes it. Panics if nothing orders it after an
     /// earlier one.
+    #[track_caller]
     fn begin<'k>(&'k self, cx: &'k Context<'_, '_>, is_write: bool) -> Option<ReadGuard<'k, T>> {
         let weight = if is_write { WRITER } else { 1 };
         // Overflows if another access excludes this one.
@@ -154,8 +160,9 @@ impl<T: ?Sized> Guarded<T> {
         if root.is_checked {
             let access = Access { root: root.id, by: cx.interval, children: 0, is_write };
             let mut history = lock(&self.history);
-            let conflicts = history.iter().filter(|earlier| is_write || earlier.is_write);
-            conflicts.for_each(|earlier| access.assert_after(*earlier));
+            for earlier in history.iter().filter(|earlier| is_write || earlier.is_write) {
+                access.assert_after(*earlier);
+            }
             if is_write {
                 history.retain(|earlier| !access.replaces(*earlier));
             }

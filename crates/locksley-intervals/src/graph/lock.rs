@@ -118,6 +118,7 @@ impl<'g, T: ?Sized> Key<'g, T> {
     ///
     /// # Examples
     /// See [`IntervalLock`].
+    #[track_caller]
     pub fn get_mut<'k>(&'k mut self, cx: &'k Context<'g, '_>) -> &'k mut T {
         let is_holder = cx.header().own_locks().is_some_and(|own| own.id == self.id);
         assert!(is_holder, "`{}` does not name the lock of this key", cx.header().name());

@@ -34,8 +34,8 @@ fn guarded_data_is_never_shared_and_changed() {
             })
         }));
         let text = match is_read_first {
-            true => "`second` changes what others use at the same time",
-            false => "`second` reads what is being changed",
+            true => "`second` changes guarded data that is being used",
+            false => "`second` reads guarded data that is being changed",
         };
         assert_eq!(message(&*end.unwrap_err()), text);
         assert_eq!(guarded.into_inner(), 0);
@@ -66,8 +66,8 @@ fn are_told(texts: Option<Vec<String>>, [one, other]: [&str; 2]) {
         right.push(format!(
             "`{one}` and `{other}` use the same guarded data, and nothing orders them"
         ));
-        right.push(format!("`{one}` changes what others use at the same time"));
-        right.push(format!("`{one}` reads what is being changed"));
+        right.push(format!("`{one}` changes guarded data that is being used"));
+        right.push(format!("`{one}` reads guarded data that is being changed"));
     }
     for text in texts.expect("nothing orders them") {
         assert!(right.contains(&text), "{text}");

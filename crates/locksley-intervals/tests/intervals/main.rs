@@ -6,6 +6,7 @@ mod common;
 mod cancellation;
 mod failures;
 mod guarded;
+mod locations;
 mod locks;
 mod order;
 mod places;
