@@ -13,6 +13,8 @@
 //! - **Edges** lead to the [start](Builder::after) or the [end](Builder::end_after) of a new
 //!   interval, or [later](Context::add_edge) to a point that the running interval comes before. An
 //!   edge that would close a cycle is refused, so every graph ends.
+//! - **Drafts** are for graphs from data, such as build files: intervals are declared and connected
+//!   in any order, and then started together. A cycle is named by its whole path: [`Draft`].
 //! - **Results** are read by [`Handle::get`] in intervals that come later. Panics and
 //!   [cancellations](Context::cancel) follow the edges: what depends on them does not run, and the
 //!   root reports them. A [`CancelHandle`] cancels a whole root from any thread.
@@ -55,6 +57,7 @@ mod graph;
 
 pub use graph::cancellation::{CancelHandle, IntervalCancelled};
 pub use graph::context::{Context, Handle, Point};
+pub use graph::draft::Draft;
 pub use graph::lock::{IntervalLock, Key};
 pub use graph::recording::{IntervalRecord, Recording};
 pub use graph::refusal::Refusal;

@@ -1,4 +1,4 @@
-//! Creating intervals and adding edges.
+//! Creating intervals.
 //!
 //! An interval has two *points*: its start and its end. A point *occurs* once, after all of its
 //! dependencies have *arrived*: edges, at an end the body and the children, at a start a guard. The
@@ -7,56 +7,28 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ptr::NonNull;
 
 use locksley::Worker;
 
 use crate::graph::context::{Context, Handle, Point};
+use crate::graph::edges::{self, IncomingEdges};
 use crate::graph::interval::{self, Extras, Header, Interval, NewInterval, PointRef};
 use crate::graph::lock::{IntervalLock, Key};
 use crate::graph::lock_set::LockSet;
 use crate::graph::occurrence::Occurrence;
-use crate::graph::order;
-use crate::graph::point::{Edge, Edges, Outcome, Side};
+use crate::graph::point::{Outcome, Side};
 use crate::graph::refusal::Refusal;
-use crate::graph::trace::pass_stamp;
 
 /// Configures a new interval: see [`Context::interval`].
 ///
 /// Edges from points that have occurred are allowed, and need no waiting.
 pub struct Builder<'c, 'g, 'env: 'g> {
-    parent: &'c Context<'g, 'env>,
-    name: Cow<'static, str>,
-    edges: IncomingEdges,
-    extras: Option<Box<Extras>>,
+    pub(crate) parent: &'c Context<'g, 'env>,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) edges: IncomingEdges,
+    pub(crate) extras: Option<Box<Extras>>,
     /// The end of the interval that this one follows.
-    followed: Option<PointRef>,
-}
-
-/// The edges into a new interval: the source of each, and the side that it leads to. Two are stored
-/// inline, because most intervals have few.
-#[derive(Debug, Default)]
-struct IncomingEdges {
-    /// The number of edges to the start, and to the end.
-    counts: [usize; 2],
-    inline: [Option<(PointRef, Side)>; 2],
-    overflow: Vec<(PointRef, Side)>,
-}
-
-impl IncomingEdges {
-    #[inline]
-    fn push(&mut self, from: PointRef, into: Side) {
-        match self.inline.get_mut(self.counts[0] + self.counts[1]) {
-            Some(slot) => *slot = Some((from, into)),
-            None => self.overflow.push((from, into)),
-        }
-        self.counts[into as usize] += 1;
-    }
-
-    #[inline]
-    fn iter(&self) -> impl Iterator<Item = (PointRef, Side)> {
-        self.inline.iter().flatten().chain(&self.overflow).copied()
-    }
+    pub(crate) followed: Option<PointRef>,
 }
 
 impl<'g, 'env> Context<'g, 'env> {
@@ -123,7 +95,7 @@ impl<'g, 'env> Context<'g, 'env> {
         to: impl Into<Point<'g>>,
     ) -> Result<(), Refusal> {
         // SAFETY: all are alive during `'g`, and the body runs.
-        unsafe { add_late_edge(self.interval, from.into().point, to.into().point) }
+        unsafe { edges::add_late_edge(self.interval, from.into().point, to.into().point) }
     }
 }
 
@@ -274,8 +246,9 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
     /// Creates the interval as [`spawn`](Self::spawn) does, and returns a refusal as an error.
     ///
     /// # Errors
-    /// If an edge would close a cycle, or breaks a rule of [locks](IntervalLock): see [`Refusal`].
-    /// The body is dropped.
+    /// If an edge would close a cycle, breaks a rule of [locks](IntervalLock), or comes from an
+    /// interval in a [draft](crate::Draft) that has not started: see [`Refusal`]. The body is
+    /// dropped.
     ///
     /// # Examples
     /// See [`Refusal`].
@@ -286,6 +259,8 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
     {
         let (parent, edges, mut extras) = (self.parent.header(), self.edges, self.extras);
         let root = parent.root();
+        // SAFETY: the interval of a point is alive, as the root is.
+        unsafe { edges::check_started(edges.iter().map(|(from, _)| from)) }?;
         let mut is_under_locks = parent.holder.is_some();
         if let Some(locks) = extras.as_mut().and_then(|extras| extras.locks.as_mut()) {
             check_locks(locks, &self.name, parent)?;
@@ -297,7 +272,7 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
         }
         let [into_start, into_end] = edges.counts;
         let is_sibling = |(from, _): (PointRef, Side)| {
-            // SAFETY: the interval of a point is alive, as the root is.
+            // SAFETY: as above.
             unsafe { from.header() }.parent == Some(self.parent.interval)
         };
         // An edge from a sibling to the start closes no cycle. Without locks, no rule forbids it.
@@ -325,7 +300,7 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
         }
         Worker::with_current(|worker| {
             // SAFETY: all points are of one root, and the body of the parent runs.
-            let linked = unsafe { link(interval, &edges, may_be_refused, worker) };
+            let linked = unsafe { edges::link(interval, &edges, may_be_refused, worker) };
             if let Err(refusal) = linked {
                 // Other threads may still access the interval, which the root frees.
                 // SAFETY: the guard does not arrive, so the start does not occur, and the job is
@@ -353,208 +328,11 @@ impl fmt::Debug for Builder<'_, '_, '_> {
 }
 
 /// Sorts the locks of a new interval, or refuses them.
-fn check_locks(locks: &mut LockSet, name: &str, parent: &Header) -> Result<(), Refusal> {
+pub(crate) fn check_locks(locks: &mut LockSet, name: &str, parent: &Header) -> Result<(), Refusal> {
     if let Some(holder) = parent.holder {
         // SAFETY: the parent or an ancestor of the parent, alive as long as the root.
         let holder = unsafe { holder.as_ref() }.name().into();
         return Err(Refusal::LocksInside { interval: name.into(), holder });
     }
     if locks.sort_distinct() { Ok(()) } else { Err(Refusal::SameLock { interval: name.into() }) }
-}
-
-/// Adds the edges into a new interval.
-///
-/// # Safety
-/// The root is alive, and the body of the parent runs. If an edge may be refused, the start has a
-/// guard, which has not arrived. Otherwise the start may occur during this call.
-#[inline]
-unsafe fn link(
-    interval: NonNull<Header>,
-    edges: &IncomingEdges,
-    may_be_refused: bool,
-    worker: Option<&Worker>,
-) -> Result<(), Refusal> {
-    if may_be_refused {
-        // SAFETY: as the caller promises.
-        return unsafe { link_tentatively(interval, edges, worker) };
-    }
-    for (number, (from, into)) in edges.iter().enumerate() {
-        let to = PointRef::new(interval, into);
-        // SAFETY: alive, as the root is.
-        let edge = unsafe { interval.as_ref() }.edge(number);
-        // SAFETY: the edge is new, and alive as long as the root.
-        unsafe { link_one(edge, from, to, false, worker) };
-    }
-    Ok(())
-}
-
-/// Adds the edges into a new interval, or none if one of them is refused.
-///
-/// A cycle leads through the end of the parent: nothing else comes after the new points yet. So an
-/// edge from inside of the parent closes no cycle, and needs no search. Any other edge is added as
-/// tentative, and then a search checks that its source does not come after the end of the parent.
-/// Tentative edges are confirmed when all edges are accepted.
-///
-/// # Safety
-/// As for [`link`].
-#[inline(never)]
-unsafe fn link_tentatively(
-    interval: NonNull<Header>,
-    edges: &IncomingEdges,
-    worker: Option<&Worker>,
-) -> Result<(), Refusal> {
-    // SAFETY: alive, as the root is.
-    let header = unsafe { interval.as_ref() };
-    let parent = header.parent.expect("only the root has no parent, and it has no edges");
-    for (from, into) in edges.iter() {
-        // SAFETY: alive, as the root is.
-        if unsafe { from.state() }.outcome().is_none() {
-            // SAFETY: as above.
-            unsafe { check_holder(from, PointRef::new(interval, into)) }?;
-        }
-    }
-    let mut linked: Vec<&Edge> = Vec::new();
-    for (number, (from, into)) in edges.iter().enumerate() {
-        let to = PointRef::new(interval, into);
-        let edge = header.edge(number);
-        // SAFETY: alive, as the root is.
-        let is_inside =
-            from.interval() != parent && unsafe { order::is_within(from.interval(), parent) };
-        // SAFETY: the edge is new, and alive as long as the root.
-        if !unsafe { link_one(edge, from, to, !is_inside, worker) } {
-            continue;
-        }
-        linked.push(edge);
-        // SAFETY: the root is alive. The end of the parent does not occur before its body has
-        // ended.
-        if !is_inside && unsafe { order::reaches(PointRef::end(parent), from, Edges::All) } {
-            for edge in linked {
-                // It does not matter if a source has occurred: the interval never starts.
-                let _ = edge.withdraw();
-            }
-            // SAFETY: alive, as the root is.
-            return Err(unsafe { cycle(from, to) });
-        }
-    }
-    linked.into_iter().for_each(Edge::confirm);
-    Ok(())
-}
-
-/// Adds an edge to a point that has a dependency for it. If the source has occurred, adds none: the
-/// dependency arrives here, and this returns false.
-///
-/// # Safety
-/// The edge is new, and alive as long as the root.
-#[inline]
-unsafe fn link_one(
-    edge: &Edge,
-    from: PointRef,
-    to: PointRef,
-    is_tentative: bool,
-    worker: Option<&Worker>,
-) -> bool {
-    // SAFETY: alive, as the root is.
-    let source = unsafe { from.state() };
-    // SAFETY: as the caller promises.
-    let linked = unsafe { source.add_edge(edge, to.0, is_tentative) };
-    if let Err(outcome) = linked {
-        // SAFETY: alive, as the root is.
-        unsafe { pass_stamp(from, to) };
-        // SAFETY: as above. The body that adds the edge keeps the root from ending.
-        unsafe { Occurrence::arrive(to, outcome, worker) };
-    }
-    linked.is_ok()
-}
-
-/// Adds an edge between existing points, from the body of the interval `running`.
-///
-/// # Safety
-/// All are of one root, which is alive, and the body of `running` runs.
-unsafe fn add_late_edge(
-    running: NonNull<Header>,
-    from: PointRef,
-    to: PointRef,
-) -> Result<(), Refusal> {
-    // SAFETY: alive, as the root is.
-    let header = unsafe { to.header() };
-    // SAFETY: as above.
-    let encloses = to.side() == Side::End && unsafe { order::is_within(running, to.interval()) };
-    // SAFETY: as above. The end of `running` waits for the body. Only confirmed edges keep `to`
-    // from occurring.
-    if !encloses && !unsafe { order::reaches(PointRef::end(running), to, Edges::Confirmed) } {
-        // SAFETY: as above.
-        let by = unsafe { running.as_ref() }.name().into();
-        // SAFETY: as above.
-        return Err(Refusal::MayHaveOccurred { by, to: unsafe { to.describe() } });
-    }
-    // `to` does not occur before this returns: it waits for the running body.
-    let target = header.point(to.side());
-    // SAFETY: as above.
-    let source = unsafe { from.state() };
-    if source.outcome().is_none() {
-        // SAFETY: as above.
-        unsafe { check_holder(from, to) }?;
-        let edge = header.new_edge();
-        target.add_dependency();
-        // SAFETY: the edge is new, and alive as long as the root. `to` waits for the body.
-        if unsafe { link_one(edge, from, to, true, None) } {
-            // `withdraw` returns false if the source has occurred during the search. Then the path
-            // that was found had a tentative edge, which was withdrawn, and there is no cycle.
-            // SAFETY: the root is alive, and `to` does not occur.
-            if unsafe { order::reaches(to, from, Edges::All) } && edge.withdraw() {
-                let occurred = target.arrive(Outcome::Succeeded);
-                debug_assert!(occurred.is_none(), "the target waits for the body");
-                // SAFETY: as above.
-                return Err(unsafe { cycle(from, to) });
-            }
-            edge.confirm();
-        }
-    } else {
-        // SAFETY: as above.
-        unsafe { pass_stamp(from, to) };
-        if source.outcome() == Some(Outcome::Failed) {
-            target.fail();
-        }
-    }
-    if let Some(mut log) = header.log() {
-        log.sources.push((from, to.side()));
-    }
-    Ok(())
-}
-
-/// Refuses an edge by which a holder of locks would wait for a point outside of the holder. That
-/// point may wait for the same locks.
-///
-/// # Safety
-/// All are alive.
-unsafe fn check_holder(from: PointRef, to: PointRef) -> Result<(), Refusal> {
-    // SAFETY: as the caller promises.
-    let target = unsafe { to.header() };
-    let holder = match to.side() {
-        // Before its start, the interval has no locks itself.
-        // SAFETY: a parent is alive.
-        Side::Start => target.parent.and_then(|parent| unsafe { parent.as_ref() }.holder),
-        Side::End => target.holder,
-    };
-    match holder {
-        // SAFETY: as the caller promises.
-        Some(holder) if !unsafe { order::is_within(from.interval(), holder) } => {
-            // SAFETY: as above.
-            let [from, to] = [from, to].map(|point| unsafe { point.describe() });
-            // SAFETY: as above.
-            let holder = unsafe { holder.as_ref() }.name().into();
-            Err(Refusal::IntoHolder { from, to, holder })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The refusal of an edge that would close a cycle.
-///
-/// # Safety
-/// Both are alive.
-unsafe fn cycle(from: PointRef, to: PointRef) -> Refusal {
-    // SAFETY: as the caller promises.
-    let [from, to] = [from, to].map(|point| unsafe { point.describe() });
-    Refusal::Cycle { from, to }
 }

@@ -4,6 +4,8 @@ mod arena;
 pub(crate) mod builder;
 pub(crate) mod cancellation;
 pub(crate) mod context;
+pub(crate) mod draft;
+mod edges;
 pub(crate) mod guarded;
 mod interval;
 pub(crate) mod lock;

@@ -250,22 +250,30 @@ fn loom_point_a_source_occurs_while_a_tentative_edge_is_withdrawn_or_confirmed()
     }
 }
 
+/// Searches in another thread while this one adds an edge. The target was written before.
+///
+/// The search is the spawned thread, which runs last in loom's first execution. Otherwise loom
+/// explores no other: it forgets a load by one thread when the other loads before it stores.
+fn search_while(world: &Arc<World>, add: impl FnOnce()) {
+    let other = Arc::clone(world);
+    let searches = thread::spawn(move || {
+        // SAFETY: the edge lives as long as the world.
+        for word in unsafe { other.source.point.successors(Edges::Confirmed) } {
+            assert_eq!(word, other.target.word());
+            assert_eq!(other.read(0), 1);
+        }
+    });
+    world.write(0); // the interval of the target
+    add();
+    searches.join().unwrap();
+}
+
 /// A search reads the target of an edge, which was written before the edge was added.
 #[test]
 fn loom_point_a_search_finds_the_target_of_an_edge_as_a_whole() {
     model(|| {
         let world = World::new(1, 1);
-        let other = Arc::clone(&world);
-        let adds = thread::spawn(move || {
-            other.write(0); // the interval of the target
-            assert_eq!(other.link(&other.forth), None);
-        });
-        // SAFETY: the edge lives as long as the world.
-        for word in unsafe { world.source.point.successors(Edges::Confirmed) } {
-            assert_eq!(word, world.target.word());
-            assert_eq!(world.read(0), 1);
-        }
-        adds.join().unwrap();
+        search_while(&world, || assert_eq!(world.link(&world.forth), None));
     });
 }
 
@@ -295,6 +303,46 @@ fn loom_point_a_search_for_all_edges_finds_a_tentative_one() {
             let after = (found(Edges::All), found(Edges::Confirmed));
             assert_eq!(after, (vec![], vec![]), "it has occurred");
         }
+    });
+}
+
+/// One thread adds an edge as the draft of the source, and starts the draft. Another one adds an
+/// edge if the draft has started.
+#[test]
+fn loom_point_an_edge_is_added_while_a_draft_starts() {
+    model(|| {
+        let world = World::new(1, 3);
+        world.source.point.enter_draft();
+        let other = Arc::clone(&world);
+        let adds = thread::spawn(move || {
+            if other.source.point.is_in_draft() {
+                return other.arrive_at_target(Outcome::Succeeded); // refused
+            }
+            assert_eq!(other.read(0), 1, "what came before the start is visible");
+            other.link(&other.back)
+        });
+        world.write(0);
+        // SAFETY: it is added once, and lives as long as the world.
+        unsafe { world.source.point.add_draft_edge(&world.forth, world.target.word()) };
+        world.source.point.leave_draft();
+        let mut ended: Vec<_> = world.arrive_at_source(Outcome::Succeeded).into_iter().collect();
+        ended.extend(world.arrive_at_target(Outcome::Succeeded));
+        ended.extend(adds.join().unwrap());
+        assert_eq!(ended, [Outcome::Succeeded]);
+    });
+}
+
+/// A search meets a point in a draft, because an edge into the draft was added before the start.
+#[test]
+fn loom_point_a_search_finds_the_edges_of_a_draft_as_a_whole() {
+    model(|| {
+        let world = World::new(1, 1);
+        world.source.point.enter_draft();
+        search_while(&world, || {
+            // SAFETY: it is added once, and lives as long as the world.
+            unsafe { world.source.point.add_draft_edge(&world.forth, world.target.word()) };
+            world.source.point.leave_draft();
+        });
     });
 }
 

@@ -1,6 +1,8 @@
 //! Reachability: which points come before which.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::iter;
 use std::ptr::NonNull;
 
 use crate::graph::interval::{Header, PointRef};
@@ -22,24 +24,37 @@ pub(crate) unsafe fn is_within(interval: NonNull<Header>, ancestor: NonNull<Head
     false
 }
 
-/// Visits points in depth-first order, each once. `visit` pushes the neighbours of a point, or
-/// returns true to end the search, which then returns true.
-fn search(from: PointRef, mut visit: impl FnMut(PointRef, &mut Vec<PointRef>) -> bool) -> bool {
-    let (mut seen, mut open) = (HashSet::new(), vec![from]);
-    while let Some(point) = open.pop() {
-        if seen.insert(point) && visit(point, &mut open) {
-            return true;
+/// Visits points in breadth-first order, each once. `visit` pushes the neighbours of a point, or
+/// returns true to end the search. Then this returns the shortest path from `from` to that point.
+fn search(
+    from: PointRef,
+    mut visit: impl FnMut(PointRef, &mut Vec<PointRef>) -> bool,
+) -> Option<Vec<PointRef>> {
+    let mut found_from = HashMap::from([(from, from)]);
+    let (mut open, mut neighbours) = (VecDeque::from([from]), Vec::new());
+    while let Some(point) = open.pop_front() {
+        if visit(point, &mut neighbours) {
+            let before = |point: &PointRef| (*point != from).then(|| found_from[point]);
+            let mut path: Vec<_> = iter::successors(Some(point), before).collect();
+            path.reverse();
+            return Some(path);
+        }
+        for neighbour in neighbours.drain(..) {
+            if let Entry::Vacant(entry) = found_from.entry(neighbour) {
+                entry.insert(point);
+                open.push_back(neighbour);
+            }
         }
     }
-    false
+    None
 }
 
-/// Returns true if `goal` is `from` or comes after it, by edges, from a start to its end, and from
-/// an end to the end of the parent.
+/// Returns the shortest path from `from` to `goal`, if there is one: by edges, from a start to its
+/// end, and from an end to the end of the parent.
 ///
 /// # Safety
 /// The root is alive, and `from` does not occur during the call. So no point after it does.
-pub(crate) unsafe fn reaches(from: PointRef, goal: PointRef, edges: Edges) -> bool {
+pub(crate) unsafe fn path(from: PointRef, goal: PointRef, edges: Edges) -> Option<Vec<PointRef>> {
     search(from, |point, open| {
         // SAFETY: alive, as the root is.
         let header = unsafe { point.header() };
@@ -51,6 +66,46 @@ pub(crate) unsafe fn reaches(from: PointRef, goal: PointRef, edges: Edges) -> bo
         open.extend(unsafe { header.point(point.side()).successors(edges) }.map(PointRef));
         point == goal
     })
+}
+
+/// Returns the nodes of a cycle in its order, if there is one. Each node is the index of a list of
+/// its successors.
+pub(crate) fn find_cycle(successors: &[Vec<usize>]) -> Option<Vec<usize>> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        OnPath,
+        Done,
+    }
+    let mut states = vec![State::New; successors.len()];
+    for first in 0..successors.len() {
+        // A depth-first search: the nodes of the path, with the number of successors visited.
+        let mut path = Vec::new();
+        if states[first] == State::New {
+            states[first] = State::OnPath;
+            path.push((first, 0));
+        }
+        while let Some((node, visited)) = path.last_mut() {
+            let Some(&next) = successors[*node].get(*visited) else {
+                states[*node] = State::Done;
+                path.pop();
+                continue;
+            };
+            *visited += 1;
+            match states[next] {
+                State::New => {
+                    states[next] = State::OnPath;
+                    path.push((next, 0));
+                }
+                State::OnPath => {
+                    let nodes = path.into_iter().map(|(node, _)| node);
+                    return Some(nodes.skip_while(|&node| node != next).collect());
+                }
+                State::Done => {}
+            }
+        }
+    }
+    None
 }
 
 /// Returns true if the graph orders the start of `later` after `earlier`: a path leads back to the
@@ -91,4 +146,5 @@ pub(crate) unsafe fn is_ordered_after(
         open.extend(sources.map(|&(from, _)| from));
         false
     })
+    .is_some()
 }

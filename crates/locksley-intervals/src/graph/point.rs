@@ -40,13 +40,18 @@ pub(crate) enum Edges {
     All,
 }
 
+const _: () = assert!(align_of::<Edge>() >= 4, "two bits for outcomes and `IN_DRAFT`");
+
 /// One dependency. The lowest bit says that one has failed.
 const ONE: usize = 2;
 const FAILED: usize = 1;
 
-// Not addresses of edges, which are aligned.
+// Not addresses of edges, which are aligned to four bytes or more.
 const OCCURRED: *mut Edge = ptr::without_provenance_mut(1);
 const OCCURRED_FAILED: *mut Edge = ptr::without_provenance_mut(3);
+
+/// The bit of a point in a draft, in the word of its newest edge. The outcomes are other words.
+const IN_DRAFT: usize = 2;
 
 /// The bit of a tentative edge, in the word of its target.
 const TENTATIVE: usize = 2;
@@ -56,7 +61,8 @@ const TENTATIVE: usize = 2;
 pub(crate) struct PointState {
     /// [`ONE`] for each dependency that has not arrived, and [`FAILED`].
     pending: AtomicUsize,
-    /// The newest edge from this point; after the point has occurred, the outcome.
+    /// The newest edge from this point, with [`IN_DRAFT`]; after the point has occurred, the
+    /// outcome.
     successors: AtomicPtr<Edge>,
 }
 
@@ -82,6 +88,44 @@ impl PointState {
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         // Acquire pairs with the release in `occur`.
         outcome_of(self.successors.load(Ordering::Acquire))
+    }
+
+    /// Puts a new point into a draft, which alone may add edges from it.
+    pub(crate) fn enter_draft(&self) {
+        // Relaxed: no other thread has seen the point.
+        self.successors.store(ptr::without_provenance_mut(IN_DRAFT), Ordering::Relaxed);
+    }
+
+    /// Returns true until the draft of the point has started. No later call returns true again.
+    #[inline]
+    pub(crate) fn is_in_draft(&self) -> bool {
+        // Acquire pairs with the release in `leave_draft`: the edges of the draft were added before
+        // those that the caller adds.
+        has_draft_bit(self.successors.load(Ordering::Acquire))
+    }
+
+    /// Adds an edge from this point, as its draft.
+    ///
+    /// # Safety
+    /// As for [`add_edge`](Self::add_edge). The point is in a draft, which belongs to the caller.
+    pub(crate) unsafe fn add_draft_edge(&self, edge: &Edge, target: NonNull<()>) {
+        edge.target.store(target.as_ptr(), Ordering::Relaxed);
+        // Relaxed: only this thread changes the list of a point in its draft.
+        let newest = self.successors.load(Ordering::Relaxed);
+        debug_assert!(has_draft_bit(newest), "the draft has not started");
+        edge.next.store(without_draft_bit(newest), Ordering::Relaxed);
+        let newest = ptr::from_ref(edge).cast_mut().map_addr(|address| address | IN_DRAFT);
+        // Release pairs with the acquire in `successors`.
+        self.successors.store(newest, Ordering::Release);
+    }
+
+    /// Takes the point out of its draft, which belongs to the caller.
+    pub(crate) fn leave_draft(&self) {
+        // Relaxed: as in `add_draft_edge`.
+        let newest = self.successors.load(Ordering::Relaxed);
+        debug_assert!(has_draft_bit(newest), "the draft starts once");
+        // Release pairs with the acquire in `is_in_draft`, and in all that reads the list.
+        self.successors.store(without_draft_bit(newest), Ordering::Release);
     }
 
     /// Adds a dependency. The caller keeps the point from occurring meanwhile.
@@ -141,6 +185,7 @@ impl PointState {
         // the acquire there and in `outcome`: what came before is visible.
         let newest = self.successors.swap(closed, Ordering::AcqRel);
         debug_assert!(outcome_of(newest).is_none(), "it occurs once");
+        debug_assert!(!has_draft_bit(newest), "its start waits for the draft");
         // SAFETY: as the caller promises.
         unsafe { targets(newest, Edge::take_target) }
     }
@@ -150,7 +195,8 @@ impl PointState {
     ///
     /// A tentative edge can be withdrawn. After adding one, a thread searches what comes after its
     /// target ([`successors`](Self::successors)). Of several threads that do so at the same time,
-    /// the last one sees the edges of all. `target` has the bit [`TENTATIVE`] clear.
+    /// the last one sees the edges of all. `target` has the bit [`TENTATIVE`] clear. This point is
+    /// not [in a draft](Self::is_in_draft).
     ///
     /// # Safety
     /// The edge is in no list, and is alive as [`occur`](Self::occur) and
@@ -172,6 +218,7 @@ impl PointState {
             if let Some(outcome) = outcome_of(newest) {
                 return Err(outcome);
             }
+            debug_assert!(!has_draft_bit(newest), "only its draft adds edges");
             edge.next.store(newest, Ordering::Relaxed);
             // Release pairs with the acquire in `occur` and in `successors`.
             match self.successors.compare_exchange(
@@ -200,9 +247,12 @@ impl PointState {
         &self,
         edges: Edges,
     ) -> impl Iterator<Item = NonNull<()>> + use<> {
-        // Acquire pairs with the release in `add_edge`.
+        // Acquire pairs with the release in `add_edge` and `add_draft_edge`.
         let newest = self.successors.load(Ordering::Acquire);
-        let first = if outcome_of(newest).is_some() { ptr::null_mut() } else { newest };
+        let first = match outcome_of(newest) {
+            Some(_) => ptr::null_mut(),
+            None => without_draft_bit(newest),
+        };
         let target = move |edge: &Edge| {
             let target = edge.target.load(Ordering::Relaxed);
             let is_followed = edges == Edges::All || target.addr() & TENTATIVE == 0;
@@ -220,6 +270,17 @@ fn outcome_of(successors: *mut Edge) -> Option<Outcome> {
         OCCURRED_FAILED => Some(Outcome::Failed),
         _ => None,
     }
+}
+
+/// Returns true if the word of the newest edge is that of a point in a draft.
+#[inline]
+fn has_draft_bit(successors: *mut Edge) -> bool {
+    outcome_of(successors).is_none() && successors.addr() & IN_DRAFT != 0
+}
+
+#[inline]
+fn without_draft_bit(successors: *mut Edge) -> *mut Edge {
+    successors.map_addr(|address| address & !IN_DRAFT)
 }
 
 fn untagged(target: *mut ()) -> Option<NonNull<()>> {

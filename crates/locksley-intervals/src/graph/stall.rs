@@ -165,6 +165,26 @@ fn other_parents_go_on_while_one_is_held_at_any_step() {
     hold_at_each_step(ONE_PLACE, ALL_BUT_TWO, parents);
 }
 
+/// Intervals that declare and start a chain. One arms its worker before.
+fn drafting_parents<'env>(root: &Context<'_, 'env>, world: &'env World) {
+    for chain in 0..CHAINS {
+        root.interval("parent").spawn(move |cx| {
+            if chain == 0 {
+                world.arm();
+            }
+            let mut draft = cx.draft();
+            let inside = [(); LENGTH].map(|()| draft.declare("inside", |_| world.count_end()));
+            inside.windows(2).for_each(|pair| draft.connect(pair[1], pair[0]));
+            draft.start().expect("a chain is no cycle");
+        });
+    }
+}
+
+#[test]
+fn other_drafts_go_on_while_the_worker_of_one_is_held_at_any_step() {
+    hold_at_each_step(ONE_PLACE, ALL_BUT_TWO, drafting_parents);
+}
+
 /// Counts an end when it is dropped: with its body, whether that has run or not.
 struct Counted<'env>(&'env World);
 

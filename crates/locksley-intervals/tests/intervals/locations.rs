@@ -41,7 +41,8 @@ fn root<'env>(is_checked: bool, body: impl for<'g> FnOnce(&Context<'g, 'env>) + 
 #[test]
 fn a_refused_interval() {
     root(false, |root| {
-        let text = "an edge from the end of `root` to the start of `child` would close a cycle";
+        let text = "an edge from the end of `root` to the start of `child` would close the cycle \
+                    `child -> root -> child`";
         panics_here(text, || root.interval("child").after(root.end()).spawn(|_| ()));
     });
 }
@@ -102,5 +103,19 @@ fn a_place_that_is_not_there() {
     root(false, |root| {
         let text = "there is no place 7 in a pool of 1";
         panics_here(text, || root.interval("child").near(7));
+    });
+}
+
+#[test]
+fn an_interval_of_another_draft() {
+    root(false, |root| {
+        let (mut draft, mut other) = (root.draft(), root.draft());
+        let one = draft.declare("one", |_| ());
+        let text = "`one` is not declared in this draft, or was started";
+        panics_here(text, || other.connect(one, one));
+        panics_here(text, || other.disconnect(one, one));
+        draft.start().unwrap();
+        panics_here(text, || draft.connect(one, one));
+        panics_here(text, || draft.disconnect(one, one));
     });
 }

@@ -4,6 +4,7 @@
 mod common;
 
 mod cancellation;
+mod drafts;
 mod failures;
 mod guarded;
 mod locations;

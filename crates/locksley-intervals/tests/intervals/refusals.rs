@@ -76,10 +76,12 @@ fn edges_into_a_holder_are_refused_unless_they_add_nothing() {
 fn cycles_are_refused_with_their_points() {
     intervals::run("root", |root| {
         let own = root.add_edge(root.end(), root.end()).unwrap_err();
-        let text = "an edge from the end of `root` to the end of `root` would close a cycle";
+        let text = "an edge from the end of `root` to the end of `root` would close the cycle \
+                    `root -> root`";
         assert_eq!(own.to_string(), text);
-        let Refusal::Cycle { from, to } = own else { panic!("a cycle") };
+        let Refusal::Cycle { from, to, path } = own else { panic!("a cycle") };
         assert_eq!([from, to], ["the end of `root`"; 2]);
+        assert_eq!(path, ["root"; 2]);
         let of_root = root.interval("child").after(root.end()).try_spawn(|_| ());
         assert!(matches!(of_root, Err(Refusal::Cycle { .. })));
         let of_root = root.interval("child").end_after(root.end()).try_spawn(|_| ());
@@ -104,8 +106,8 @@ fn a_cycle_through_a_later_interval_is_refused() {
         let first = root.interval("first").spawn(move |cx| {
             let later: &intervals::Handle<'_, ()> = known.get().unwrap();
             // It waits for the end of this interval.
-            let text =
-                "an edge from the start of `later` to the start of `child` would close a cycle";
+            let text = "an edge from the start of `later` to the start of `child` would close the \
+                        cycle `child -> first -> later -> child`";
             let refused = cx.interval("child").after(later.start()).try_spawn(|_| ()).unwrap_err();
             assert_eq!(refused.to_string(), text);
             let refused = cx.add_edge(*later, cx.end()).unwrap_err();
@@ -114,7 +116,8 @@ fn a_cycle_through_a_later_interval_is_refused() {
             let child = cx.interval("child").spawn(|_| ());
             assert_eq!(cx.add_edge(child, later.start()), Ok(()));
             let refused = cx.add_edge(later.end(), later.start()).unwrap_err();
-            assert!(matches!(refused, Refusal::Cycle { .. }));
+            let Refusal::Cycle { path, .. } = refused else { panic!("a cycle") };
+            assert_eq!(path, ["later", "later"]);
         });
         later.set(root.interval("later").after(first).spawn(|_| ())).unwrap();
     });

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use locksley::{Pool, Worker};
-use locksley_intervals::{Context, IntervalLock, Point, Refusal, Root, Side};
+use locksley_intervals::{Context, Handle, IntervalLock, Point, Refusal, Root, Side};
 
 use super::world::{Known, LOCKS, MOST, Spot, World, judge};
 
@@ -35,10 +35,10 @@ fn live<'g, 'env>(
         points.lock().unwrap().push(((number, side), point));
     }
     for _ in 0..choices.below(5) {
-        if choices.below(4) == 0 {
-            add_late(cx, world, points, number, &mut choices);
-        } else {
-            make(cx, world, points, number, &mut choices);
+        match choices.below(8) {
+            0 | 1 => add_late(cx, world, points, number, &mut choices),
+            2 => draft(cx, world, points, number, &mut choices),
+            _ => make(cx, world, points, number, &mut choices),
         }
     }
     for _ in 0..choices.below(100) {
@@ -135,6 +135,116 @@ fn make<'g, 'env>(
                 other => panic!("refused for nothing: {other:?}"),
             }
         }
+    }
+}
+
+/// An edge of a draft: the spots, the source, and the interval that it leads to.
+type DraftEdge<'g> = ((Spot, Spot), Point<'g>, Handle<'g, ()>);
+
+/// Declares a few intervals with edges between them, and from other points. While the start is
+/// refused, the last edge is removed.
+fn draft<'g, 'env>(
+    cx: &Context<'g, 'env>,
+    world: &'env World,
+    points: &Points<'g>,
+    parent: usize,
+    choices: &mut impl Choices,
+) {
+    let mut draft = cx.draft();
+    let mut declared = Vec::new();
+    for _ in 0..=choices.below(4) {
+        let number = world.made.fetch_add(1, Ordering::AcqRel);
+        if number >= MOST {
+            break;
+        }
+        let (inside, next) = (Arc::clone(points), choices.of_body(number));
+        let body = move |cx: &Context<'g, 'env>| live(cx, world, &inside, number, next);
+        declared.push((number, draft.declare(number.to_string(), body)));
+    }
+    if declared.is_empty() {
+        return;
+    }
+    let made = |points: &mut Vec<_>| {
+        for &(number, handle) in &declared {
+            points.push(((number, Side::Start), handle.start()));
+            points.push(((number, Side::End), handle.end()));
+        }
+    };
+    if !world.is_exact {
+        // Other bodies try to add edges before the start.
+        made(&mut points.lock().unwrap());
+    }
+    let mut edges: Vec<DraftEdge<'g>> = Vec::new();
+    for _ in 0..choices.below(3 * declared.len()) {
+        let (from, point) = match choices.below(4) {
+            0 => any(points, choices),
+            _ => {
+                let (number, handle) = declared[choices.below(declared.len())];
+                ((number, Side::End), handle.end())
+            }
+        };
+        let (then, handle) = declared[choices.below(declared.len())];
+        let edge = (from, (then, Side::Start));
+        if !edges.iter().any(|(known, ..)| *known == edge) {
+            draft.connect(point, handle);
+            edges.push((edge, point, handle));
+        }
+    }
+    for &(number, _) in &declared {
+        // Set before the interval may run.
+        let known = &mut world.known.lock().unwrap()[number];
+        (known.parent, known.is_made) = (Some(parent), true);
+    }
+    let is_declared = |number: usize| declared.iter().any(|(known, _)| *known == number);
+    loop {
+        let is_outside = |((from, _), point, _): &DraftEdge<'g>| {
+            let is_inside = world.is_within(from.0, parent) && from.0 != parent;
+            !is_declared(from.0) && !is_inside && !point.has_occurred()
+        };
+        let is_from_outside = edges.iter().any(is_outside);
+        let inner: Vec<_> = edges.iter().map(|(edge, ..)| *edge).collect();
+        let is_cycle = declared.iter().any(|(number, _)| {
+            // Only edges of the draft lead from a declared interval to another one.
+            let mut after = vec![*number];
+            let mut at = 0;
+            while let Some(&last) = after.get(at) {
+                let next = inner.iter().filter(|(from, _)| from.0 == last).map(|(_, to)| to.0);
+                let next: Vec<_> = next.collect();
+                if next.contains(number) {
+                    return true;
+                }
+                let is_new = |number: &usize| !after.contains(number);
+                let mut new: Vec<_> = next.into_iter().filter(is_new).collect();
+                new.sort_unstable();
+                new.dedup();
+                after.extend(new);
+                at += 1;
+            }
+            false
+        });
+        world.edges.lock().unwrap().extend(&inner);
+        let started = draft.start();
+        match (&started, is_from_outside, is_cycle) {
+            (Ok(()), false, false) | (Err(Refusal::Cycle { .. }), false, true) => {}
+            (Err(Refusal::IntoDraft { .. } | Refusal::Cycle { .. }), true, _) => {}
+            // The source may have occurred, or be of a draft that has not started.
+            (Ok(()), true, false) | (Err(Refusal::NotStarted { .. }), ..) if !world.is_exact => {}
+            other => panic!("{edges:?} by {parent}: {other:?}"),
+        }
+        if started.is_ok() {
+            break;
+        }
+        world.refused.fetch_add(1, Ordering::Relaxed);
+        let mut all = world.edges.lock().unwrap();
+        for edge in inner {
+            let at = all.iter().rposition(|known| *known == edge).unwrap();
+            all.remove(at);
+        }
+        let (_, point, handle) = edges.pop().expect("without edges, nothing is refused");
+        assert!(draft.disconnect(point, handle));
+    }
+    if world.is_exact {
+        made(&mut points.lock().unwrap());
     }
 }
 
