@@ -5,7 +5,6 @@ use std::ptr::NonNull;
 use super::HeapJob;
 use crate::header::Job;
 use crate::numbers::Slot;
-use crate::pool::shutdown::Unfinished;
 use crate::primitive::Ordering;
 use crate::shared::Shared;
 use crate::shared::pending::Left;
@@ -65,8 +64,9 @@ impl Shared {
     }
 
     /// Has the end of the last closure cancel the futures, after a shutdown that has waited for
-    /// them in vain. Returns what is left.
-    pub(crate) fn cancel_tasks(&self) -> Option<Unfinished> {
+    /// them in vain. Returns the numbers of closures and of futures that are left, or `None` if the
+    /// pool is closed.
+    pub(crate) fn cancel_tasks(&self) -> Option<(usize, usize)> {
         // Counted as a closure: the last closure ends afterwards, here or elsewhere.
         if !self.pending.begin_closure() {
             return None;
@@ -74,6 +74,6 @@ impl Shared {
         self.waits_for_tasks.store(false, Ordering::Relaxed);
         let (closures, tasks) = self.pending.counts();
         self.end_detached();
-        Some(Unfinished { closures: closures - 1, tasks })
+        Some((closures - 1, tasks))
     }
 }

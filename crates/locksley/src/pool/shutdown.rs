@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Pool, end_threads, run_own_tasks};
@@ -35,30 +35,6 @@ impl fmt::Display for Unfinished {
 }
 
 impl Error for Unfinished {}
-
-/// The event that a pool is closed.
-#[derive(Default)]
-pub(crate) struct ClosedEvent {
-    has_happened: Mutex<bool>,
-    happens: Condvar,
-}
-
-impl ClosedEvent {
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.has_happened.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn set(&self) {
-        *self.lock() = true;
-        self.happens.notify_all();
-    }
-
-    /// Waits for so long at most. True if it has happened.
-    fn wait(&self, timeout: Duration) -> bool {
-        let waited = self.happens.wait_timeout_while(self.lock(), timeout, |it| !*it);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
 
 impl Pool {
     /// Ends the pool after all that it has accepted has ended: closures and
@@ -112,8 +88,8 @@ impl Pool {
             }
             _ => blocking(|| shared.closed_event.wait(timeout)),
         });
-        if !is_in_time && let Some(unfinished) = shared.cancel_tasks() {
-            return Err(unfinished);
+        if !is_in_time && let Some((closures, tasks)) = shared.cancel_tasks() {
+            return Err(Unfinished { closures, tasks });
         }
         end_threads(threads, &shared);
         Ok(())

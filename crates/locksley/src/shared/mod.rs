@@ -8,9 +8,10 @@
 //! | `queues.rs` | what lies in the queues; sends jobs |
 //! | `place_map.rs` | the workers of each place |
 //! | `stats.rs` | the counters and times of the workers |
-//! | `pending/` | what keeps a pool open |
+//! | `pending/`, `closed_event.rs` | what keeps a pool open; where a shutdown waits |
 //! | `config.rs`, `placement.rs` | what a pool is built with |
 
+mod closed_event;
 pub(crate) mod config;
 pub(crate) mod index_lock;
 #[cfg(all(test, loom))]
@@ -34,12 +35,12 @@ use crate::limits::Bounds;
 use crate::machine::Machine;
 use crate::numbers::{Index, Slot};
 use crate::observe::Observer;
-use crate::pool::shutdown::ClosedEvent;
 use crate::os::{self, Assists, RunState};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering};
 use crate::sleep::Sleep;
 use crate::trace::{Event, PoolHandle};
 use crate::unwind::{self, AbortOnUnwind, Payload};
+use closed_event::ClosedEvent;
 use config::Configuration;
 use index_lock::IndexLock;
 use pending::Pending;
