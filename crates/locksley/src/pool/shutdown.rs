@@ -46,8 +46,8 @@ impl Pool {
     ///
     /// Meanwhile tasks may spawn others, which are waited for, too. A worker of another pool that
     /// calls this is [blocked](crate::blocking). A worker of this pool cannot wait for itself: its
-    /// call waits for nothing. A [borrowed thread](crate::PoolBuilder::with_current_thread) runs the tasks
-    /// that it finds.
+    /// call waits for nothing. A [borrowed](crate::PoolBuilder::with_current_thread) thread runs
+    /// the tasks that it finds.
     ///
     /// # Errors
     /// [`Unfinished`] says how many tasks had not ended in time.
