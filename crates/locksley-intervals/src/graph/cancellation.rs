@@ -10,9 +10,10 @@ pub(crate) type Reason = Arc<dyn Error + Send + Sync>;
 /// Cancels a graph from any thread, also while another thread waits for the graph.
 ///
 /// Give it to the root by [`Root::cancel`](crate::Root::cancel). After [`cancel`](Self::cancel), no
-/// body begins. Bodies that run continue: a long one asks [`is_cancelled`](Self::is_cancelled). If a
-/// body did not run for this reason, the root returns [`IntervalCancelled`]. A clone is the same
-/// handle, and several roots may have it.
+/// body begins. Bodies that run continue: a long one calls [`is_cancelled`](Self::is_cancelled)
+/// regularly. If a body did not run for this reason, the root returns [`IntervalCancelled`].
+///
+/// A clone is the same handle, and several roots may have it.
 ///
 /// # Examples
 /// ```

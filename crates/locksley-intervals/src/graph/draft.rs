@@ -25,8 +25,8 @@ use crate::graph::refusal::Refusal;
 /// finds cycles.
 ///
 /// A declared interval is a child of the interval that has made the draft. Before the start, code
-/// outside of the draft can add no edges from or to it. Dropping a draft drops the bodies that were
-/// not started.
+/// outside of the draft can add no edges from or to it. Dropping a draft that was not started drops
+/// the bodies: they do not run.
 ///
 /// # Examples
 /// ```
@@ -313,7 +313,7 @@ impl<'g, 'env> Draft<'_, 'g, 'env> {
     /// Refuses an edge from outside of the parent, from another draft, or into a holder of locks.
     ///
     /// # Safety
-    /// Both are of the root of the parent, whose body runs.
+    /// Both are of the root of the parent, and the body of the parent runs.
     unsafe fn check_edge(&self, from: PointRef, to: PointRef) -> Result<(), Refusal> {
         let parent = self.parent.interval;
         // SAFETY: alive, as the root is.
