@@ -210,6 +210,9 @@ impl Network {
     /// the messages that are left, and then `None`. If it fails or panics, no receiver gets `None`
     /// for that: see [the end of a stream](super::Sender#the-end-of-a-stream).
     ///
+    /// **An `Err` that `body` returns is no failure here**, but the process's product. A process
+    /// that may fail is a [`try_process`](Self::try_process).
+    ///
     /// Send and receive only in the process's own future. Do not do so in another task, in the
     /// second closure of a join, or in a task of a scope: another worker may run these, and a wait
     /// there panics.

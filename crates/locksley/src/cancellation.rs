@@ -66,7 +66,8 @@ struct Node {
     hooks: Hooks,
 }
 
-/// The error of a scope or loop that was cancelled: some of its tasks or items did not begin.
+/// The error of a scope, loop or future that was cancelled: some of its tasks or items did not
+/// begin, or the future did not end.
 ///
 /// # Examples
 /// ```

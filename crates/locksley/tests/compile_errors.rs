@@ -58,10 +58,10 @@ fn a_pool_may_be_used_where_panics_are_caught() {
 }
 
 #[test]
-fn something_that_no_loop_takes_is_one_error() {
-    let program = "fn main() {
-        locksley::loops::par(\"text\").for_each(|_| ());
-    }";
-    let errors = errors("no_loop", program);
-    assert!(errors[0].contains("`par` cannot divide"), "{errors:#?}");
+fn the_first_error_names_what_no_loop_takes() {
+    for (name, items) in [("text", "\"text\""), ("vector", "vec![1, 2]")] {
+        let program = format!("fn main() {{ locksley::loops::par({items}).for_each(|_| ()); }}");
+        let errors = errors(name, &program);
+        assert!(errors[0].contains("`par` cannot divide"), "{errors:#?}");
+    }
 }

@@ -83,6 +83,24 @@ fn child() {
             drop(pool);
             println!("still there");
         }
+        #[cfg(target_os = "linux")]
+        Ok("a deadline in a child, without a pool") => {
+            let deadline = || {
+                let token = locksley::Cancellation::new();
+                token.cancel_after(std::time::Duration::from_millis(1)).unwrap();
+                locksley::block_on(token.cancelled());
+            };
+            deadline();
+            // SAFETY: the child uses what the C library keeps valid there.
+            let child = unsafe { libc::fork() };
+            deadline();
+            if child == 0 {
+                println!("in the child");
+                std::process::exit(0);
+            }
+            // SAFETY: no status is written.
+            unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+        }
         Ok("panic of the handler") => {
             let builder = Pool::builder().workers(1);
             let pool = builder.panic_handler(|_| panic!("of the handler")).build().unwrap();
@@ -135,7 +153,12 @@ fn without_the_variable_the_size_is_the_number_of_allowed_processors() {
 fn a_wrong_value_is_an_error_or_a_clear_panic() {
     for wrong in ["0", "many", "-3", "1.5"] {
         let built = text(&run_child("build", Some(wrong)));
-        assert!(built.contains(&format!("error=Environment {{ value: {wrong:?} }}")), "{built}");
+        assert!(
+            built.contains(&format!(
+                "error=LOCKSLEY_WORKERS must be a whole number from 1, not {wrong:?}"
+            )),
+            "{built}"
+        );
         let joined = run_child("join", Some(wrong));
         assert!(!joined.status.success());
         assert!(
@@ -161,7 +184,10 @@ fn assists_are_those_that_the_variable_names() {
     }
     for wrong in ["telepathy", "membarrier;run-state"] {
         let built = build(wrong);
-        assert!(built.contains(&format!("error=Assists(UnknownAssist({wrong:?}))")), "{built}");
+        assert!(
+            built.contains(&format!("error=LOCKSLEY_ASSISTS: unknown assist '{wrong}'")),
+            "{built}"
+        );
     }
 }
 
@@ -204,6 +230,13 @@ fn a_detached_panic_without_a_handler_is_printed_and_ends_the_task_only() {
     assert!(output.status.success());
     assert!(text(&output).contains("a detached panic"));
     assert!(text(&output).contains("still there"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_of_a_process_without_a_pool_has_deadlines() {
+    let output = run_child("a deadline in a child, without a pool", None);
+    assert!(text(&output).contains("in the child"), "{}", text(&output));
 }
 
 #[test]

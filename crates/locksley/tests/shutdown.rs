@@ -121,12 +121,29 @@ fn a_shutdown_says_what_was_left() {
     let unfinished = pool.shutdown(Duration::from_millis(1)).unwrap_err();
     assert!(matches!(unfinished, Unfinished { closures: 1, tasks: 4, .. }), "{unfinished:?}");
     let text = unfinished.to_string();
-    assert!(text.contains("1 detached closures") && text.contains("4 tasks"), "{text}");
+    assert_eq!(text, "a pool was shut down while 1 detached closure and 4 tasks had not ended");
     barrier.wait();
     // The threads go on, and end as those of a dropped pool.
     assert!(waiting.map(|task| task.join().unwrap_err().is_cancelled()).iter().all(|it| *it));
     assert_eq!(dropped.load(Ordering::Relaxed), 3);
     assert_eq!(ran.join().unwrap(), 7);
+}
+
+#[test]
+fn a_late_shutdown_cancels_what_waits_although_a_closure_never_ends() {
+    let pool = Pool::new(2).unwrap();
+    let (sender, receiver) = channel::<()>();
+    let (running, runs) = channel();
+    pool.spawn(move |_| {
+        running.send(()).unwrap();
+        _ = receiver.recv();
+    });
+    runs.recv().unwrap();
+    let waiting = pool.spawn_future(pending::<()>());
+    let unfinished = pool.shutdown(Duration::from_millis(1)).unwrap_err();
+    assert!(matches!(unfinished, Unfinished { closures: 1, tasks: 1, .. }), "{unfinished:?}");
+    assert!(waiting.join().unwrap_err().is_cancelled(), "while the closure runs");
+    drop(sender);
 }
 
 #[test]
@@ -152,12 +169,47 @@ fn a_worker_may_shut_a_pool_down() {
 }
 
 #[test]
-fn a_borrowed_thread_runs_what_it_finds_before_it_shuts_its_pool_down() {
+fn a_borrowed_thread_runs_tasks_until_its_pool_is_shut_down() {
     std::thread::spawn(|| {
         let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
         let task = pool.spawn_future(yield_now());
         assert_eq!(pool.shutdown(LONG), Ok(()));
         assert!(task.join().is_ok());
+    })
+    .join()
+    .unwrap();
+    // Another worker has a task that takes longer.
+    std::thread::spawn(|| {
+        let pool = Pool::builder().workers(2).with_current_thread().build().unwrap();
+        let (running, runs) = channel();
+        let task = pool.spawn_task(move || {
+            running.send(()).unwrap();
+            std::thread::sleep(Duration::from_millis(20));
+        });
+        runs.recv().unwrap();
+        assert_eq!(pool.shutdown(LONG), Ok(()));
+        assert!(task.join().is_ok());
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_borrowed_thread_stops_at_the_deadline() {
+    fn respawn() {
+        locksley::spawn(respawn);
+    }
+    std::thread::spawn(|| {
+        let pool = Pool::builder().workers(1).with_current_thread().build().unwrap();
+        let endless = pool.spawn_future(async {
+            loop {
+                yield_now().await;
+            }
+        });
+        pool.spawn(|_| respawn());
+        let unfinished = pool.shutdown(Duration::from_millis(5)).unwrap_err();
+        assert!(unfinished.tasks == 1 && unfinished.closures >= 1, "{unfinished:?}");
+        let _: &task::JoinHandle<()> = &endless;
     })
     .join()
     .unwrap();

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use locksley::{Pool, Spawn, Worker, extend};
 
 use crate::global::with_default_pool;
+use crate::spawn::run;
 
 /// Held while a broadcast is sent.
 static ORDER: Mutex<()> = Mutex::new(());
@@ -69,7 +70,7 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let op = move |worker: &Worker| op(BroadcastContext::new(worker));
+    let op = move |worker: &Worker| run(worker, || op(BroadcastContext::new(worker)));
     with_default_pool(|pool| match pool {
         Some(pool) => spawn_broadcast_in(pool, op),
         None => spawn_broadcast_here(op),

@@ -7,6 +7,7 @@ use std::io;
 use locksley::{BuildError, Pool, PoolBuilder, WorkerThread, extend};
 
 use crate::environment::default_threads;
+use crate::spawn::unwaited;
 use crate::thread::{CustomSpawn, DefaultSpawn, ThreadSpawn};
 use crate::{ThreadBuilder, ThreadPool, ThreadPoolBuildError, max_num_threads};
 
@@ -16,12 +17,6 @@ const REPLACEMENTS: usize = 256;
 type ThreadName = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
-
-/// The panic handler of a pool that is built without one.
-pub(crate) fn abort(_: Box<dyn Any + Send>) {
-    eprintln!("rayon: a panic that no code waits for, and no panic handler; the process is ended");
-    std::process::abort();
-}
 
 /// Configures a [`ThreadPool`], or the global pool.
 ///
@@ -185,12 +180,18 @@ where
         if self.breadth_first {
             pool = pool.oldest_first();
         }
-        pool = pool.panic_handler(self.panic_handler.unwrap_or_else(|| Box::new(abort)));
+        let is_handled = self.panic_handler.is_some();
+        let checked = |handler: ThreadHandler| {
+            move |index| unwaited(is_handled, || handler(index))
+        };
         if let Some(handler) = self.start_handler {
-            pool = pool.on_start(handler);
+            pool = pool.on_start(checked(handler));
         }
         if let Some(handler) = self.exit_handler {
-            pool = pool.on_exit(handler);
+            pool = pool.on_exit(checked(handler));
+        }
+        if let Some(handler) = self.panic_handler {
+            pool = pool.panic_handler(handler);
         }
         let Self { mut thread_name, stack_size, mut spawn_handler, .. } = self;
         let spawn = move |worker: WorkerThread| {

@@ -4,7 +4,6 @@ use std::io;
 
 use locksley::{BuildError, Pool, Worker, extend};
 
-use crate::builder::abort;
 use crate::environment::default_threads;
 
 /// The global pool. The process has one, which Locksley's own functions use too.
@@ -41,16 +40,14 @@ fn build() -> &'static Pool {
 
 /// Locksley creates the threads. A forked child can therefore create them again.
 fn build_default() -> Result<(), BuildError> {
-    let pool = Pool::builder().workers(default_threads()?).panic_handler(abort);
-    pool.own_threads_only().build_global()
+    Pool::builder().workers(default_threads()?).own_threads_only().build_global()
 }
 
 /// On a system without threads, the calling thread becomes the only one of the pool, as in rayon.
 fn without_threads(error: BuildError) -> Result<(), BuildError> {
     match error {
         BuildError::Thread { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
-            let pool = Pool::builder().workers(1).panic_handler(abort);
-            pool.with_current_thread().build_global()
+            Pool::builder().workers(1).with_current_thread().build_global()
         }
         other => Err(other),
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use locksley::{Pool, Worker, extend};
 
 use crate::broadcast::{broadcast_in, spawn_broadcast_in};
+use crate::spawn::run;
 use crate::yielding::{run_local, run_one};
 use crate::{BroadcastContext, Scope, ScopeFifo, Yield};
 
@@ -260,7 +261,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        self.pool().spawn(|_| op());
+        self.pool().spawn(|worker| run(worker, op));
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo()) into this pool.
@@ -281,7 +282,7 @@ impl ThreadPool {
     where
         OP: FnOnce() + Send + 'static,
     {
-        self.pool().spawn_with(locksley::Spawn::Fifo, |_| op());
+        self.pool().spawn_with(locksley::Spawn::Fifo, |worker| run(worker, op));
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast()) into this pool.
@@ -298,7 +299,9 @@ impl ThreadPool {
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
     {
-        spawn_broadcast_in(self.pool(), move |worker| op(BroadcastContext::new(worker)));
+        spawn_broadcast_in(self.pool(), move |worker| {
+            run(worker, || op(BroadcastContext::new(worker)));
+        });
     }
 
     /// [`yield_now`](crate::yield_now()), where the calling thread belongs to this pool.

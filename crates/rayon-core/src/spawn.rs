@@ -1,6 +1,8 @@
 //! Tasks that no other task waits for.
 
-use locksley::Spawn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use locksley::{Spawn, Worker, extend};
 
 use crate::global::with_default_pool;
 
@@ -22,8 +24,8 @@ where
     F: FnOnce() + Send + 'static,
 {
     with_default_pool(|pool| match pool {
-        Some(pool) => pool.spawn(|_| func()),
-        None => locksley::spawn(func),
+        Some(pool) => pool.spawn(|worker| run(worker, func)),
+        None => locksley::spawn(|| run_here(func)),
     });
 }
 
@@ -48,7 +50,29 @@ where
     F: FnOnce() + Send + 'static,
 {
     with_default_pool(|pool| match pool {
-        Some(pool) => pool.spawn_with(Spawn::Fifo, |_| func()),
-        None => locksley::spawn_with(Spawn::Fifo, func),
+        Some(pool) => pool.spawn_with(Spawn::Fifo, |worker| run(worker, func)),
+        None => locksley::spawn_with(Spawn::Fifo, || run_here(func)),
     });
+}
+
+/// Runs a task that no code waits for.
+pub(crate) fn run(worker: &Worker, task: impl FnOnce()) {
+    unwaited(extend::has_panic_handler(worker), task);
+}
+
+fn run_here(task: impl FnOnce()) {
+    Worker::with_current(|current| run(current.expect("tasks run on workers"), task));
+}
+
+/// Runs code that no other code waits for. A panic goes to the panic handler. Without one it ends
+/// the process, as rayon documents.
+pub(crate) fn unwaited(is_handled: bool, code: impl FnOnce()) {
+    match catch_unwind(AssertUnwindSafe(code)) {
+        Ok(()) => {}
+        Err(payload) if is_handled => resume_unwind(payload),
+        Err(_payload) => {
+            eprintln!("rayon: a panic that no code waits for, and no panic handler");
+            std::process::abort();
+        }
+    }
 }

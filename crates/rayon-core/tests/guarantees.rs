@@ -147,6 +147,26 @@ fn child_process() {
             rayon_core::spawn(|| panic!("of the task"));
             forever();
         }
+        Ok("a spawned task panics in a global pool that Locksley has built") => {
+            assert_eq!(locksley::join(|| 1, || 2), (1, 2));
+            rayon_core::spawn_fifo(|| panic!("of the task"));
+            forever();
+        }
+        Ok("a spawned task panics on a pool of Locksley's") => {
+            let pool = locksley::Pool::new(1).unwrap();
+            pool.install(|_| rayon_core::spawn(|| panic!("of the task")));
+            forever();
+        }
+        Ok("a broadcast task panics on a pool of Locksley's") => {
+            let pool = locksley::Pool::new(1).unwrap();
+            pool.install(|_| rayon_core::spawn_broadcast(|_| panic!("of the task")));
+            forever();
+        }
+        Ok("a dropped handle's task panics") => {
+            drop(locksley::task::spawn(async { panic!("of the task") }));
+            pool(1).spawn(|| std::process::exit(0));
+            forever();
+        }
         Ok("a broadcast task panics") => {
             pool(1).spawn_broadcast(|_| panic!("of the task"));
             forever();

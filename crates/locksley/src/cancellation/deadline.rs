@@ -2,31 +2,90 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Cancellation, Node};
 use crate::os;
 use crate::unwind;
+use crate::worker::Worker;
 
-/// What the thread waits for.
+/// What the thread of a process waits for.
 struct Timer {
-    /// The generation of the process that has the thread. A forked child needs its own.
-    generation: Option<u32>,
+    /// The generation of the process.
+    generation: u32,
+    state: Mutex<State>,
+    /// There is another deadline.
+    changed: Condvar,
+    /// That of a forked child, where the lock above may be taken by a thread that it lacks.
+    child: OnceLock<Box<Self>>,
+}
+
+#[derive(Default)]
+struct State {
+    has_thread: bool,
     /// Times, and the tokens that are cancelled then. The next one is in front.
     deadlines: VecDeque<(Instant, Weak<Node>)>,
     /// The number of deadlines after the last sweep.
     swept: usize,
 }
 
-static TIMER: Mutex<Timer> =
-    Mutex::new(Timer { generation: None, deadlines: VecDeque::new(), swept: 0 });
-/// Another deadline has become the next one.
-static CHANGED: Condvar = Condvar::new();
+impl Timer {
+    fn new() -> Self {
+        let (state, changed, child) = (Mutex::default(), Condvar::new(), OnceLock::new());
+        Self { generation: os::generation(), state, changed, child }
+    }
 
-fn timer() -> MutexGuard<'static, Timer> {
-    TIMER.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The timer of this process.
+    fn get() -> &'static Self {
+        static FIRST: OnceLock<Timer> = OnceLock::new();
+        os::watch_for_forks(Worker::forget_current);
+        let mut timer = FIRST.get_or_init(Self::new);
+        while timer.generation != os::generation() {
+            timer = timer.child.get_or_init(|| Box::new(Self::new()));
+        }
+        timer
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cancel_in_time(&self) {
+        let mut state = self.lock();
+        loop {
+            let next = state.deadlines.front().map(|(time, _)| *time);
+            let left = next.map(|time| time.saturating_duration_since(Instant::now()));
+            state = match left {
+                Some(Duration::ZERO) => {
+                    let token = state.deadlines.pop_front().and_then(|(_, token)| token.upgrade());
+                    drop(state);
+                    // A panic was reported by the panic hook, and no code waits for it.
+                    unwind::catch(|| token.map(|node| Cancellation(node).cancel()))
+                        .map_or_else(unwind::discard, drop);
+                    self.lock()
+                }
+                Some(left) => {
+                    let waited = self.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}
+
+impl State {
+    fn add(&mut self, time: Instant, token: Weak<Node>) {
+        let place = self.deadlines.partition_point(|(other, _)| *other <= time);
+        self.deadlines.insert(place, (time, token));
+        // Deadlines of dropped tokens are at most as many as the others, or few.
+        if self.deadlines.len() > 2 * self.swept + 64 {
+            self.deadlines.retain(|(_, token)| token.strong_count() > 0);
+            self.swept = self.deadlines.len();
+        }
+    }
 }
 
 impl Cancellation {
@@ -34,7 +93,8 @@ impl Cancellation {
     /// children and hooks.
     ///
     /// The first call in a process starts a thread, which sleeps until the next deadline, and then
-    /// calls the [hooks](Self::on_cancel). A panic of a hook ends the hook only.
+    /// calls the [hooks](Self::on_cancel). A hook that takes long delays all deadlines. A panic of a
+    /// hook ends the hook only. In a forked child, deadlines that were set before do not come.
     ///
     /// # Errors
     /// The error of the system if the thread cannot be started.
@@ -56,50 +116,15 @@ impl Cancellation {
     pub fn cancel_after(&self, delay: Duration) -> io::Result<()> {
         // A time that the clock cannot tell never comes.
         let Some(time) = Instant::now().checked_add(delay) else { return Ok(()) };
-        let mut timer = timer();
-        if timer.generation != Some(os::generation()) {
-            thread::Builder::new().name("locksley-timer".to_owned()).spawn(cancel_in_time)?;
-            timer.generation = Some(os::generation());
+        let timer = Timer::get();
+        let mut state = timer.lock();
+        if !state.has_thread {
+            let thread = thread::Builder::new().name("locksley-timer".to_owned());
+            thread.spawn(|| timer.cancel_in_time())?;
+            state.has_thread = true;
         }
-        timer.add(time, Arc::downgrade(&self.0));
-        CHANGED.notify_one();
+        state.add(time, Arc::downgrade(&self.0));
+        timer.changed.notify_one();
         Ok(())
-    }
-}
-
-impl Timer {
-    fn add(&mut self, time: Instant, token: Weak<Node>) {
-        let place = self.deadlines.partition_point(|(other, _)| *other <= time);
-        self.deadlines.insert(place, (time, token));
-        // Deadlines of dropped tokens are at most as many as the others, or few.
-        if self.deadlines.len() > 2 * self.swept + 64 {
-            self.deadlines.retain(|(_, token)| token.strong_count() > 0);
-            self.swept = self.deadlines.len();
-        }
-    }
-}
-
-fn cancel_in_time() {
-    let mut timer = timer();
-    loop {
-        let left = timer.deadlines.front().map(|(time, _)| {
-            // Zero if the time is over.
-            time.saturating_duration_since(Instant::now())
-        });
-        timer = match left {
-            Some(Duration::ZERO) => {
-                let token = timer.deadlines.pop_front().and_then(|(_, token)| token.upgrade());
-                drop(timer);
-                // A panic was reported by the panic hook, and no code waits for it.
-                let cancelled = unwind::catch(|| token.map(|node| Cancellation(node).cancel()));
-                cancelled.map_or_else(unwind::discard, drop);
-                self::timer()
-            }
-            Some(left) => {
-                let waited = CHANGED.wait_timeout(timer, left);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            }
-            None => CHANGED.wait(timer).unwrap_or_else(PoisonError::into_inner),
-        };
     }
 }

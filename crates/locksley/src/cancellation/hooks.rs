@@ -137,3 +137,56 @@ impl fmt::Debug for OnCancel {
         f.debug_struct("OnCancel").field("token", &self.token).finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::future::pending;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::block_on;
+
+    fn hooks_of(token: &Cancellation) -> usize {
+        token.0.hooks.lock().hooks.iter().flatten().count()
+    }
+
+    #[test]
+    fn what_waits_no_more_has_no_hook() {
+        let outer = Cancellation::new();
+        let token = outer.child();
+        assert_eq!(block_on(token.run_until_cancelled(async { 7 })), Ok(7));
+        let panics = || block_on(token.run_until_cancelled(async { panic!("of the future") }));
+        assert!(unwind::catch(panics).is_err());
+        assert_eq!((hooks_of(&token), hooks_of(&outer)), (0, 0));
+        let [first, second] = [(); 2].map(|()| token.on_cancel(|| ()));
+        drop(first);
+        let third = token.on_cancel(|| ());
+        assert_eq!((hooks_of(&token), hooks_of(&outer)), (2, 2));
+        assert_eq!(token.0.hooks.lock().hooks.len(), 2, "places are used again");
+        outer.cancel();
+        assert_eq!((hooks_of(&token), hooks_of(&outer)), (2, 0));
+        drop((second, third));
+        assert_eq!(hooks_of(&token), 0);
+    }
+
+    #[test]
+    fn a_hook_that_was_called_removes_no_later_one() {
+        let token = Cancellation::new();
+        let called = token.on_cancel(|| ());
+        token.cancel();
+        let later = token.on_cancel(|| ());
+        drop(called);
+        assert_eq!(hooks_of(&token), 1);
+        drop(later);
+        assert_eq!(hooks_of(&token), 0);
+    }
+
+    #[test]
+    fn a_deadline_keeps_no_token() {
+        let token = Cancellation::new();
+        token.cancel_after(Duration::from_secs(3600)).unwrap();
+        assert_eq!(Arc::strong_count(&token.0), 1);
+        drop(Box::pin(token.run_until_cancelled(pending::<()>())));
+        assert_eq!(hooks_of(&token), 0, "a future that was never polled has none");
+    }
+}

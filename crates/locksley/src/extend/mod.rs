@@ -51,6 +51,13 @@ pub fn tracer(worker: &crate::Worker) -> Option<std::sync::Arc<dyn Tracer>> {
     worker.shared().sleep.tracer.clone()
 }
 
+/// True if the worker's pool has a [panic handler](crate::PoolBuilder::panic_handler), for a
+/// library that must not drop a panic.
+#[must_use]
+pub fn has_panic_handler(worker: &crate::Worker) -> bool {
+    worker.shared().config.panic_handler.is_some()
+}
+
 /// The kernel features that the worker's pool may use.
 #[must_use]
 pub fn assists(worker: &crate::Worker) -> crate::os::Assists {

@@ -32,8 +32,8 @@ impl Shared {
     }
 
     /// Counts the end of a detached task, or of the pool's handle. After the last one, all futures
-    /// that wait are cancelled, unless a shutdown waits for them; after the last future, the pool
-    /// is closed.
+    /// that wait are cancelled, unless a shutdown waits for them. When nothing is left, the pool is
+    /// closed.
     pub(crate) fn end_detached(&self) {
         self.proceed_to_close(self.pending.end_closure());
     }
@@ -46,12 +46,9 @@ impl Shared {
     fn proceed_to_close(&self, left: Left) {
         match left {
             Left::Some => {}
-            // Relaxed: the count of closures orders. It was set before the handle's end was
-            // counted, and `cancel_tasks` resets it while its own closure is counted.
+            // Relaxed: set before the end of the handle was counted, after which this is.
             Left::Tasks if self.waits_for_tasks.load(Ordering::Relaxed) => {}
-            // Once. Release pairs with the acquire in `is_closing`.
-            Left::Tasks if self.closing.swap(true, Ordering::AcqRel) => {}
-            Left::Tasks => self.owned_tasks.cancel_all(),
+            Left::Tasks => self.cancel_tasks(),
             Left::Nothing => {
                 self.closed.set();
                 // No limit holds any more: a thread that ends counts as active.
@@ -63,17 +60,11 @@ impl Shared {
         }
     }
 
-    /// Has the end of the last closure cancel the futures, after a shutdown that has waited for
-    /// them in vain. Returns the numbers of closures and of futures that are left, or `None` if the
-    /// pool is closed.
-    pub(crate) fn cancel_tasks(&self) -> Option<(usize, usize)> {
-        // Counted as a closure: the last closure ends afterwards, here or elsewhere.
-        if !self.pending.begin_closure() {
-            return None;
+    /// Has the workers drop the futures that wait. From now on, no future is accepted.
+    pub(crate) fn cancel_tasks(&self) {
+        // Once. Release pairs with the acquire in `is_closing`.
+        if !self.closing.swap(true, Ordering::AcqRel) {
+            self.owned_tasks.cancel_all();
         }
-        self.waits_for_tasks.store(false, Ordering::Relaxed);
-        let (closures, tasks) = self.pending.counts();
-        self.end_detached();
-        Some((closures - 1, tasks))
     }
 }

@@ -61,6 +61,8 @@ pub trait IntoParts {
     fn into_parts(self) -> Self::Parts;
 }
 
+// Errors name the trait above, with its notes.
+#[diagnostic::do_not_recommend]
 impl<P: Parts> IntoParts for P {
     type Parts = P;
     fn into_parts(self) -> P {

@@ -8,7 +8,6 @@ use crate::os::UnknownAssist;
 
 /// The reason why a pool could not be built or [resized](crate::Pool::resize). If it could not be
 /// built, workers that had started have ended again.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The requested number of workers, or the largest one, is 0.
@@ -62,6 +61,13 @@ impl BuildError {
             _ if asked > most => Err(Self::TooManyWorkers { asked, most }),
             _ => Ok(()),
         }
+    }
+}
+
+/// The same text as the `Display` form, since a `main` that returns the error prints this one.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -39,10 +39,10 @@ use crate::worker::Worker;
 ///
 /// # Drop
 ///
-/// Dropping a pool runs what it has accepted until that ends or waits. Detached closures (from
-/// [`spawn`](crate::spawn) and its variants) and closures with a handle
-/// ([`spawn_task`](Self::spawn_task)) run to their ends. [Futures](crate::task) are polled at least
-/// once. Then those that wait are cancelled, the workers drop them, and the threads end.
+/// Dropping a pool runs what it has accepted. Detached closures (from [`spawn`](crate::spawn) and
+/// its variants) and closures with a handle ([`spawn_task`](Self::spawn_task)) run to their ends.
+/// [Futures](crate::task) are polled at least once. Then those that have returned `Pending` are
+/// cancelled, the workers drop them, and the threads end.
 /// [`Pool::shutdown`] waits for futures, too. There are four special cases:
 ///
 /// - A worker of another pool drops it: another thread works under that worker's index during the

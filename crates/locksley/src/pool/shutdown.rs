@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Pool, end_threads, run_own_tasks};
+use super::{Pool, end_threads};
 use crate::blocking::blocking;
-use crate::primitive::Ordering;
+use crate::primitive::{Instant, Ordering};
+use crate::shared::Shared;
 use crate::worker::Worker;
 
 /// The error of a [shutdown](Pool::shutdown) that ended before all tasks had.
@@ -25,12 +26,11 @@ pub struct Unfinished {
 
 impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { closures, tasks } = self;
-        write!(
-            f,
-            "a pool was shut down before its end: {closures} detached closures and {tasks} "
-        )?;
-        f.write_str("tasks had not ended")
+        let number =
+            |number: usize, noun| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+        let closures = number(self.closures, "detached closure");
+        let tasks = number(self.tasks, "task");
+        write!(f, "a pool was shut down while {closures} and {tasks} had not ended")
     }
 }
 
@@ -40,14 +40,17 @@ impl Pool {
     /// Ends the pool after all that it has accepted has ended: closures and
     /// [futures](crate::task). Waits for `timeout` at most.
     ///
-    /// When the time is over, futures that wait are cancelled, as a [drop](Self#drop) cancels them.
-    /// This call does not wait for the closures that still run. They run to their ends, and then
-    /// the threads end.
+    /// When the time is over, futures that wait are cancelled at once, and this call returns. It
+    /// does not wait for closures that still run: these run to their ends, and then the threads
+    /// end. If all has ended in time, it waits for the threads and their exit hooks.
     ///
     /// Meanwhile tasks may spawn others, which are waited for, too. A worker of another pool that
     /// calls this is [blocked](crate::blocking). A worker of this pool cannot wait for itself: its
     /// call waits for nothing. A [borrowed](crate::PoolBuilder::with_current_thread) thread runs
-    /// the tasks that it finds.
+    /// tasks while it waits.
+    ///
+    /// A pool that threads share by an [`Arc`] is taken out of it by [`Arc::into_inner`]. The
+    /// [global pool](Self::global) cannot be shut down.
     ///
     /// # Errors
     /// [`Unfinished`] says how many tasks had not ended in time.
@@ -81,17 +84,41 @@ impl Pool {
         let threads = std::mem::take(&mut self.threads);
         self.is_detached = true;
         drop(self);
-        let is_in_time = Worker::with_current(|current| match current {
+        let is_closed = Worker::with_current(|current| match current {
             Some(own) if own.belongs_to(&shared) => {
-                run_own_tasks(own);
-                false
+                own.is_borrowed() && run_until_closed(own, &shared, timeout)
             }
             _ => blocking(|| shared.closed_event.wait(timeout)),
         });
-        if !is_in_time && let Some((closures, tasks)) = shared.cancel_tasks() {
+        let (closures, tasks) = shared.pending.counts();
+        if !is_closed && (closures, tasks) != (0, 0) {
+            shared.cancel_tasks();
+            // There may be no other worker that drops the futures. Closures may spawn others for
+            // ever, so the number of steps is limited.
+            Worker::with_current(|current| {
+                let borrowed = shared.own_worker(current).filter(|own| own.is_borrowed());
+                borrowed.map(|own| (0..closures + tasks).any(|_| !own.run_one()))
+            });
             return Err(Unfinished { closures, tasks });
         }
         end_threads(threads, &shared);
         Ok(())
+    }
+}
+
+/// Runs tasks on a borrowed thread until the pool is closed, or the time is over. True if it is
+/// closed.
+fn run_until_closed(own: &Worker, pool: &Shared, timeout: Duration) -> bool {
+    /// A task may become ready on another thread.
+    const NAP: Duration = Duration::from_millis(1);
+    let began = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(began.elapsed());
+        if left.is_zero() || pool.closed.is_set() {
+            return pool.closed.is_set();
+        }
+        if !own.run_one() {
+            pool.closed_event.wait(left.min(NAP));
+        }
     }
 }

@@ -147,6 +147,9 @@ fn a_panic_that_no_handler_takes_aborts_the_process() {
     for case in [
         "a spawned task panics",
         "a spawned task of the global pool panics",
+        "a spawned task panics in a global pool that Locksley has built",
+        "a spawned task panics on a pool of Locksley's",
+        "a broadcast task panics on a pool of Locksley's",
         "a broadcast task panics",
         "the panic handler panics",
         "the start handler panics",
@@ -154,6 +157,11 @@ fn a_panic_that_no_handler_takes_aborts_the_process() {
         let (text, succeeded) = child(case);
         assert!(!succeeded && text.contains("of the "), "{case}: {text}");
     }
+}
+
+#[test]
+fn a_dropped_handle_of_locksleys_ends_no_process() {
+    assert!(child("a dropped handle's task panics").1);
 }
 
 /// Two handlers are in progress at the same time.
