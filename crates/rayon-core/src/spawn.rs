@@ -1,6 +1,8 @@
 //! Tasks that no other task waits for.
 
+use std::io::{Write, stderr};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::abort;
 
 use locksley::{Spawn, Worker, extend};
 
@@ -71,8 +73,10 @@ pub(crate) fn unwaited(is_handled: bool, code: impl FnOnce()) {
         Ok(()) => {}
         Err(payload) if is_handled => resume_unwind(payload),
         Err(_payload) => {
-            eprintln!("rayon: a panic that no code waits for, and no panic handler");
-            std::process::abort();
+            // Not by a macro, which would panic where nothing can be written.
+            let text = b"rayon: a panic that no code waits for, and no panic handler\n";
+            let _ = stderr().write_all(text);
+            abort();
         }
     }
 }
