@@ -34,12 +34,12 @@ use hooks::Hooks;
 /// [`cancel_after`](Self::cancel_after) sets a deadline.
 ///
 /// A check is one load for this token and for each of its ancestors. A scope or loop without a
-/// token pays nothing. Cancelling is a store, and calls the hooks. It takes a lock, so it must not
-/// be called in a signal handler. To cancel by Ctrl-C, use a crate that receives signals on a
+/// token pays nothing. `cancel` stores a flag, takes a lock and calls the hooks, so it must not be
+/// called in a signal handler. To cancel by Ctrl-C, use a crate that receives signals on a
 /// thread, such as `ctrlc`: `ctrlc::set_handler(move || token.cancel())`.
 ///
 /// # Examples
-/// The first to find something stops the others:
+/// The first iteration that finds a result cancels the loop:
 /// ```
 /// use locksley::Cancellation;
 /// use locksley::loops::par;
@@ -180,8 +180,8 @@ impl Cancellation {
         .await;
     }
 
-    /// Runs a future until it has ended or the token is cancelled. Then the future is dropped where
-    /// it waits. Works on any executor.
+    /// Polls a future until it completes or the token is cancelled, and then drops it. Works on any
+    /// executor.
     ///
     /// # Errors
     /// [`Cancelled`] if the token is cancelled first.

@@ -74,7 +74,7 @@ pub(crate) fn unwaited(is_handled: bool, code: impl FnOnce()) {
         Err(payload) if is_handled => resume_unwind(payload),
         Err(_payload) => {
             // Not by a macro, which would panic where nothing can be written.
-            let text = b"rayon: a panic that no code waits for, and no panic handler\n";
+            let text = b"rayon: a spawned task or a handler panicked without a panic handler\n";
             let _ = stderr().write_all(text);
             abort();
         }

@@ -207,13 +207,14 @@ impl<'g, 'env> Draft<'_, 'g, 'env> {
     ///
     /// # Errors
     /// - [`Refusal::Cycle`] if intervals wait for each other. It names all of them.
-    /// - [`Refusal::IntoDraft`] if an edge leads from outside into the draft.
+    /// - [`Refusal::IntoDraft`] if an edge leads from a point outside of the interval that has made
+    ///   the draft, which has not occurred yet.
     /// - [`Refusal::NotStarted`] if an edge leads from an interval of another draft.
     /// - Another [`Refusal`] if a rule of [locks](crate::IntervalLock) is broken. If it is not an
     ///   edge that breaks it, this draft never starts.
     ///
-    /// Then no interval has started, and the draft is as before. [Remove](Self::disconnect) an edge
-    /// to try again.
+    /// Then no interval has started, and the draft is as before. After an error about an edge,
+    /// [remove](Self::disconnect) the edge and start again.
     ///
     /// # Examples
     /// ```

@@ -112,8 +112,8 @@ impl<T> Sender<T> {
         blocking::wait(&graph, self.end.owner, self.send(message))
     }
 
-    /// Ends the stream now: the receiver gets the messages that are left, and then `None`, even if
-    /// this process fails later.
+    /// Ends the stream now: it is complete, and no later failure of this process truncates it. The
+    /// receiver gets the messages that are left, and then `None`, unless the network fails before.
     ///
     /// Use it if the process continues for long, or waits for what the receiver does at the end of
     /// the stream. Otherwise drop the sender: see [the end of a stream](#the-end-of-a-stream).

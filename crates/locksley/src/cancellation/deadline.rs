@@ -1,4 +1,4 @@
-//! Deadlines of tokens: one thread for the process, which sleeps until the next one.
+//! Deadlines of tokens: one thread for the process, which sleeps until the next deadline.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,12 +13,12 @@ use crate::worker::Worker;
 
 /// What the thread of a process waits for.
 struct Timer {
-    /// The generation of the process.
+    /// The number of forks that lead to the process.
     generation: u32,
     state: Mutex<State>,
     /// There is another deadline.
     changed: Condvar,
-    /// That of a forked child, where the lock above may be taken by a thread that it lacks.
+    /// The timer of a forked child. There, a thread that only the parent has may hold the lock.
     child: OnceLock<Box<Self>>,
 }
 
@@ -40,6 +40,7 @@ impl Timer {
     /// The timer of this process.
     fn get() -> &'static Self {
         static FIRST: OnceLock<Timer> = OnceLock::new();
+        // As pools do, since the first call counts.
         os::watch_for_forks(Worker::forget_current);
         let mut timer = FIRST.get_or_init(Self::new);
         while timer.generation != os::generation() {
@@ -80,7 +81,7 @@ impl State {
     fn add(&mut self, time: Instant, token: Weak<Node>) {
         let place = self.deadlines.partition_point(|(other, _)| *other <= time);
         self.deadlines.insert(place, (time, token));
-        // Deadlines of dropped tokens are at most as many as the others, or few.
+        // So there are at most twice as many as after the last sweep, and a few.
         if self.deadlines.len() > 2 * self.swept + 64 {
             self.deadlines.retain(|(_, token)| token.strong_count() > 0);
             self.swept = self.deadlines.len();
@@ -89,12 +90,12 @@ impl State {
 }
 
 impl Cancellation {
-    /// Cancels the token when the delay is over, unless it was dropped before, with its clones,
-    /// children and hooks.
+    /// Cancels the token when the delay is over. This keeps no token alive: it has no effect once
+    /// the token, its clones, children and hooks were dropped.
     ///
     /// The first call in a process starts a thread, which sleeps until the next deadline, and then
     /// calls the [hooks](Self::on_cancel). A hook that takes long delays all deadlines. A panic of a
-    /// hook ends the hook only. In a forked child, deadlines that were set before do not come.
+    /// hook ends the hook only. In a forked child, deadlines that were set before have no effect.
     ///
     /// # Errors
     /// The error of the system if the thread cannot be started.

@@ -1,6 +1,6 @@
-//! What is called when a token is cancelled.
+//! Hooks, which `cancel` calls.
 //!
-//! A hook is in the set of its token and in those of all ancestors, and is called once.
+//! A hook is in the set of its token and in those of all ancestors, and is called at most once.
 //!
 //! *No cancellation is missed.* `cancel` sets the flag and then takes the hooks, under the lock of
 //! the set. `on_cancel` inserts the hook under the same lock, and then looks at the flag. So either
@@ -36,7 +36,7 @@ pub(super) struct Hooks(Mutex<Set>);
 struct Set {
     /// `None` where a hook was removed.
     hooks: Vec<Option<Arc<Hook>>>,
-    /// The places of these.
+    /// The indexes of these.
     free: Vec<usize>,
 }
 
@@ -51,23 +51,23 @@ impl Hooks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a hook. Returns its place.
+    /// Adds a hook. Returns its index.
     fn add(&self, hook: &Arc<Hook>) -> usize {
         let mut set = self.lock();
-        let place = set.free.pop().unwrap_or(set.hooks.len());
-        if place == set.hooks.len() {
+        let index = set.free.pop().unwrap_or(set.hooks.len());
+        if index == set.hooks.len() {
             set.hooks.push(None);
         }
-        set.hooks[place] = Some(Arc::clone(hook));
-        place
+        set.hooks[index] = Some(Arc::clone(hook));
+        index
     }
 
-    /// Removes the hook from its place, where another one may be since all were called.
-    fn remove(&self, place: usize, hook: &Arc<Hook>) {
+    /// Removes the hook, unless another one is at its index since all were called.
+    fn remove(&self, index: usize, hook: &Arc<Hook>) {
         let mut set = self.lock();
         let is_hook = |other: &mut Arc<Hook>| Arc::ptr_eq(other, hook);
-        if set.hooks.get_mut(place).is_some_and(|other| other.take_if(is_hook).is_some()) {
-            set.free.push(place);
+        if set.hooks.get_mut(index).is_some_and(|other| other.take_if(is_hook).is_some()) {
+            set.free.push(index);
         }
     }
 
@@ -84,14 +84,14 @@ impl Hooks {
 
 /// Keeps a hook of a token. Made by [`Cancellation::on_cancel`].
 ///
-/// Dropping it removes the hook. If another thread cancels the token at that moment, it may still
-/// be running the hook afterwards.
+/// Dropping it removes the hook. If another thread cancels the token at that moment, that thread
+/// may still run the hook after the drop has returned.
 #[must_use = "the hook is removed when this is dropped"]
 pub struct OnCancel {
     token: Cancellation,
     hook: Arc<Hook>,
-    /// In the sets of the token and of its ancestors.
-    places: Vec<usize>,
+    /// Where it is in the sets of the token and of its ancestors.
+    indexes: Vec<usize>,
 }
 
 impl Cancellation {
@@ -100,6 +100,9 @@ impl Cancellation {
     ///
     /// Use it to cancel what has a handle of its own. A hook should be short, since the canceller
     /// waits for it.
+    ///
+    /// # Panics
+    /// If the token is cancelled already and the hook panics.
     ///
     /// # Examples
     /// ```
@@ -114,8 +117,8 @@ impl Cancellation {
     /// ```
     pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) -> OnCancel {
         let hook = Arc::new(Hook(Mutex::new(Some(Box::new(hook)))));
-        let places = self.path().map(|node| node.hooks.add(&hook)).collect();
-        let added = OnCancel { token: self.clone(), hook, places };
+        let indexes = self.path().map(|node| node.hooks.add(&hook)).collect();
+        let added = OnCancel { token: self.clone(), hook, indexes };
         if self.is_cancelled() {
             added.hook.call();
         }
@@ -125,8 +128,8 @@ impl Cancellation {
 
 impl Drop for OnCancel {
     fn drop(&mut self) {
-        for (node, &place) in self.token.path().zip(&self.places) {
-            node.hooks.remove(place, &self.hook);
+        for (node, &index) in self.token.path().zip(&self.indexes) {
+            node.hooks.remove(index, &self.hook);
         }
         drop(self.hook.take());
     }
@@ -162,7 +165,7 @@ mod tests {
         drop(first);
         let third = token.on_cancel(|| ());
         assert_eq!((hooks_of(&token), hooks_of(&outer)), (2, 2));
-        assert_eq!(token.0.hooks.lock().hooks.len(), 2, "places are used again");
+        assert_eq!(token.0.hooks.lock().hooks.len(), 2, "indexes are used again");
         outer.cancel();
         assert_eq!((hooks_of(&token), hooks_of(&outer)), (2, 0));
         drop((second, third));

@@ -46,7 +46,8 @@ impl Shared {
     fn proceed_to_close(&self, left: Left) {
         match left {
             Left::Some => {}
-            // Relaxed: set before the end of the handle was counted, after which this is.
+            // Relaxed: `shutdown` sets it before it counts the end of the handle, and the last
+            // closure ends after that.
             Left::Tasks if self.waits_for_tasks.load(Ordering::Relaxed) => {}
             Left::Tasks => self.cancel_tasks(),
             Left::Nothing => {

@@ -40,20 +40,20 @@ impl Pool {
     /// Ends the pool after all that it has accepted has ended: closures and
     /// [futures](crate::task). Waits for `timeout` at most.
     ///
-    /// When the time is over, futures that wait are cancelled at once, and this call returns. It
-    /// does not wait for closures that still run: these run to their ends, and then the threads
-    /// end. If all has ended in time, it waits for the threads and their exit hooks.
+    /// When the time is over, each future that has returned `Pending` is cancelled, and this call
+    /// returns. Closures, begun or not, still run to their ends, and then the threads end. If all
+    /// has ended in time, the call waits for the threads and their `on_exit` hooks.
     ///
     /// Meanwhile tasks may spawn others, which are waited for, too. A worker of another pool that
-    /// calls this is [blocked](crate::blocking). A worker of this pool cannot wait for itself: its
-    /// call waits for nothing. A [borrowed](crate::PoolBuilder::with_current_thread) thread runs
+    /// calls this is [blocked](crate::blocking). On a worker of this pool, the
+    /// timeout counts as zero. A [borrowed](crate::PoolBuilder::with_current_thread) thread runs
     /// tasks while it waits.
     ///
     /// A pool that threads share by an [`Arc`] is taken out of it by [`Arc::into_inner`]. The
     /// [global pool](Self::global) cannot be shut down.
     ///
     /// # Errors
-    /// [`Unfinished`] says how many tasks had not ended in time.
+    /// [`Unfinished`] has the numbers of closures and tasks that had not ended in time.
     ///
     /// # Examples
     /// ```

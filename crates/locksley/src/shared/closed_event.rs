@@ -20,7 +20,7 @@ impl ClosedEvent {
         self.happens.notify_all();
     }
 
-    /// Waits for so long at most. True if it has happened.
+    /// Waits until the pool is closed, for `timeout` at most. Returns true if it is closed.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let waited = self.happens.wait_timeout_while(self.lock(), timeout, |it| !*it);
         *waited.unwrap_or_else(PoisonError::into_inner).0
