@@ -181,9 +181,7 @@ where
             pool = pool.oldest_first();
         }
         let is_handled = self.panic_handler.is_some();
-        let checked = |handler: ThreadHandler| {
-            move |index| unwaited(is_handled, || handler(index))
-        };
+        let checked = |handler: ThreadHandler| move |index| unwaited(is_handled, || handler(index));
         if let Some(handler) = self.start_handler {
             pool = pool.on_start(checked(handler));
         }
