@@ -83,7 +83,7 @@ fn child() {
             drop(pool);
             println!("still there");
         }
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", not(locksley_portable)))]
         Ok("a deadline in a child, without a pool") => {
             let deadline = || {
                 let token = locksley::Cancellation::new();
@@ -232,7 +232,7 @@ fn a_detached_panic_without_a_handler_is_printed_and_ends_the_task_only() {
     assert!(text(&output).contains("still there"));
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(locksley_portable)))]
 #[test]
 fn a_child_of_a_process_without_a_pool_has_deadlines() {
     let output = run_child("a deadline in a child, without a pool", None);

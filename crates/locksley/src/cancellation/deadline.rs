@@ -95,7 +95,8 @@ impl Cancellation {
     ///
     /// The first call in a process starts a thread, which sleeps until the next deadline, and then
     /// calls the [hooks](Self::on_cancel). A hook that takes long delays all deadlines. A panic of a
-    /// hook ends the hook only. In a forked child, deadlines that were set before have no effect.
+    /// hook ends the hook only. In a forked child, deadlines that were set before have no effect,
+    /// and where forks are not noticed (elsewhere than on Linux) no deadline has.
     ///
     /// # Errors
     /// The error of the system if the thread cannot be started.
