@@ -14,7 +14,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 pub use hooks::OnCancel;
 
@@ -171,10 +171,14 @@ impl Cancellation {
     /// assert!(waits.join().is_ok());
     /// ```
     pub async fn cancelled(&self) {
-        let mut hook = None;
+        let mut added: Option<(Waker, OnCancel)> = None;
         poll_fn(|context| {
-            let waker = context.waker().clone();
-            hook = Some(self.on_cancel(move || waker.wake()));
+            let waker = context.waker();
+            // A hook takes locks, so a future that is polled often keeps its own.
+            if added.as_ref().is_none_or(|(known, _)| !known.will_wake(waker)) {
+                let own = waker.clone();
+                added = Some((waker.clone(), self.on_cancel(move || own.wake())));
+            }
             if self.is_cancelled() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;

@@ -161,6 +161,11 @@ fn many_waits_end_when_their_token_is_cancelled() {
 
 #[test]
 fn deadlines_come_in_their_order() {
+    // Again if the thread was suspended before it had set all three.
+    while !is_set_before_the_first_comes() {}
+}
+
+fn is_set_before_the_first_comes() -> bool {
     let start = Instant::now();
     let (sender, receiver) = channel();
     let tokens = [30, 10, 20].map(|delay| {
@@ -169,13 +174,15 @@ fn deadlines_come_in_their_order() {
         token.cancel_after(Duration::from_millis(delay)).unwrap();
         (token, hook)
     });
+    let is_in_time = start.elapsed() < Duration::from_millis(10);
     drop(sender);
     for expected in [10, 20, 30] {
         let (delay, came) = receiver.recv().unwrap();
-        assert_eq!(delay, expected);
+        assert!(!is_in_time || delay == expected);
         assert!(came >= Duration::from_millis(delay), "{delay} ms came after {came:?}");
     }
     assert!(tokens.iter().all(|(token, _)| token.is_cancelled()));
+    is_in_time
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl<'g, 'env> Context<'g, 'env> {
 impl<'g, 'env> Builder<'_, 'g, 'env> {
     /// Declares the interval in a draft, which starts it: see [`Draft::declare`].
     ///
-    /// The draft has the edges, and the interval the locks and the place of this builder.
+    /// The edges of the builder go to the draft, and its locks and its place to the interval.
     ///
     /// # Examples
     /// ```
@@ -95,7 +95,8 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
         F: FnOnce(&Context<'g, 'env>) -> T + Send + 'g,
         T: Send + 'g,
     {
-        // That of the builder too: no code can name the contexts of two intervals of one graph.
+        // The builder has the same parent: bodies are `'g`, so none captures a draft, which borrows
+        // the context of another interval.
         let parent = draft.parent.header();
         let mut extras = self.extras;
         if let Some(locks) = extras.as_mut().and_then(|extras| extras.locks.as_mut())

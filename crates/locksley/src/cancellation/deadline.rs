@@ -93,10 +93,11 @@ impl Cancellation {
     /// Cancels the token when the delay is over. This keeps no token alive: it has no effect once
     /// the token, its clones, children and hooks were dropped.
     ///
-    /// The first call in a process starts a thread, which sleeps until the next deadline, and then
-    /// calls the [hooks](Self::on_cancel). A hook that takes long delays all deadlines. A panic of a
-    /// hook ends the hook only. In a forked child, deadlines that were set before have no effect,
-    /// and where forks are not noticed (elsewhere than on Linux) no deadline has.
+    /// The first call in a process starts a thread, with the signal mask and the affinity of the
+    /// calling one, as std does. The thread sleeps until the next deadline, and then calls the
+    /// [hooks](Self::on_cancel). A hook that takes long delays all deadlines, and a panic of a hook
+    /// ends the hook only. In a forked child, deadlines that were set before have no effect. Where
+    /// forks are not noticed (elsewhere than on Linux), no deadline has any there.
     ///
     /// # Errors
     /// The error of the system if the thread cannot be started.

@@ -144,6 +144,8 @@ impl fmt::Debug for OnCancel {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use std::future::pending;
+    use std::pin::pin;
+    use std::task::{Context, Wake, Waker};
     use std::time::Duration;
 
     use super::*;
@@ -170,6 +172,24 @@ mod tests {
         assert_eq!((hooks_of(&token), hooks_of(&outer)), (2, 0));
         drop((second, third));
         assert_eq!(hooks_of(&token), 0);
+    }
+
+    #[test]
+    fn a_future_keeps_its_hook_until_its_waker_changes() {
+        struct Ignored;
+        impl Wake for Ignored {
+            fn wake(self: Arc<Self>) {}
+        }
+        let token = Cancellation::new();
+        let mut waits = pin!(token.run_until_cancelled(pending::<()>()));
+        let wakers = [(); 2].map(|()| Waker::from(Arc::new(Ignored)));
+        let mut poll = |waker| waits.as_mut().poll(&mut Context::from_waker(waker)).is_pending();
+        let hook = || Arc::as_ptr(token.0.hooks.lock().hooks.iter().flatten().next().unwrap());
+        assert!(poll(&wakers[0]));
+        let first = hook();
+        assert!(poll(&wakers[0]) && hook() == first);
+        assert!(poll(&wakers[1]) && hook() != first);
+        assert_eq!(hooks_of(&token), 1);
     }
 
     #[test]
