@@ -1,9 +1,10 @@
-//! Fork-join as Locksley and rayon both have it, so that a version is written once for the two, and
-//! for the serial program.
+//! Fork-join as Locksley, rayon and the papers' schedulers have it, so that a version is written once
+//! for all, and for the serial program.
 
 use std::ops::Range;
 
 use locksley::Worker;
+use locksley_classic::Context;
 
 /// What can compute two things in parallel.
 pub(crate) trait Fork {
@@ -32,6 +33,19 @@ impl Fork for Worker {
         other: impl FnOnce(&Self) -> B + Send,
     ) -> (A, B) {
         Worker::join(self, one, other)
+    }
+}
+
+impl Fork for Context<'_> {
+    const IS_PARALLEL: bool = true;
+
+    #[inline(always)]
+    fn join<A: Send, B: Send>(
+        &self,
+        one: impl FnOnce(&Self) -> A + Send,
+        other: impl FnOnce(&Self) -> B + Send,
+    ) -> (A, B) {
+        Context::join(self, one, other)
     }
 }
 

@@ -5,8 +5,6 @@
 //! - [`apps`]: the applications, one folder each, and the registry that lists them;
 //! - [`runtimes`]: what executes them (Locksley, rayon, statically partitioned threads, the serial
 //!   program);
-//! - [`team`]: threads with a static share of the work each;
-//! - [`policies`]: idle policies that Locksley's own are compared with;
 //! - [`rounds`]: the co-run unit, a program that repeats small parallel rounds for a given time;
 //! - [`corunner`]: what a program does that is measured beside others;
 //! - `control_group`: control groups with quotas, for experiments and the soak;
@@ -18,7 +16,7 @@
 //! - [`trace`]: recordings of what workers did, as text and as pages;
 //! - [`cli`] and [`commands`]: the command line.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod apps;
 pub mod cli;
@@ -36,13 +34,11 @@ pub mod leaf;
 pub mod machine;
 pub mod output;
 pub mod papers;
-pub mod policies;
 pub mod random;
 pub mod rounds;
 pub mod runtimes;
 #[cfg(target_os = "linux")]
 pub mod soak;
-pub mod team;
 pub mod time;
 #[cfg(target_os = "linux")]
 pub mod top;

@@ -27,7 +27,8 @@ fn root() -> PathBuf {
 fn packages() -> Vec<PathBuf> {
     let crates = folders_in(&root().join("crates"));
     let inner = crates.iter().flat_map(|package| folders_in(package));
-    let all = crates.iter().cloned().chain(inner).chain([root().join("lab")]);
+    let lab = root().join("lab");
+    let all = crates.iter().cloned().chain(inner).chain([lab.join("classic"), lab]);
     all.filter(|path| path.join("Cargo.toml").is_file()).collect()
 }
 

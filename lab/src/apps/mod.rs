@@ -4,7 +4,7 @@
 //! [`Instance`], which holds its input and its answer and computes one from the other on any
 //! runtime, as often as asked.
 
-/// The methods of an [`Instance`] for the serial program and both libraries, from what is to be
+/// The methods of an [`Instance`] for the serial program and all libraries, from what is to be
 /// done on a [`Fork`](crate::fork::Fork); and its copy, which is a clone.
 macro_rules! fork_join {
     ($self:ident, $fork:ident => $computed:expr) => {
@@ -15,6 +15,10 @@ macro_rules! fork_join {
 
         fn locksley(&mut $self, pool: &::locksley::Pool) {
             pool.install(|$fork| $computed);
+        }
+
+        fn classic(&mut $self, machine: &::locksley_classic::Machine) {
+            machine.run(|$fork| $computed);
         }
 
         fn rayon(&mut $self, pool: &::rayon::ThreadPool) {
@@ -52,19 +56,20 @@ pub mod sorters;
 use std::time::Duration;
 
 use itertools::Itertools;
+use locksley_classic::static_partition::Team;
 
 use crate::fault::{Fault, Outcome};
-use crate::team::Team;
 
 /// What applications are written with.
 mod prelude {
     pub(super) use std::sync::Arc;
     pub(super) use std::time::Duration;
 
+    pub(super) use locksley_classic::static_partition::Team;
+
     pub(super) use super::{App, Instance, Problem, size};
     pub(super) use crate::fork::{Fork, Rows, Serial, reduce};
     pub(super) use crate::random::Random;
-    pub(super) use crate::team::Team;
 }
 
 /// Every application, Hood's first. A new one is a folder and a line here; no experiment runs it
@@ -158,6 +163,8 @@ pub trait Instance: Send {
     fn serial(&mut self);
     /// Computes the answer on the workers of a Locksley pool.
     fn locksley(&mut self, pool: &locksley::Pool);
+    /// Computes the answer by a scheduler of the papers.
+    fn classic(&mut self, machine: &locksley_classic::Machine);
     /// Computes the answer on the threads of a rayon pool.
     fn rayon(&mut self, pool: &rayon::ThreadPool);
     /// Computes the answer on a team of threads, each of which does its share of the work; says how

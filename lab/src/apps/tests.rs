@@ -48,7 +48,7 @@ const WORKERS: [usize; 4] = [1, 2, 3, 7];
 /// With a deque or an order of their own: what is wrong with these may show in one version only,
 /// and with one number of workers.
 const OWN: [&str; 4] =
-    ["locksley-abp-deque", "locksley-spinlock", "locksley-blocking", "locksley-intervals-oldest"];
+    ["classic-hood", "classic-spinlock", "classic-blocking", "locksley-intervals-oldest"];
 
 /// The first runtime of each model computes every size with every number of workers, and so do
 /// those with something of their [`OWN`]. The others differ in which workers search and which

@@ -18,7 +18,7 @@ pub(super) fn execute() -> Outcome<()> {
         sizes.row([app.name, app.syntax, &paper, app.quick_size, app.about]);
     }
     let mut able = Table::new("Runtimes", ["runtime", "applications", "what it is"]);
-    for runtime in runtimes::ALL {
+    for runtime in runtimes::ALL.iter() {
         let names = match apps::ALL.iter().all(|app| runtime.can_run(app)) {
             true => "all".to_owned(),
             false => apps::ALL.iter().filter(|it| runtime.can_run(it)).map(|it| it.name).join(" "),

@@ -72,11 +72,20 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The context switches of a pool's workers since it was built: those that brought back a worker
+/// The context switches of the workers since they were started: those that brought back a worker
 /// that looked for work, and the others; `None` where they are not recorded.
 fn split(crew: &Crew) -> Option<[u64; 2]> {
-    let total = crew.pool()?.stats().total();
-    Some([total.to_thief, total.switches?.saturating_sub(total.to_thief)])
+    let (to_thief, switches) = match crew {
+        Crew::Classic(machine) => {
+            let stats = machine.stats();
+            (stats.switches_to_thief, stats.switches?)
+        }
+        crew => {
+            let total = crew.pool()?.stats().total();
+            (total.to_thief, total.switches?)
+        }
+    };
+    Some([to_thief, switches.saturating_sub(to_thief)])
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -38,16 +38,15 @@ const COPIES: &str = "seconds of copies";
 /// What a count of the workers refers to: more than a round, where rounds are measured.
 const WALL: &str = "wall seconds";
 
-const RUNTIMES: [&str; 4] = ["static", "locksley", "locksley-awake", "rayon"];
-/// Locksley first. Hood's study has the last three, one like `locksley-awake`, and the array.
-const ALTERNATIVES: [&str; 7] = [
+const RUNTIMES: [&str; 4] = ["static", "locksley", "classic-hood", "rayon"];
+/// Locksley, and those of Hood's study.
+const ALTERNATIVES: [&str; 6] = [
     "locksley",
-    "locksley-awake",
-    "locksley-abp-deque",
-    "locksley-blocking-yields",
-    "locksley-blocking",
-    "locksley-spinlock",
-    "locksley-naive",
+    "classic-hood",
+    "classic-blocking-yields",
+    "classic-blocking",
+    "classic-spinlock",
+    "classic-naive",
 ];
 
 /// `locksley cliff`
@@ -56,7 +55,7 @@ pub struct Cliff {
     /// Only these applications; or all, those of the other papers too [default: Hood's, and rounds]
     #[arg(long, value_name = "APP,..", value_delimiter = ',')]
     apps: Vec<String>,
-    /// Compare these runtimes [default: static, locksley, locksley-awake, rayon]
+    /// Compare these runtimes [default: static, locksley, classic-hood, rayon]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
     /// With these numbers of workers, and with 1 [default: 1 to 32]

@@ -28,7 +28,7 @@ use crate::experiment::child::this_program;
 use crate::experiment::prelude::*;
 use crate::rounds::busy::LOOP;
 use choice::{PEERS, Run, repeats};
-use figures::EXACT_ABP;
+use figures::{ABP, FORMER_ABP};
 use measure::Extent;
 use pairs::{Job, Pair, Part, Program, Size};
 
@@ -197,12 +197,8 @@ fn program_of(peer: &str) -> String {
 
 /// Over the pairs of the target table, or else over applications: Locksley's mean and another's.
 fn headline(found: &[figures::Found]) -> String {
-    let rivals = [
-        (Part::Targets, "rayon"),
-        (Part::Applications, EXACT_ABP),
-        (Part::Applications, figures::ABP),
-    ];
-    for (part, other) in rivals {
+    let published = [ABP].into_iter().chain(FORMER_ABP).map(|it| (Part::Applications, it));
+    for (part, other) in [(Part::Targets, "rayon")].into_iter().chain(published) {
         let of_part = figures::part(found, part);
         let (averages, pairs) = figures::averages(&of_part, &["locksley", other]);
         if let [(_, ours), (_, theirs)] = &averages[..] {

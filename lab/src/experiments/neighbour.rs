@@ -22,7 +22,7 @@ use crate::rounds::Round;
 use crate::runtimes;
 use sleeper::{Naps, Notes, sleep_and_wake};
 
-const RUNTIMES: [&str; 4] = ["locksley", "rayon", "locksley-awake", "static"];
+const RUNTIMES: [&str; 4] = ["locksley", "rayon", "classic-hood", "static"];
 
 /// The subject and the runtime of the sleeper without a program beside it.
 const ALONE: &str = "alone";
@@ -57,7 +57,7 @@ const FIGURES: [(&str, &str, usize); 8] = [
 /// `locksley neighbour`
 #[derive(Debug, Args)]
 pub struct Neighbour {
-    /// Only beside these runtimes [default: locksley, rayon, locksley-awake, static]
+    /// Only beside these runtimes [default: locksley, rayon, classic-hood, static]
     #[arg(long, value_name = "R,..", value_delimiter = ',')]
     runtimes: Vec<String>,
     /// How long one measurement takes, in seconds [default: 10, or 1 if quick]

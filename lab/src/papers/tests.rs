@@ -89,7 +89,9 @@ fn all_items_are_on_the_page_and_in_the_text() {
     assert!(page.contains("<code>locksley papers --run ID</code>"));
     assert!(!page.contains("seed") && !text.contains("seed 0"));
     let page = link(&all(), page, "../");
-    assert!(page.contains("<a href=\"../lab/src/team.rs\">lab/src/team.rs</a>"));
+    assert!(page.contains(
+        "<a href=\"../lab/classic/src/static_partition.rs\">lab/classic/src/static_partition.rs</a>"
+    ));
     for path in items().into_iter().flat_map(|item| item.code.into_iter().chain(item.record)) {
         assert!(page.contains(&format!("<a href=\"../{path}\">")), "{path}");
     }

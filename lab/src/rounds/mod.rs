@@ -73,6 +73,7 @@ impl Round {
             Crew::Intervals(pool) => intervals::repeat(self, pool, time),
             Crew::Static(team) => static_partition::repeat(self, team, time),
             Crew::Locksley(pool) => pool.install(|worker| repeat(time, || self.once(worker))),
+            Crew::Classic(machine) => machine.run(|context| repeat(time, || self.once(context))),
             Crew::Rayon(pool) => pool.install(|| repeat(time, || self.once(&Rayon))),
         };
         self.checked(sum, rate)
@@ -134,7 +135,7 @@ mod tests {
         for (leaf, chunks, serial) in [(10, 64, 0), (10, 3, 2), (0, 1, 0), (5, 0, 3), (100, 17, 1)]
         {
             let round = Round { leaf, chunks, serial };
-            for runtime in runtimes::ALL {
+            for runtime in runtimes::ALL.iter() {
                 for workers in [1, 3, 5] {
                     let rate = repeat(round, runtime, workers, 3).unwrap();
                     assert!(

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{Rate, Round};
-use crate::team::Team;
+use locksley_classic::static_partition::Team;
 
 /// Thread 0 names the number of the last round, before the barrier that ends it. The others read it
 /// after that barrier, and may do so late, when thread 0 is a round ahead: a number, unlike a flag,

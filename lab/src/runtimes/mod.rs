@@ -1,30 +1,29 @@
 //! What executes an application: [`ALL`] lists the runtimes by name, and a [`Crew`] is one of them
 //! with its workers started.
 
+pub mod classic;
 mod rayon;
 
 pub use self::rayon::RayonPool;
 
 use std::fmt::Display;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
-use locksley::alternatives::DequeKind;
-use locksley::idle::{Abp, Bws};
 use locksley::os::Assists;
 use locksley::places::{Places, Topology};
 use locksley::{Pool, PoolBuilder};
+use locksley_classic::static_partition::Team;
+use locksley_classic::{Machine, Scheduler};
 use locksley_profile::{Profiler, Report};
 
 use crate::apps::{App, Instance};
 use crate::fault::{Fault, Outcome};
-use crate::policies::{
-    DELAYED_YIELD, EXACT_ABP, ExactBws, GlobalInformation, NO_YIELD, SELECTIVE_YIELD,
-};
-use crate::team::Team;
 use crate::topology;
 
 /// A runtime that the command line and the experiments know by name.
+#[derive(Clone, Copy)]
 pub struct Runtime {
     /// Its name on the command line, in records and in pictures.
     pub name: &'static str,
@@ -36,6 +35,7 @@ pub struct Runtime {
 
 /// The versions of an application, with what Locksley's pool is told. Every application has all
 /// but, for some, the static one, and for most that of intervals.
+#[derive(Clone, Copy)]
 pub enum Model {
     /// The serial program.
     Serial,
@@ -47,37 +47,22 @@ pub enum Model {
     Intervals(Options),
     /// Fork-join with `rayon::join`.
     Rayon,
+    /// Fork-join by a scheduler of the papers.
+    Classic(fn() -> Scheduler),
 }
 
 /// Options of a Locksley pool.
 pub type Options = fn(PoolBuilder) -> PoolBuilder;
 
-/// Every runtime. Another idle policy of Locksley's is one entry here.
-pub static ALL: &[Runtime] = &[
+/// Every runtime.
+pub static ALL: LazyLock<Vec<Runtime>> =
+    LazyLock::new(|| OWN.iter().chain(classic::ALL).copied().collect());
+
+/// Locksley, what it is compared with, and programs without a scheduler.
+static OWN: &[Runtime] = &[
     fork_join("locksley", "work stealing, with the default idle policy", |b| b),
     fork_join("locksley-profiled", "work stealing with a profiler", |b| {
         b.observer(Profiler::new())
-    }),
-    fork_join("locksley-abp", HOOD, |b| b.idle_policy(Abp::default())),
-    fork_join("locksley-abp-exact", ALGORITHM_1, |b| b.idle_policy(EXACT_ABP)),
-    fork_join("locksley-bws", BWS, |b| b.idle_policy(Bws::default())),
-    fork_join("locksley-bws-exact", ALGORITHM_2, |b| b.idle_policy(ExactBws::default())),
-    fork_join("locksley-bws-32", BWS_AT, |b| b.idle_policy(Bws::with_threshold(32))),
-    fork_join("locksley-bws-64", BWS_AT, |b| b.idle_policy(Bws::with_threshold(64))),
-    fork_join("locksley-bws-128", BWS_AT, |b| b.idle_policy(Bws::with_threshold(128))),
-    fork_join("locksley-bws-256", BWS_AT, |b| b.idle_policy(Bws::with_threshold(256))),
-    fork_join("locksley-bws-512", BWS_AT, |b| b.idle_policy(Bws::with_threshold(512))),
-    fork_join("locksley-bws-1024", BWS_AT, |b| b.idle_policy(Bws::with_threshold(1024))),
-    fork_join("locksley-bws-2048", BWS_AT, |b| b.idle_policy(Bws::with_threshold(2048))),
-    fork_join("locksley-bws-4096", BWS_AT, |b| b.idle_policy(Bws::with_threshold(4096))),
-    fork_join("locksley-delayed", "thieves yield after 2 P failures and never sleep", |b| {
-        b.idle_policy(DELAYED_YIELD)
-    }),
-    fork_join("locksley-selective", "thieves yield after 64 failures and never sleep", |b| {
-        b.idle_policy(SELECTIVE_YIELD)
-    }),
-    fork_join("locksley-global", "half as many thieves as workers that work", |b| {
-        b.idle_policy(GlobalInformation::default())
     }),
     fork_join("locksley-no-membarrier", WITHOUT, |b| lacking(b, Assists::MEMBARRIER)),
     fork_join("locksley-no-lowered-priority", WITHOUT, |b| lacking(b, Assists::LOWERED_PRIORITY)),
@@ -88,22 +73,6 @@ pub static ALL: &[Runtime] = &[
     fork_join("locksley-no-assists", WITHOUT, |b| lacking(b, Assists::ALL)),
     fork_join("locksley-undivided", "one place, whatever the machine has", undivided),
     fork_join("locksley-places", "several places, though they be private caches", in_places),
-    fork_join("locksley-awake", "thieves yield and never sleep: all P stay awake", |b| {
-        b.idle_policy(SLEEPLESS)
-    }),
-    fork_join("locksley-abp-deque", "ABP's bounded deque; thieves yield and never sleep", |b| {
-        b.idle_policy(SLEEPLESS).deque(DequeKind::AbpArray)
-    }),
-    fork_join("locksley-blocking-yields", "blocking locks; thieves yield and never sleep", |b| {
-        b.idle_policy(SLEEPLESS).deque(DequeKind::BlockingLock)
-    }),
-    fork_join("locksley-naive", "thieves neither yield nor sleep", |b| b.idle_policy(NO_YIELD)),
-    fork_join("locksley-spinlock", "spinning locks; thieves neither yield nor sleep", |b| {
-        b.idle_policy(NO_YIELD).deque(DequeKind::SpinningLock)
-    }),
-    fork_join("locksley-blocking", "blocking locks; thieves neither yield nor sleep", |b| {
-        b.idle_policy(NO_YIELD).deque(DequeKind::BlockingLock)
-    }),
     intervals("locksley-intervals", "graphs of intervals in the place of fork and join", |b| b),
     intervals("locksley-intervals-oldest", OLDEST, PoolBuilder::oldest_first),
     intervals("locksley-intervals-places", "graphs of intervals at several places", in_places),
@@ -112,11 +81,6 @@ pub static ALL: &[Runtime] = &[
     Runtime { name: "serial", about: SERIAL, model: Model::Serial },
 ];
 
-const HOOD: &str = "Hood's policy: yields after 64 attempts, later at lowered priority, then sleep";
-const ALGORITHM_1: &str = "Algorithm 1 of BWS: a yield before each attempt, and no sleep";
-const BWS: &str = "BWS, its threshold tested first, and wake-up counters of at most 64";
-const ALGORITHM_2: &str = "Algorithm 2 of BWS line by line, without its watchdog";
-const BWS_AT: &str = "BWS with so many failed steals before a worker sleeps";
 const WITHOUT: &str = "the default idle policy, without the assist that the name says";
 const OLDEST: &str = "graphs of intervals; a worker takes what it has had longest first";
 const STATIC: &str = "OS threads, each with 1/P of the work, and a barrier";
@@ -149,9 +113,6 @@ fn in_places(builder: PoolBuilder) -> PoolBuilder {
     }
 }
 
-/// Hood's policy without sleep: thieves yield, at lowered priority where that can be undone.
-const SLEEPLESS: Abp = Abp { attempts: 64, lower_after: Some(8), sleep_after: None };
-
 /// The runtime called `name`.
 pub fn find(name: &str) -> Outcome<&'static Runtime> {
     ALL.iter().find(|runtime| runtime.name == name).ok_or_else(|| {
@@ -166,7 +127,7 @@ impl Runtime {
         match self.model {
             Model::Static => app.has_static,
             Model::Intervals(_) => app.has_intervals,
-            Model::Serial | Model::Locksley(_) | Model::Rayon => true,
+            Model::Serial | Model::Locksley(_) | Model::Rayon | Model::Classic(_) => true,
         }
     }
 
@@ -190,6 +151,9 @@ impl Runtime {
             Model::Static => Crew::Static(self.started(workers, Team::start(workers))?),
             Model::Locksley(options) => Crew::Locksley(self.pool(workers, options)?),
             Model::Intervals(options) => Crew::Intervals(self.pool(workers, options)?),
+            Model::Classic(scheduler) => {
+                Crew::Classic(self.started(workers, classic::start(workers, scheduler()))?)
+            }
             Model::Rayon => Crew::Rayon(self.started(workers, RayonPool::start(workers))?),
         })
     }
@@ -238,6 +202,8 @@ pub enum Crew {
     Intervals(Pool),
     /// A rayon pool.
     Rayon(RayonPool),
+    /// A machine with a scheduler of the papers.
+    Classic(Machine),
 }
 
 impl Crew {
@@ -263,6 +229,7 @@ impl Crew {
                 instance.intervals(pool).expect("an application with a version of intervals");
             }
             Crew::Rayon(pool) => instance.rayon(pool),
+            Crew::Classic(machine) => instance.classic(machine),
             Crew::Static(team) => {
                 return instance
                     .static_partition(team)
@@ -276,7 +243,7 @@ impl Crew {
     pub fn pool(&self) -> Option<&Pool> {
         match self {
             Crew::Locksley(pool) | Crew::Intervals(pool) => Some(pool),
-            Crew::Serial | Crew::Static(_) | Crew::Rayon(_) => None,
+            Crew::Serial | Crew::Static(_) | Crew::Rayon(_) | Crew::Classic(_) => None,
         }
     }
 }

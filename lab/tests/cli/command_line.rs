@@ -16,7 +16,7 @@ fn run_prints_one_line_of_json() {
         ("heat", "90x900x7", "locksley-intervals"),
         ("lu", "256", "locksley-intervals"),
         ("msort", "200K", "locksley-intervals"),
-        ("mm", "64", "locksley-awake"),
+        ("mm", "64", "classic-hood"),
         ("bfs", "9,8", "locksley"),
         ("ep", "2", "rayon"),
         ("clip", "40x9", "locksley"),
@@ -79,7 +79,7 @@ fn run_speaks_to_people_and_serial_has_one_worker() {
 fn rounds_print_their_one_line() {
     let round = ["--secs", "0.02", "--leaf", "50", "--chunks", "7", "--serial", "2"];
     for (runtime, workers) in
-        [("locksley", 3), ("rayon", 2), ("static", 5), ("serial", 1), ("locksley-awake", 4)]
+        [("locksley", 3), ("rayon", 2), ("static", 5), ("serial", 1), ("classic-hood", 4)]
     {
         let asked = workers.to_string();
         let text = stdout_of(
@@ -153,7 +153,7 @@ fn apps_lists_every_application_with_its_sizes() {
         "32M",
         "1024",
         "H,D,S",
-        "locksley-awake",
+        "classic-hood",
     ] {
         assert!(text.contains(word), "{word}");
     }

@@ -184,7 +184,7 @@ macro_rules! stepped {
 }
 
 stepped!(AtomicBool, bool: swap);
-stepped!(AtomicI64, i64: swap fetch_max);
+stepped!(AtomicI64, i64: swap fetch_add fetch_sub fetch_max);
 stepped!(AtomicPtr<T>, *mut T: swap);
 stepped!(AtomicU32, u32: swap fetch_add fetch_sub fetch_or fetch_and);
 stepped!(AtomicU64, u64: swap fetch_add fetch_sub fetch_or fetch_and fetch_max);

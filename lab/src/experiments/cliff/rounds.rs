@@ -33,16 +33,24 @@ pub(super) fn time(plan: &Plan, subject: &str) -> Duration {
 /// What the workers did, and the context switches of all threads.
 pub(super) fn counts(crew: &Crew) -> BTreeMap<&'static str, f64> {
     let mut counts = BTreeMap::new();
-    if let Some(pool) = crew.pool() {
-        let total = pool.stats().total();
-        counts.extend([
-            ("steals", total.steals as f64),
-            ("failed steals", total.failed_steals as f64),
-            ("yields", total.yields as f64),
-            ("sleeps", total.sleeps as f64),
-            ("search seconds", total.searching.as_secs_f64()),
-            ("lock seconds", total.lock_wait.as_secs_f64()),
-        ]);
+    let (numbers, searching, locks) = match crew {
+        Crew::Classic(machine) => {
+            let it = machine.stats();
+            let numbers = [it.steals, it.failed_steals, it.yields, it.sleeps];
+            (Some(numbers), it.searching, it.lock_wait)
+        }
+        crew => {
+            let total = crew.pool().map(|pool| pool.stats().total());
+            let searching = total.as_ref().map_or(Duration::ZERO, |it| it.searching);
+            let numbers = total.map(|it| [it.steals, it.failed_steals, it.yields, it.sleeps]);
+            (numbers, searching, Duration::ZERO)
+        }
+    };
+    if let Some(numbers) = numbers {
+        let names = ["steals", "failed steals", "yields", "sleeps"];
+        counts.extend(names.into_iter().zip(numbers.map(|number| number as f64)));
+        counts.insert("search seconds", searching.as_secs_f64());
+        counts.insert("lock seconds", locks.as_secs_f64());
     }
     if let Some(usage) = Usage::now() {
         counts.insert("voluntary switches", usage.voluntary as f64);

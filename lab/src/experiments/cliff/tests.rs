@@ -121,7 +121,7 @@ fn a_machine_that_was_too_noisy_gets_no_verdict() {
 
 #[test]
 fn time_is_broken_down_as_in_the_study() {
-    let name = "locksley-naive";
+    let name = "classic-naive";
     let mut record =
         record(&[(HEAT, name, 1, &[4.0]), (HEAT, name, 2, &[2.0]), (HEAT, name, 4, &[4.0])]);
     // 16 seconds of the workers' time: 8 of searches, of which 1.6 were waits for locks.
@@ -212,7 +212,7 @@ fn each_kind_of_cell_is_measured() {
 
     let processors = Machine::here().processors;
     let cell = |subject: &str| {
-        let (subject, runtime) = (subject.to_owned(), "locksley-spinlock".to_owned());
+        let (subject, runtime) = (subject.to_owned(), "classic-spinlock".to_owned());
         Cell { subject, runtime, workers: processors, repeats: 1 }
     };
     cliff.alternatives = true;

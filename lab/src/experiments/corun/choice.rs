@@ -1,6 +1,6 @@
 //! Which pairs are measured on which runtimes, and how often.
 
-use super::figures::{ABP, BWS, EXACT_ABP, EXACT_BWS, WITHOUT};
+use super::figures::{ABP, BWS, WITHOUT};
 use super::pairs::{self, Pair, Part};
 use super::{Corun, program_of};
 use crate::experiment::prelude::*;
@@ -14,10 +14,16 @@ const ON_TARGETS: [&str; 7] = ["locksley", "rayon", "onetbb", ABP, BWS, "libgomp
 /// On pairs for which no part of Locksley was tuned.
 const ON_OTHERS: [&str; 3] = ["locksley", "rayon", "onetbb"];
 /// On all pairs of applications.
-const ON_APPLICATIONS: [&str; 3] = ["locksley", EXACT_BWS, EXACT_ABP];
+const ON_APPLICATIONS: [&str; 3] = ["locksley", BWS, ABP];
 /// What the paper compares with on some pairs of applications, and rayon.
-const RIVALS: [&str; 6] =
-    ["rayon", "locksley-naive", "locksley-delayed", "locksley-selective", "locksley-global", BWS];
+const RIVALS: [&str; 6] = [
+    "rayon",
+    "classic-naive",
+    "classic-delayed",
+    "classic-selective",
+    "classic-global",
+    "classic-busy-wakes",
+];
 /// The values of SleepThreshold that are compared.
 const THRESHOLDS: [u64; 8] = [32, 64, 128, 256, 512, 1024, 2048, 4096];
 /// What a quick run has.

@@ -26,14 +26,14 @@ pub const EXTERNAL: &str = "external switches";
 /// The part of the time that all programs share.
 pub const OVERLAP: &str = "overlap";
 
-/// Hood's thieves.
-pub const ABP: &str = "locksley-abp";
-/// The library's policy after BWS. With a number behind it: with that SleepThreshold.
-pub const BWS: &str = "locksley-bws";
 /// The paper's baseline, its Algorithm 1.
-pub const EXACT_ABP: &str = "locksley-abp-exact";
-/// The paper's own Algorithm 2.
-pub const EXACT_BWS: &str = "locksley-bws-exact";
+pub const ABP: &str = "classic-abp";
+/// The paper's own Algorithm 2. With a number behind it: with that SleepThreshold.
+pub const BWS: &str = "classic-bws";
+/// What was compared with in the place of [`ABP`] in older records, the newest ones first.
+pub const FORMER_ABP: [&str; 2] = ["locksley-abp-exact", "locksley-abp"];
+/// As [`FORMER_ABP`], for [`BWS`].
+pub const FORMER_BWS: &str = "locksley-bws";
 /// A pool with this in its name goes without an assist of the kernel.
 pub const WITHOUT: &str = "locksley-no-";
 
@@ -222,7 +222,8 @@ pub fn runtimes(found: &[Found]) -> Vec<&str> {
 
 /// The value of SleepThreshold that a runtime is named after.
 pub fn threshold(runtime: &str) -> Option<u64> {
-    runtime.strip_prefix(BWS)?.strip_prefix('-')?.parse().ok()
+    let of = |name: &str| runtime.strip_prefix(name)?.strip_prefix('-')?.parse().ok();
+    of(BWS).or_else(|| of(FORMER_BWS))
 }
 
 /// Averages over those of the pairs on which each of these runtimes was measured: by runtime, and

@@ -2,7 +2,7 @@
 
 use super::effects::effect;
 use super::figures::{
-    self, ABP, BWS, Balance, EXACT_ABP, Found, RATE, Share, averages, common_runtimes,
+    self, ABP, BWS, Balance, FORMER_ABP, Found, RATE, Share, averages, common_runtimes,
     mean_variation, numbered, runtimes, shares_of_switches, threshold,
 };
 use super::metrics::mean;
@@ -176,9 +176,10 @@ fn effects(record: &Record, found: &[Found]) -> Table {
     table
 }
 
-/// The runtime that others are compared with: the paper's, or in older records Hood's.
+/// The runtime that others are compared with: the paper's, or what older records have.
 fn baseline(record: &Record) -> &'static str {
-    if record.runtimes().contains(&EXACT_ABP) { EXACT_ABP } else { ABP }
+    let runtimes = record.runtimes();
+    FORMER_ABP.into_iter().find(|name| runtimes.contains(name)).unwrap_or(ABP)
 }
 
 /// The time of each application alone on `runtime`, relative to that on the baseline.

@@ -173,14 +173,14 @@ fn averages_compare_on_the_same_pairs() {
     // Clip and mi beside mm, and mm beside them.
     assert!(close(varies(2).unwrap(), (1.0f64 / 3.0).sqrt()) && close(varies(3).unwrap(), 0.0));
     assert_eq!([varies(1), varies(4)], [None; 2]);
-    assert_eq!(figures::threshold("locksley-bws-32"), Some(32));
+    assert_eq!(figures::threshold("classic-bws-32"), Some(32));
     assert_eq!([ABP, BWS].map(figures::threshold), [None; 2]);
 }
 
 /// Both programs of both runtimes run at rates that differ by chance only, or by a factor as well.
 #[test]
 fn an_effect_is_told_from_noise() {
-    let (one, other) = ("locksley", EXACT_ABP);
+    let (one, other) = ("locksley", ABP);
     let made = |factor: f64| {
         let (mut made, mut random) = (Made::new(), crate::random::Random::new(8));
         let mut rate = |rate: f64| rate * (1.0 + 0.1 * random.next_signed());
@@ -313,7 +313,7 @@ fn a_full_plan_has_all_pairs_and_fits_fifty_minutes() {
         place("fine+loop", "locksley"),
         place("bfs+raytracer", "locksley"),
         place("bfs+mm", "rayon"),
-        place("bfs+mm", "locksley-bws-4096"),
+        place("bfs+mm", "classic-bws-4096"),
     ];
     assert!(order.is_sorted(), "targets come first and rivals last: {order:?}");
     let repeats = |subject, runtime| plan.cells[place(subject, runtime)].repeats;

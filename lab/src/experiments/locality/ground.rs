@@ -1,11 +1,13 @@
 //! The places of a machine that are compared, and pools on them.
 
-use locksley::alternatives::DequeKind;
 use locksley::places::{Kind, Places, ProcessorSet, Reason, Topology};
 use locksley::{Affinity, Pool};
+use locksley_classic::stealing::Lassi;
+use locksley_classic::{Machine, Scheduler};
 
-use super::tasks::{SHARED_DEQUES, UNDIVIDED};
+use super::tasks::{MAILBOXES, ROUND_ROBIN, SHARED_DEQUES, UNDIVIDED};
 use crate::experiment::prelude::*;
+use crate::runtimes::classic;
 use crate::topology;
 
 /// The places.
@@ -51,14 +53,31 @@ impl Ground {
     pub(super) fn pool(&self, placement: &str, workers: usize) -> Outcome<Pool> {
         let builder = Pool::builder().workers(workers);
         let builder = match placement {
-            SHARED_DEQUES => builder.deque(DequeKind::BlockingLock),
-            _ => builder,
-        };
-        let builder = match placement {
             UNDIVIDED => builder.places(Places::undivided(&topology::allowed())),
             _ => builder.places(self.places.clone()).affinity(Affinity::Place),
         };
         builder.build().map_err(|error| Fault::input(error.to_string()))
+    }
+
+    /// The published scheduler that `placement` names, if it names one. Workers are bound to their
+    /// places, of which each has every n-th worker.
+    pub(super) fn machine(&self, placement: &str, workers: usize) -> Outcome<Option<Machine>> {
+        let has_mailboxes = match placement {
+            MAILBOXES => true,
+            SHARED_DEQUES | ROUND_ROBIN => false,
+            _ => return Ok(None),
+        };
+        let places = self.places.count().min(workers);
+        let set = |worker: usize| self.places.sets()[worker % self.places.count()].iter().collect();
+        let scheduler = Scheduler {
+            deque: classic::blocking,
+            stealing: Box::new(Lassi),
+            places: (0..workers).map(|it| it % places).filter(|_| !has_mailboxes).collect(),
+            has_mailboxes,
+            processors: (0..workers).map(set).collect(),
+            ..Scheduler::default()
+        };
+        classic::start(workers, scheduler).map(Some).map_err(Fault::input)
     }
 }
 

@@ -50,7 +50,9 @@ pub(super) fn measure(
     seed: u64,
 ) -> Outcome<Readings> {
     let pool = ground.pool(placement, workers)?;
-    let case = Case { pool: &pool, placement, places: ground.places.count(), seed };
+    let machine = ground.machine(placement, workers)?;
+    let (machine, places) = (machine.as_ref(), ground.places.count());
+    let case = Case { pool: &pool, machine, placement, places, seed };
     pool.install(|worker| match program {
         Program::Stress => stress(worker, &case, size),
         Program::Multiply => multiply(&case, size),
@@ -134,7 +136,7 @@ mod tests {
     #[test]
     fn parts_are_filled_with_what_all_of_it_would_be_filled_with() {
         let pool = Pool::new(1).unwrap();
-        let case = Case { pool: &pool, placement: "best", places: 1, seed: 7 };
+        let case = Case { pool: &pool, machine: None, placement: "best", places: 1, seed: 7 };
         let (mut all, mut parts) = ([0; 100], [0; 100]);
         fill(&mut all, &case, 0, |number| number as u32);
         for (number, part) in parts.chunks_mut(17).enumerate() {

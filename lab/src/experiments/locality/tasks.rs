@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Pool;
+use locksley_classic::Machine;
 use locksley_intervals::Root;
 
 use super::{MS, OUT_OF_PLACE, TASKS, UNBOUND};
@@ -30,9 +31,12 @@ pub(super) const PLACEMENTS: [(&str, &str); 10] = [
     (BEST, "intervals that use the same data go to the same place"),
     (WORST, "intervals that use the same data go to different places"),
     (RANDOM, "intervals go to random places"),
-    (SHARED_DEQUES, "as best, with one deque behind a mutex for each place (LASSI)"),
-    (MAILBOXES, "as best, each interval also in the deque of the worker that made it"),
-    (ROUND_ROBIN, "no place is named; intervals are made in a random order, places take turns"),
+    (SHARED_DEQUES, "as best, on LASSI's scheduler: a deque behind a mutex for each place"),
+    (MAILBOXES, "as best, on its alternative: a deque and a mailbox for each worker"),
+    (
+        ROUND_ROBIN,
+        "no place is named, on LASSI's scheduler, which lets places take turns; the order is random",
+    ),
     (IGNORANT, "no place is named; intervals are made in a random order; workers are bound"),
     (UNDIVIDED, "as ignorant, in a pool of one place, with workers that are not bound"),
     (THREADS_BEST, "as best, by 8 threads bound to each processor, without a scheduler"),
@@ -60,6 +64,8 @@ pub(super) type Placed<'t> = (Where, Task<'t>);
 /// How a computation places its tasks.
 pub(super) struct Case<'p> {
     pub(super) pool: &'p Pool,
+    /// The published scheduler on which tasks run, if that is the placement.
+    pub(super) machine: Option<&'p Machine>,
     pub(super) placement: &'p str,
     pub(super) places: usize,
     pub(super) seed: u64,
@@ -103,11 +109,15 @@ impl Case<'_> {
             Random::new(mix(self.seed)).shuffle(&mut tasks);
         }
         let number = tasks.len();
-        let out_of_place = || self.pool.stats().total().out_of_place;
+        let out_of_place = || match self.machine {
+            Some(machine) => machine.stats().out_of_place,
+            None => self.pool.stats().total().out_of_place,
+        };
         let out = out_of_place();
-        let (time, unbound) = match self.placement {
-            THREADS_BEST | THREADS_WORST => self.on_threads(tasks),
-            UNDIVIDED => (self.as_intervals(tasks)?, 0),
+        let (time, unbound) = match (self.placement, self.machine) {
+            (THREADS_BEST | THREADS_WORST, _) => self.on_threads(tasks),
+            (UNDIVIDED, _) => (self.as_intervals(tasks)?, 0),
+            (_, Some(machine)) => (self.as_published(machine, tasks), machine.stats().unbound),
             _ => (self.as_intervals(tasks)?, self.pool.workers() - self.pool.stats().bound_workers),
         };
         let (ms, out) = (time.as_secs_f64() * 1e3, out_of_place() - out);
@@ -118,30 +128,30 @@ impl Case<'_> {
 
     fn as_intervals(&self, tasks: Vec<Placed<'_>>) -> Outcome<Duration> {
         let start = Instant::now();
-        // A mailbox and a deque have the same task, and the first worker to come runs it.
-        let tasks: Vec<_> =
-            tasks.into_iter().map(|(place, task)| (place, Mutex::new(Some(task)))).collect();
-        let run = |task: &Mutex<Option<Task<'_>>>| {
-            if let Some(task) = { lock(task).take() } {
-                task();
-            }
-        };
-        let run = &run;
         let root = Root::new("tasks").run(|root| {
-            for (number, (place, task)) in tasks.iter().enumerate() {
-                let place = match self.placement {
-                    ROUND_ROBIN => Some(number % self.places),
-                    _ => self.place(*place),
-                };
+            for (place, task) in tasks {
                 let new = || root.interval("task");
-                if self.placement == MAILBOXES {
-                    new().spawn(move |_| run(task));
-                }
-                let new = place.map_or_else(new, |place| new().near(place));
-                new.spawn(move |_| run(task));
+                let new = self.place(place).map_or_else(new, |place| new().near(place));
+                new.spawn(move |_| task());
             }
         });
         root.map(|()| start.elapsed()).map_err(Fault::run)
+    }
+
+    /// The study's scheduler, and its alternative with mailboxes.
+    fn as_published(&self, machine: &Machine, tasks: Vec<Placed<'_>>) -> Duration {
+        let start = Instant::now();
+        machine.run(move |context| {
+            for (number, (place, task)) in tasks.into_iter().enumerate() {
+                // A worker of the place, which has every `places`-th one: see `Ground::machine`.
+                let place = self.place(place).map(|place| match self.placement {
+                    MAILBOXES => (place + number * self.places) % machine.workers(),
+                    _ => place % self.places.min(machine.workers()),
+                });
+                context.create_at(place, move |_| task());
+            }
+        });
+        start.elapsed()
     }
 
     /// The study's first version. Each thread uses the data of one place. The time begins when all
@@ -206,7 +216,7 @@ mod tests {
         let sets = ["0-1", "2-3"].map(|set| set.parse().unwrap());
         let places = Places::given(&(0..4).collect(), sets).unwrap();
         let pool = Pool::builder().workers(workers).places(places).build().unwrap();
-        let case = Case { pool: &pool, placement, places: 2, seed: 7 };
+        let case = Case { pool: &pool, machine: None, placement, places: 2, seed: 7 };
         pool.install(|_| test(&case));
     }
 

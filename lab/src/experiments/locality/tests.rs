@@ -3,7 +3,7 @@
 use locksley::places::{ProcessorSet, Region, Topology};
 
 use super::programs::Program;
-use super::tasks::{MAILBOXES, RANDOM, UNDIVIDED, WORST};
+use super::tasks::{RANDOM, UNDIVIDED, WORST};
 use super::*;
 use crate::experiment::record::Sample;
 use crate::fault::Fault;
@@ -48,9 +48,7 @@ fn every_placement_finds_the_answer() {
                 for workers in [1, places] {
                     let found = programs::measure(&ground, (kind, size), placement, workers, 5);
                     let found = found.unwrap();
-                    // A mailbox and a deque have the same task.
-                    let intervals = if placement == MAILBOXES { 2.0 } else { 1.0 };
-                    let most = intervals * found[TASKS];
+                    let most = found[TASKS];
                     assert!(found[MS] > 0.0 && found[OUT_OF_PLACE] <= most, "{found:?}");
                     let is_threads = [THREADS_BEST, THREADS_WORST].contains(&placement);
                     let most = if is_threads { 8 * places } else { workers };

@@ -3,16 +3,17 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use locksley::alternatives::DequeKind;
 use locksley::task::Placement;
 use locksley::{Pool, PoolBuilder};
+use locksley_classic::static_partition::Team;
+use locksley_classic::stealing::Nornir;
+use locksley_classic::{Scheduler, channel};
 use locksley_kahn::{Receiver, Sender};
 
 use super::networks::Network;
 use crate::experiment::prelude::*;
 pub(super) use crate::experiment::scaling::SERIAL;
-use crate::policies::EXACT_ABP;
-use crate::team::Team;
+use crate::runtimes::classic;
 use crate::topology;
 
 pub(super) const LAST: &str = "locksley";
@@ -28,8 +29,8 @@ pub(super) const POOLS: [&str; 4] = [LAST, CURRENT, NORNIR_LAST, NORNIR_CURRENT]
 pub(super) const RUNTIMES: [(&str, &str); 6] = [
     (LAST, "an unblocked process goes to the worker that ran it last (WS-LAST)"),
     (CURRENT, "it goes to the worker that unblocked it (WS-CUR)"),
-    (NORNIR_LAST, "WS-LAST exactly: run-queues behind mutexes, thieves that yield and never sleep"),
-    (NORNIR_CURRENT, "WS-CUR with these run-queues and thieves"),
+    (NORNIR_LAST, "Nornir's scheduler with WS-LAST: run queues and channels behind mutexes"),
+    (NORNIR_CURRENT, "the same with WS-CUR"),
     (SERIAL, "the same divisions in a loop: no processes, no messages"),
     (STATIC, "the same loop in equal shares, one thread each"),
 ];
@@ -100,6 +101,9 @@ pub(super) fn measure(cell: &Cell, seed: u64) -> Outcome<Readings> {
     let divisions = divisions_within(network.nanos);
     let (answer, metrics) = match cell.runtime.as_str() {
         SERIAL | STATIC => in_shares(network, workers, divisions, seed)?,
+        NORNIR_LAST | NORNIR_CURRENT => {
+            on_nornir(network, workers, divisions, seed, cell.runtime == NORNIR_LAST)?
+        }
         pool => on_pool(network, workers, divisions, seed, pool)?,
     };
     right(answer, right_answer(&network, divisions, seed))?;
@@ -124,12 +128,8 @@ fn on_pool(
     seed: u64,
     runtime: &str,
 ) -> Outcome<Found> {
-    let is_last = [LAST, NORNIR_LAST].contains(&runtime);
-    let placement = if is_last { Placement::Last } else { Placement::Current };
-    let mut builder = Pool::builder().workers(workers).placement(placement);
-    if [NORNIR_LAST, NORNIR_CURRENT].contains(&runtime) {
-        builder = builder.deque(DequeKind::BlockingLock).idle_policy(EXACT_ABP);
-    }
+    let placement = if runtime == LAST { Placement::Last } else { Placement::Current };
+    let builder = Pool::builder().workers(workers).placement(placement);
     let pool = bound(builder, workers).build().map_err(Fault::input)?;
     let mut network = locksley_kahn::Network::new();
     let (mut messages, mut answers) = (Vec::new(), Vec::new());
@@ -176,6 +176,82 @@ fn on_pool(
     let (seconds, answer) = center.take().expect("the network has ended");
     let steals = (after.steals - before.steals) as f64;
     let failed = (after.failed_steals - before.failed_steals) as f64;
+    Ok((answer, [(SECONDS, seconds), (RUNNING, running), (STEALS, steals), (FAILED, failed)]))
+}
+
+/// The most processes on Nornir's scheduler: each has a stack, which takes two mappings of memory.
+const MOST_STACKS: u64 = 20_000;
+/// The size of such a stack in bytes.
+const STACK: usize = 1 << 16;
+
+/// As [`on_pool`], on Nornir's scheduler: the same processes and channels.
+fn on_nornir(
+    Network { processes, rounds, .. }: Network,
+    workers: usize,
+    divisions: u64,
+    seed: u64,
+    is_last: bool,
+) -> Outcome<Found> {
+    use locksley_classic::Placement;
+
+    if processes > MOST_STACKS {
+        return Err(Fault::input(format!(
+            "Nornir's scheduler has at most {MOST_STACKS} processes"
+        )));
+    }
+    let allowed: Vec<usize> = topology::allowed().iter().collect();
+    let is_bound = workers <= allowed.len();
+    let machine = classic::start(
+        workers,
+        Scheduler {
+            deque: classic::blocking,
+            stealing: Box::new(Nornir),
+            placement: if is_last { Placement::Last } else { Placement::Current },
+            processors: allowed
+                .iter()
+                .take(workers)
+                .filter(|_| is_bound)
+                .map(|&it| vec![it])
+                .collect(),
+            stack_bytes: STACK,
+            ..Scheduler::default()
+        },
+    );
+    let machine = machine.map_err(Fault::input)?;
+    let start = Instant::now();
+    let (seconds, answer) = machine.run(|context| {
+        let (mut messages, mut answers) = (Vec::new(), Vec::new());
+        for _ in 0..processes {
+            let (message, mut todo) = channel::<u64>(1);
+            let (mut done, answer) = channel::<u64>(1);
+            context.create(move |context| {
+                // One round more: see below.
+                for _ in 0..=rounds {
+                    let number = todo.receive(context);
+                    done.send(context, number.wrapping_add(divide(divisions)));
+                }
+            });
+            messages.push(message);
+            answers.push(answer);
+        }
+        // A round that is not timed: with it all processes begin.
+        messages.iter_mut().for_each(|message| message.send(context, 0));
+        answers.iter_mut().for_each(|answer| _ = answer.receive(context));
+        let start = Instant::now();
+        let (mut sum, mut index) = (0u64, 0u64);
+        for _ in 0..rounds {
+            for (to, message) in (index..).zip(&mut messages) {
+                message.send(context, number(seed, to));
+            }
+            for answer in &mut answers {
+                sum = sum.wrapping_add(weighed(answer.receive(context), index));
+                index += 1;
+            }
+        }
+        (start.elapsed().as_secs_f64(), sum)
+    });
+    let (running, stats) = (start.elapsed().as_secs_f64(), machine.stats());
+    let (steals, failed) = (stats.steals as f64, stats.failed_steals as f64);
     Ok((answer, [(SECONDS, seconds), (RUNNING, running), (STEALS, steals), (FAILED, failed)]))
 }
 

@@ -1,11 +1,17 @@
-//! Static partitioning: OS threads with one share of the work each, and a barrier.
+//! Static partitioning: threads of the operating system with one share of the work each, and a
+//! barrier.
+//!
+//! Source: "The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 1.1:
+//! the program "creates some number P of processes [...], and each process performs a 1/P fraction
+//! of the total work"; section 4 compares with it. The threads are created within the measured time.
+//! They begin when all have been created, so that none begins if the system refuses one.
 
 use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Threads that work on equal shares. They are created for each computation, outside of its
-/// measured time.
+/// Threads that work on equal shares. They are created for each computation, within its measured
+/// time.
 #[derive(Debug)]
 pub struct Team {
     workers: usize,
@@ -13,7 +19,10 @@ pub struct Team {
 
 impl Team {
     /// A team of `workers` threads, having tried that the system gives that many.
-    pub(crate) fn start(workers: usize) -> Result<Team, String> {
+    ///
+    /// # Errors
+    /// What the system says if it refuses a thread.
+    pub fn start(workers: usize) -> Result<Team, String> {
         let team = Team { workers };
         team.try_run(vec![(); workers], |_, (), _| ())?;
         Ok(team)
@@ -38,9 +47,9 @@ impl Team {
         (0..self.workers).map(part).collect()
     }
 
-    /// Runs `body(rank, shares[rank], barrier)` on a thread for each share. Returns the time from
-    /// when the first of them began until the last one ended, and what each returned. The barrier
-    /// is for all of them, as often as they like.
+    /// Creates a thread for each share, which runs `body(rank, shares[rank], barrier)`. Returns the
+    /// time until the last one has ended, and what each returned. The barrier is for all of them, as
+    /// often as they like.
     ///
     /// # Panics
     /// If there is not one share for each thread, if a body panics, or if the system does not give
@@ -60,6 +69,7 @@ impl Team {
         body: impl Fn(usize, T, &Barrier) -> R + Sync,
     ) -> Result<(Duration, Vec<R>), String> {
         let (barrier, body) = (&Barrier::new(self.workers), &body);
+        let begun = Instant::now();
         thread::scope(|scope| {
             let (mut threads, mut starts) = (Vec::new(), Vec::new());
             for (rank, share) in shares.into_iter().enumerate() {
@@ -67,10 +77,7 @@ impl Team {
                 let (start, started) = mpsc::channel();
                 let work = move || {
                     started.recv().ok()?;
-                    barrier.wait();
-                    let begun = Instant::now();
-                    let result = body(rank, share, barrier);
-                    Some((begun, Instant::now(), result))
+                    Some(body(rank, share, barrier))
                 };
                 let thread = thread::Builder::new().name(format!("static-{rank}"));
                 let thread = thread.spawn_scoped(scope, work).map_err(|error| error.to_string())?;
@@ -80,13 +87,11 @@ impl Team {
             for start in starts {
                 start.send(()).expect("each thread waits for this");
             }
-            let end = |thread: thread::ScopedJoinHandle<'_, Option<(Instant, Instant, R)>>| {
+            let end = |thread: thread::ScopedJoinHandle<'_, Option<R>>| {
                 thread.join().expect("a share of the work panicked")
             };
-            let done: Vec<(Instant, Instant, R)> = threads.into_iter().filter_map(end).collect();
-            let begun = done.iter().map(|one| one.0).min().expect("a team has threads");
-            let ended = done.iter().map(|one| one.1).max().expect("a team has threads");
-            Ok((ended - begun, done.into_iter().map(|one| one.2).collect()))
+            let done = threads.into_iter().filter_map(end).collect();
+            Ok((begun.elapsed(), done))
         })
     }
 }

@@ -1,0 +1,201 @@
+//! What a thread's code is given: the interface of Hood's serial machine.
+//!
+//! Source: "Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, section
+//! 2: "the `run` method is always called with one parameter: a pointer to an object of type
+//! `HoodSerMach`".
+
+use std::cell::OnceCell;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use locksley_sys::primitive::Ordering;
+
+use crate::fiber::{Fiber, Publish};
+use crate::mailbox;
+use crate::thread::{Created, Forked, JoinCounter, Thread};
+use crate::worker::{Ready, Worker};
+
+/// The thread that runs, and through it its worker. Threads may borrow what lives for `'e`.
+pub struct Context<'e> {
+    fiber: NonNull<Fiber>,
+    itself: OnceCell<Thread>,
+    /// Neither `Send` nor `Sync`; `'e` stays as it is.
+    borrows: PhantomData<*mut &'e ()>,
+}
+
+impl<'e> Context<'e> {
+    /// # Safety
+    /// The calling thread runs on the fiber, as long as the result lives.
+    unsafe fn new(fiber: NonNull<Fiber>, itself: Option<Thread>) -> Self {
+        let itself = itself.map_or_else(OnceCell::new, OnceCell::from);
+        Context { fiber, itself, borrows: PhantomData }
+    }
+
+    /// Makes a thread that nothing joins.
+    pub(crate) fn thread(
+        function: impl FnOnce(&Context<'e>),
+        place: Option<usize>,
+    ) -> (NonNull<Ready>, Thread) {
+        // SAFETY: a thread is called with the fiber that runs it.
+        let context = |fiber, itself| unsafe { Context::new(fiber, Some(itself)) };
+        Created::make(move |fiber, itself| function(&context(fiber, itself)), place)
+    }
+
+    fn fiber(&self) -> &Fiber {
+        // SAFETY: fibers live as long as the machine, which outlives its threads.
+        unsafe { self.fiber.as_ref() }
+    }
+
+    /// The worker, until the thread waits.
+    pub(crate) fn worker(&self) -> &Worker {
+        self.fiber().worker()
+    }
+
+    /// Computes both and returns what they return. Creates a thread for the second one, and runs
+    /// the first; then the thread, if it is still at the bottom of the deque; or else waits for its
+    /// signal.
+    ///
+    /// As in Cilk++, on which BWS is built, a thread that was not stolen is a procedure call.
+    ///
+    /// # Panics
+    /// If one of both panics, after both have ended.
+    #[inline]
+    pub fn join<A: Send, B: Send>(
+        &self,
+        one: impl FnOnce(&Self) -> A,
+        other: impl FnOnce(&Self) -> B + Send,
+    ) -> (A, B) {
+        // SAFETY: a thread is called with the fiber that runs it.
+        let forked = Forked::new(|fiber| other(&unsafe { Context::new(fiber, None) }));
+        self.worker().push(forked.head());
+        let one = catch_unwind(AssertUnwindSafe(|| one(self)));
+        // The thread may have moved to another worker meanwhile.
+        let worker = self.worker();
+        let other = match worker.pop() {
+            Some(newest) if newest == forked.head() => match one {
+                Ok(_) => Ok(forked.call(self.fiber)),
+                Err(_) => Err(None),
+            },
+            newest => {
+                newest.into_iter().for_each(|newest| worker.put_back(newest));
+                forked.ended.wait(self.fiber(), 1);
+                forked.into_result().map_err(Some)
+            }
+        };
+        match (one, other) {
+            (Ok(one), Ok(other)) => (one, other),
+            (Err(panic), _) | (_, Err(Some(panic))) => resume_unwind(panic),
+            (Ok(_), Err(None)) => unreachable!("the second one ran"),
+        }
+    }
+
+    /// Creates a thread that is not joined, and pushes it to the bottom of the worker's deque. With
+    /// places, it goes to one place after the other.
+    pub fn create(&self, function: impl FnOnce(&Context<'e>) + Send + 'e) -> Thread {
+        self.create_at(None, function)
+    }
+
+    /// The same, for a place: into the place's deque. With mailboxes, into that of the worker with
+    /// this number, and into the own deque. Other schedulers do not know of places.
+    ///
+    /// # Panics
+    /// If there is no such place or worker.
+    #[track_caller]
+    pub fn create_at(
+        &self,
+        place: impl Into<Option<usize>>,
+        function: impl FnOnce(&Context<'e>) + Send + 'e,
+    ) -> Thread {
+        let (worker, place) = (self.worker(), place.into());
+        let knows_places = worker.shared.places.is_some() || worker.shared.has_mailboxes;
+        let last = worker.shared.deques.len() - 1;
+        assert!(!knows_places || place <= Some(last), "the last place is {last}");
+        worker.shared.live.fetch_add(1, Ordering::Relaxed);
+        let (thread, itself) = Context::thread(function, place);
+        match (&worker.shared.places, place) {
+            (Some(turn), None) => {
+                let turn = turn.fetch_add(1, Ordering::Relaxed);
+                worker.push_to(turn % worker.shared.deques.len(), thread);
+            }
+            (Some(_), Some(place)) => worker.push_to(place, thread),
+            (None, Some(affine)) if worker.shared.has_mailboxes => {
+                mailbox::push(thread, affine, worker);
+            }
+            // Only its owner pushes to another deque.
+            (None, _) => worker.push(thread),
+        }
+        itself
+    }
+
+    /// A handle of this thread, to which signals can be sent.
+    pub fn itself(&self) -> Thread {
+        self.itself.get_or_init(Thread::default).clone()
+    }
+
+    /// Blocks this thread until it has received this many signals, beyond those that earlier waits
+    /// have consumed.
+    pub fn wait(&self, signals: u32) {
+        self.itself().0.wait(self.fiber(), signals);
+    }
+
+    /// Sends a signal to a thread.
+    pub fn signal(&self, thread: &Thread) {
+        // SAFETY: the handle keeps the counter alive.
+        unsafe { JoinCounter::signal(Arc::as_ptr(&thread.0), self.worker()) };
+    }
+
+    /// Lets the worker run its other threads first.
+    pub fn yield_now(&self) {
+        self.pause(push_last, ptr::null(), 0);
+    }
+
+    /// The number of the worker that runs this thread, until the thread waits.
+    pub fn worker_index(&self) -> usize {
+        self.worker().number()
+    }
+
+    /// The head of the thread, for what publishes it.
+    pub(crate) fn head(&self) -> NonNull<Ready> {
+        self.fiber().head()
+    }
+
+    /// Gives the worker back: see [`Fiber::wait`].
+    pub(crate) fn pause(&self, publish: Publish, of: *const (), number: i64) {
+        self.fiber().wait(publish, of, number);
+    }
+}
+
+/// # Safety
+/// None is needed: the thread was published by nothing else.
+unsafe fn push_last(_: *const (), _: i64, thread: NonNull<Ready>, worker: &Worker) -> bool {
+    worker.push_last(thread);
+    true
+}
+
+/// A value for each worker: "process-specific data" of Hood's serial machines.
+pub struct PerWorker<T>(Box<[T]>);
+
+impl<T: Sync> PerWorker<T> {
+    /// Makes the value of each worker.
+    pub fn new(workers: usize, make: impl FnMut(usize) -> T) -> Self {
+        PerWorker((0..workers).map(make).collect())
+    }
+
+    /// The value of the worker that runs this thread, until the thread waits.
+    ///
+    /// # Panics
+    /// If the values were made for fewer workers.
+    pub fn get(&self, context: &Context<'_>) -> &T {
+        &self.0[context.worker_index()]
+    }
+
+    /// The value of a worker.
+    ///
+    /// # Panics
+    /// As [`get`](Self::get).
+    pub fn of(&self, worker: usize) -> &T {
+        &self.0[worker]
+    }
+}

@@ -1,0 +1,140 @@
+//! The stack of a thread, which outlives waits.
+//!
+//! A worker starts a thread on a fiber, and comes back to its scheduling loop when the thread waits
+//! or ends. Any worker may resume the fiber.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::{self, NonNull};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use locksley_sys::primitive::Ordering;
+
+use crate::worker::{Ready, Worker};
+
+/// A thread that has not begun: it is called with its head, and the fiber on which it runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Body {
+    pub(crate) call: unsafe fn(NonNull<Ready>, NonNull<Fiber>),
+    pub(crate) head: NonNull<Ready>,
+}
+
+/// How a thread that waits is published: called by its worker when the fiber can be resumed, with
+/// two values of the primitive that it waits for. Returns false if the thread need not wait. After
+/// it has published the fiber, another worker may have resumed it already. So it uses nothing that
+/// lies on the fiber's stack then.
+pub(crate) type Publish = unsafe fn(*const (), i64, NonNull<Ready>, &Worker) -> bool;
+
+/// Why a fiber gave its worker back.
+enum Pause {
+    Ended,
+    Waits(Publish, *const (), i64),
+}
+
+type Input = Option<(Body, NonNull<Fiber>)>;
+
+/// A stack, and the thread that runs on it. It lives until the machine ends.
+#[repr(C)] // the head comes first: a pointer to it is one to the fiber
+pub(crate) struct Fiber {
+    head: Ready,
+    coroutine: UnsafeCell<Coroutine<Input, Pause, ()>>,
+    yielder: Cell<*const Yielder<Input, Pause>>,
+    /// The worker that runs it.
+    worker: Cell<*const Worker>,
+}
+
+impl Fiber {
+    fn make(worker: &Worker) -> NonNull<Fiber> {
+        let stack = DefaultStack::new(worker.shared.stack_bytes).expect("memory for a stack");
+        let coroutine = Coroutine::with_stack(stack, |yielder, mut input: Input| {
+            while let Some((body, fiber)) = input {
+                // SAFETY: fibers live as long as the machine.
+                unsafe { fiber.as_ref() }.yielder.set(yielder);
+                // SAFETY: `start` was called with a thread and this fiber.
+                unsafe { (body.call)(body.head, fiber) };
+                input = yielder.suspend(Pause::Ended);
+            }
+        });
+        let fiber = Fiber {
+            head: Ready::new(resume, worker.number()),
+            coroutine: UnsafeCell::new(coroutine),
+            yielder: Cell::new(ptr::null()),
+            worker: Cell::new(worker),
+        };
+        NonNull::from(Box::leak(Box::new(fiber)))
+    }
+
+    /// The worker that runs the fiber, until the fiber waits.
+    pub(crate) fn worker(&self) -> &Worker {
+        // SAFETY: the fiber runs, and the worker that resumed it waits for it meanwhile.
+        unsafe { &*self.worker.get() }
+    }
+
+    pub(crate) fn head(&self) -> NonNull<Ready> {
+        NonNull::from(self).cast()
+    }
+
+    /// Gives the worker back, which calls `publish`. Returns when the thread no longer waits.
+    pub(crate) fn wait(&self, publish: Publish, of: *const (), number: i64) {
+        // SAFETY: only the thread that runs on the fiber calls this, from within the coroutine.
+        let yielder = unsafe { &*self.yielder.get() };
+        yielder.suspend(Pause::Waits(publish, of, number));
+    }
+}
+
+/// Runs a thread that has not begun, on a spare fiber or a new one.
+///
+/// # Safety
+/// The caller alone has the thread, and `body` is its own.
+pub(crate) unsafe fn start(body: Body, worker: &Worker) {
+    let spare = worker.with_spare(Vec::pop).map(NonNull::cast);
+    let fiber = spare.unwrap_or_else(|| Fiber::make(worker));
+    // SAFETY: a spare fiber belongs to its worker.
+    unsafe { run(fiber, Some((body, fiber)), worker) };
+}
+
+/// Runs a thread that no longer waits.
+///
+/// # Safety
+/// It is the head of a fiber that was published, and the caller alone has it.
+unsafe fn resume(head: NonNull<Ready>, worker: &Worker) {
+    // SAFETY: as the caller says.
+    unsafe { run(head.cast(), None, worker) };
+}
+
+/// Runs a fiber until its thread waits or ends.
+///
+/// # Safety
+/// The caller alone has the fiber. It waits, or it has no thread and gets one by `input`.
+unsafe fn run(fiber: NonNull<Fiber>, mut input: Input, worker: &Worker) {
+    loop {
+        // SAFETY: fibers live as long as the machine.
+        let this = unsafe { fiber.as_ref() };
+        this.worker.set(worker);
+        this.head.last.store(worker.number(), Ordering::Relaxed);
+        // SAFETY: the caller alone has the fiber, so nothing else refers to its coroutine.
+        let coroutine = unsafe { &mut *this.coroutine.get() };
+        match coroutine.resume(input.take()) {
+            CoroutineResult::Yield(Pause::Waits(publish, of, number)) => {
+                // SAFETY: `wait` was called with what belongs together, and the fiber is not used
+                // below unless its thread need not wait.
+                if unsafe { publish(of, number, fiber.cast(), worker) } {
+                    return;
+                }
+            }
+            CoroutineResult::Yield(Pause::Ended) => {
+                return worker.with_spare(|spare| spare.push(fiber.cast()));
+            }
+            CoroutineResult::Return(()) => unreachable!("a fiber returns when it is freed"),
+        }
+    }
+}
+
+/// Frees the spare fibers of a worker.
+pub(crate) fn free_spare(worker: &Worker) {
+    for head in worker.with_spare(std::mem::take) {
+        // SAFETY: it was leaked when it was made, and a spare one is referred to by nothing else.
+        let mut fiber = unsafe { Box::from_raw(head.cast::<Fiber>().as_ptr()) };
+        let _ = fiber.coroutine.get_mut().resume(None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Mailboxes: work items that lie in two queues.
+//!
+//! Source: Weibel, "An Advanced Scheduler for Intervals", 2010, "Alternative Designs", after Acar,
+//! Blelloch and Blumofe, "The data locality of work stealing", 2000: a worker pushes an item both
+//! onto its own deque and to the tail of the mailbox of the worker for which the item has affinity;
+//! a worker looks into its mailbox before it steals; items are idempotent.
+
+use std::ptr::NonNull;
+use std::sync::PoisonError;
+
+use locksley_sys::primitive::{AtomicBool, Ordering};
+
+use crate::worker::{Ready, Worker};
+
+/// A thread in a deque and in a mailbox. The first worker that comes runs it.
+#[repr(C)] // the head comes first
+struct Item {
+    head: Ready,
+    has_begun: AtomicBool,
+    /// True while it lies in both queues.
+    is_in_two: AtomicBool,
+    thread: NonNull<Ready>,
+}
+
+/// Pushes a thread onto the own deque of `worker`, and to the mailbox of the worker `affine`.
+pub(crate) fn push(thread: NonNull<Ready>, affine: usize, worker: &Worker) {
+    let head = Ready::new(run, worker.number());
+    let (has_begun, is_in_two) = (AtomicBool::new(false), AtomicBool::new(true));
+    let item = Box::new(Item { head, has_begun, is_in_two, thread });
+    let item = NonNull::from(Box::leak(item)).cast();
+    let mailbox = &worker.shared.peers[affine].mailbox;
+    mailbox.lock().unwrap_or_else(PoisonError::into_inner).push_back(item);
+    worker.push(item);
+}
+
+/// Runs the item's thread if no worker did, and frees the item if it comes from its last queue.
+///
+/// # Safety
+/// The item was taken out of one of its two queues.
+unsafe fn run(head: NonNull<Ready>, worker: &Worker) {
+    let item = head.cast::<Item>();
+    // SAFETY: it lives until it was taken out of both queues.
+    let this = unsafe { item.as_ref() };
+    let (thread, is_first) = (this.thread, !this.has_begun.swap(true, Ordering::Relaxed));
+    // AcqRel: the worker that frees the item comes after the other one's accesses.
+    if !this.is_in_two.swap(false, Ordering::AcqRel) {
+        // SAFETY: it was leaked by `push`, and no queue has it any more.
+        drop(unsafe { Box::from_raw(item.as_ptr()) });
+    }
+    if is_first {
+        // SAFETY: a thread in an item lives until it has run.
+        let run = unsafe { thread.as_ref() }.run;
+        // SAFETY: only the first worker gets here.
+        unsafe { run(thread, worker) };
+    }
+}

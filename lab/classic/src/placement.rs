@@ -1,0 +1,25 @@
+//! Where a thread goes that no longer waits.
+//!
+//! Source: "A simple improvement of the work-stealing scheduling algorithm", 2010, section 3.
+
+/// The placement of threads that no longer wait. In both cases the worker there runs the thread
+/// next: it goes to the end of the queue that the owner uses (the *front*, in that paper).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// WS-CUR, the original algorithm: the worker that unblocks the thread.
+    #[default]
+    Current,
+    /// WS-LAST, the paper's improvement: the worker that ran the thread last. Needs deques into
+    /// which any worker may push.
+    Last,
+}
+
+impl Placement {
+    /// The worker to whose deque a thread goes.
+    pub(crate) fn of_unblocked(self, current: usize, last: usize) -> usize {
+        match self {
+            Placement::Current => current,
+            Placement::Last => last,
+        }
+    }
+}

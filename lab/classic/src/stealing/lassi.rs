@@ -1,0 +1,23 @@
+//! LASSI: the workers of a place steal from the deque of another place.
+//!
+//! Source: Weibel, "An Advanced Scheduler for Intervals", 2010, "Work-Stealing Places": "When a
+//! worker finds that the pool of its place is empty, it tries to steal a task from the pool of a
+//! victim place chosen at random." The thesis does not say what a worker does after a failure; here
+//! it yields.
+//!
+//! The deques of places come by [`Scheduler::places`](crate::Scheduler::places), the round-robin for
+//! threads without a place by [`Context::create`](crate::Context::create).
+
+use crate::thief::{Stealing, Thief};
+
+/// LASSI's thieves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lassi;
+
+impl Stealing for Lassi {
+    fn steal(&self, w: &dyn Thief) {
+        if !w.steal_from(w.random_victim()) {
+            w.yield_core();
+        }
+    }
+}

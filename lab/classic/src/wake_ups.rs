@@ -1,0 +1,67 @@
+//! The wake-up counter of a worker.
+//!
+//! Source: "BWS: Balanced Work Stealing for Time-Sharing Multicores", 2012, section 3.2: the *c* of
+//! Algorithm 2. Its owner and thieves change it without a lock: no wake-up is issued twice.
+
+use locksley_sys::primitive::{AtomicU64, Ordering};
+
+/// The wake-ups that a worker desires to issue. No task depends on the number, so all accesses are
+/// relaxed.
+pub(crate) struct WakeUpCounter(AtomicU64);
+
+impl WakeUpCounter {
+    pub(crate) fn new() -> Self {
+        WakeUpCounter(AtomicU64::new(0))
+    }
+
+    pub(crate) fn add(&self, number: u64) {
+        self.0.fetch_add(number, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_positive(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    /// Decrements the counter. Returns false if it is 0. Thieves may call this at the same time.
+    pub(crate) fn take_one(&self) -> bool {
+        let less = |number: u64| number.checked_sub(1);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    /// Sets the counter to 0, and returns what it was.
+    #[cfg(test)]
+    pub(crate) fn drain(&self) -> u64 {
+        self.0.swap(0, Ordering::Relaxed)
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use std::sync::Arc;
+
+    use loom::thread;
+
+    use super::*;
+
+    #[test]
+    fn loom_wake_ups_are_taken_once() {
+        loom::model(|| {
+            let [victim, one, other] = [(); 3].map(|()| Arc::new(WakeUpCounter::new()));
+            // Line 13, beside two thieves at lines 21 to 23 and at line 37.
+            victim.add(1);
+            let thieves = [&one, &other].map(|own| {
+                let (victim, own) = (victim.clone(), own.clone());
+                thread::spawn(move || {
+                    if victim.take_one() {
+                        own.add(1);
+                    }
+                })
+            });
+            victim.add(2);
+            let cancelled = victim.take_one();
+            thieves.into_iter().for_each(|thief| thief.join().unwrap());
+            let all = [victim, one, other].map(|it| it.0.load(Ordering::Relaxed));
+            assert_eq!(all.iter().sum::<u64>() + u64::from(cancelled), 3);
+        });
+    }
+}

@@ -1,0 +1,363 @@
+//! A worker: an operating system's thread with a scheduling loop. Hood calls it a process.
+//!
+//! Source of the loop: "The Performance of Work Stealing in Multiprogrammed Environments", 1998,
+//! section 3.1; Algorithm 1 of "BWS: Balanced Work Stealing for Time-Sharing Multicores", 2012,
+//! lines 12 to 19.
+
+use std::any::Any;
+use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
+use std::num::NonZeroU64;
+use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock, PoisonError};
+
+use locksley_sys::os::{self, Assists, LoweredPriority, RunState, ThreadWatch};
+use locksley_sys::primitive::{
+    AtomicBool, AtomicUsize, CachePadded, Instant, Mutex, Ordering, thread,
+};
+
+use crate::deque::Deque;
+use crate::placement::Placement;
+use crate::stats::Counters;
+use crate::thief::{Stealing, Thief};
+
+/// What deques hold: the head of a thread that can run.
+pub struct Ready {
+    /// Runs the thread on the calling worker until it blocks or ends.
+    pub(crate) run: unsafe fn(NonNull<Ready>, &Worker),
+    /// The worker that ran it last.
+    pub(crate) last: AtomicUsize,
+}
+
+impl Ready {
+    pub(crate) fn new(run: unsafe fn(NonNull<Ready>, &Worker), worker: usize) -> Ready {
+        Ready { run, last: AtomicUsize::new(worker) }
+    }
+}
+
+/// What a thread panicked with.
+pub(crate) type Panic = Box<dyn Any + Send>;
+
+/// What all workers share.
+pub(crate) struct Shared {
+    pub(crate) deques: Box<[CachePadded<Box<dyn Deque<Ready>>>]>,
+    pub(crate) peers: Box<[CachePadded<Peer>]>,
+    pub(crate) stealing: Box<dyn Stealing>,
+    pub(crate) placement: Placement,
+    /// The next place for a thread without one, if deques belong to places.
+    pub(crate) places: Option<AtomicUsize>,
+    pub(crate) has_mailboxes: bool,
+    /// Threads that were created and have not ended, the first one included.
+    pub(crate) live: AtomicUsize,
+    pub(crate) work_is_done: AtomicBool,
+    /// Workers that the system did not bind.
+    pub(crate) unbound: AtomicUsize,
+    /// The first panic of a thread that is not joined.
+    pub(crate) panic: Mutex<Option<Panic>>,
+    pub(crate) stack_bytes: usize,
+}
+
+/// What other workers see of a worker.
+pub(crate) struct Peer {
+    /// The number of its deque.
+    pub(crate) deque: usize,
+    /// Work items with an affinity for this worker.
+    pub(crate) mailbox: Mutex<VecDeque<NonNull<Ready>>>,
+    pub(crate) counters: Counters,
+    has_task: AtomicBool,
+    is_asleep: AtomicBool,
+    thread: OnceLock<(thread::Thread, ThreadWatch)>,
+}
+
+// SAFETY: the pointers in a mailbox are heads of threads, which may run on any worker.
+unsafe impl Send for Peer {}
+// SAFETY: as above; the mailbox is behind a lock, and everything else is atomic.
+unsafe impl Sync for Peer {}
+
+impl Peer {
+    pub(crate) fn new(deque: usize) -> Peer {
+        Peer {
+            deque,
+            mailbox: Mutex::new(VecDeque::new()),
+            counters: Counters::default(),
+            has_task: AtomicBool::new(false),
+            is_asleep: AtomicBool::new(false),
+            thread: OnceLock::new(),
+        }
+    }
+
+    /// The context switches of the worker, where they are recorded.
+    pub(crate) fn switches(&self) -> Option<u64> {
+        self.thread.get().and_then(|it| it.1.switches())
+    }
+}
+
+impl Shared {
+    pub(crate) fn deque(&self, number: usize) -> &dyn Deque<Ready> {
+        &**self.deques[number]
+    }
+
+    /// A created thread has ended, or panicked. After the last one, all workers leave their
+    /// scheduling loops.
+    pub(crate) fn thread_ends(&self, panic: Option<Panic>) {
+        if let Some(panic) = panic {
+            self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+        }
+        // Release: what the thread did happens before `run` returns. Acquire: the last one passes
+        // on what the others did.
+        if self.live.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Release pairs with the acquire of `Worker::work_is_done`.
+            self.work_is_done.store(true, Ordering::Release);
+            // A worker that is about to sleep finds the token of this.
+            self.peers.iter().filter_map(|peer| peer.thread.get()).for_each(|it| it.0.unpark());
+        }
+    }
+}
+
+/// A worker, as its scheduling loop and its policy use it: *w* in the papers' algorithms.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    index: usize,
+    random: Cell<NonZeroU64>,
+    /// Heads of fibers without a thread, for the next ones.
+    spare: UnsafeCell<Vec<NonNull<Ready>>>,
+    /// Threads for which the bounded deque has no room.
+    overflow: UnsafeCell<Vec<NonNull<Ready>>>,
+}
+
+impl Worker {
+    /// The worker of the calling thread.
+    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Worker {
+        // Any numbers that differ.
+        let seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index as u64 + 1);
+        let seed = NonZeroU64::new(seed).unwrap_or(NonZeroU64::MIN);
+        let watch = ThreadWatch::with_assists(Assists::ALL);
+        let is_first = shared.peers[index].thread.set((thread::current(), watch)).is_ok();
+        assert!(is_first, "a worker has one thread");
+        let (spare, overflow) = (UnsafeCell::default(), UnsafeCell::default());
+        Worker { shared, index, random: Cell::new(seed), spare, overflow }
+    }
+
+    /// The number of this worker.
+    pub(crate) fn number(&self) -> usize {
+        self.index
+    }
+
+    fn peer(&self) -> &Peer {
+        &self.shared.peers[self.index]
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.peer().counters
+    }
+
+    /// Pops and runs threads, and steals while there are none, until the work is done.
+    pub(crate) fn scheduling_loop(&self) {
+        while !self.work_is_done() {
+            match self.next() {
+                Some(thread) => self.run(thread),
+                None => self.search(),
+            }
+        }
+        // What is still there has run already, from another queue.
+        while let Some(thread) = self.next() {
+            self.run(thread);
+        }
+    }
+
+    fn next(&self) -> Option<NonNull<Ready>> {
+        self.pop().or_else(|| self.with_overflow(Vec::pop)).or_else(|| self.take_from_mailbox())
+    }
+
+    fn search(&self) {
+        let (begun, before) = (Instant::now(), self.peer().switches());
+        self.shared.stealing.steal(self);
+        self.counters().searching.add(begun.elapsed().as_nanos() as u64);
+        let during = self
+            .peer()
+            .switches()
+            .zip(before)
+            .map_or(0, |(now, before)| now.saturating_sub(before));
+        self.counters().switches_to_thief.add(during);
+    }
+
+    fn run(&self, thread: NonNull<Ready>) {
+        self.peer().has_task.store(true, Ordering::Relaxed);
+        // SAFETY: what a deque holds lives until it has run.
+        let run = unsafe { thread.as_ref() }.run;
+        // SAFETY: it was in a deque, so this worker alone runs it.
+        unsafe { run(thread, self) };
+        self.peer().has_task.store(false, Ordering::Relaxed);
+    }
+
+    /// Takes the thread at the bottom of the own deque.
+    pub(crate) fn pop(&self) -> Option<NonNull<Ready>> {
+        self.shared.deque(self.peer().deque).pop_bottom()
+    }
+
+    fn take_from_mailbox(&self) -> Option<NonNull<Ready>> {
+        let mailbox = &self.peer().mailbox;
+        mailbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Puts a thread back at the bottom of the own deque.
+    pub(crate) fn put_back(&self, thread: NonNull<Ready>) {
+        self.enqueue_at(self.peer().deque, thread);
+    }
+
+    /// Puts a thread at the bottom of the own deque, and announces it.
+    pub(crate) fn push(&self, thread: NonNull<Ready>) {
+        self.push_to(self.peer().deque, thread);
+    }
+
+    /// Puts a thread at the bottom of a deque, and announces it.
+    pub(crate) fn push_to(&self, deque: usize, thread: NonNull<Ready>) {
+        self.enqueue_at(deque, thread);
+        self.shared.stealing.generated(self);
+    }
+
+    /// Counts a thread that was meant for another place than this one.
+    pub(crate) fn count_place(&self, named: Option<usize>) {
+        let is_elsewhere = named.is_some_and(|place| place != self.peer().deque);
+        self.counters().out_of_place.add(is_elsewhere.into());
+    }
+
+    /// Puts a thread that no longer waits where the placement says.
+    pub(crate) fn unblock(&self, thread: NonNull<Ready>) {
+        // SAFETY: a thread that waits lives.
+        let last = unsafe { thread.as_ref() }.last.load(Ordering::Relaxed);
+        let to = self.shared.placement.of_unblocked(self.index, last);
+        self.push_to(self.shared.peers[to].deque, thread);
+    }
+
+    /// Puts a thread that could run on at the top of the own deque: the worker runs others first.
+    pub(crate) fn push_last(&self, thread: NonNull<Ready>) {
+        let own = self.shared.deque(self.peer().deque);
+        own.push_top(thread).unwrap_or_else(|thread| self.with_overflow(|it| it.push(thread)));
+    }
+
+    fn enqueue_at(&self, deque: usize, thread: NonNull<Ready>) {
+        let pushed = self.shared.deque(deque).push_bottom(thread);
+        pushed.unwrap_or_else(|thread| self.with_overflow(|it| it.push(thread)));
+    }
+
+    fn with_overflow<R>(&self, operation: impl FnOnce(&mut Vec<NonNull<Ready>>) -> R) -> R {
+        // SAFETY: a worker is used by one thread, and `operation` calls nothing of the worker.
+        operation(unsafe { &mut *self.overflow.get() })
+    }
+
+    /// A random number below `bound`, by xorshift64*.
+    fn random(&self, bound: usize) -> usize {
+        let mut x = self.random.get().get();
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        self.random.set(NonZeroU64::new(x).unwrap_or(NonZeroU64::MIN));
+        let scrambled = x.wrapping_mul(0x2545_f491_4f6c_dd1d);
+        ((u128::from(scrambled) * bound as u128) >> 64) as usize
+    }
+
+    pub(crate) fn with_spare<R>(&self, operation: impl FnOnce(&mut Vec<NonNull<Ready>>) -> R) -> R {
+        // SAFETY: as for `with_overflow`.
+        operation(unsafe { &mut *self.spare.get() })
+    }
+
+    /// The thread is about to end.
+    pub(crate) fn retire(&self) {
+        if let Some((_, watch)) = self.peer().thread.get() {
+            watch.retire();
+        }
+    }
+}
+
+impl Thief for Worker {
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    fn workers(&self) -> usize {
+        self.shared.peers.len()
+    }
+
+    fn work_is_done(&self) -> bool {
+        // Acquire pairs with the release in `thread_ends`.
+        self.shared.work_is_done.load(Ordering::Acquire)
+    }
+
+    fn random_victim(&self) -> usize {
+        let (own, deques) = (self.peer().deque, self.shared.deques.len());
+        match deques {
+            1 => own,
+            _ => (own + 1 + self.random(deques - 1)) % deques,
+        }
+    }
+
+    fn steal_from(&self, victim: usize) -> bool {
+        match self.shared.deque(victim).pop_top() {
+            Some(thread) => {
+                self.put_back(thread);
+                self.counters().steals.add(1);
+                true
+            }
+            None => {
+                self.counters().failed_steals.add(1);
+                false
+            }
+        }
+    }
+
+    fn has_task(&self, worker: usize) -> bool {
+        self.shared.peers[worker].has_task.load(Ordering::Relaxed)
+    }
+
+    fn is_preempted(&self, worker: usize) -> bool {
+        let thread = self.shared.peers[worker].thread.get();
+        let state = thread.map(|it| it.1.run_state(os::current_processor()));
+        matches!(state, Some(RunState::WaitsHere | RunState::WaitsElsewhere))
+    }
+
+    fn yield_core(&self) {
+        self.counters().yields.add(1);
+        os::yield_now();
+    }
+
+    fn yield_to(&self, _worker: usize) {
+        self.yield_core();
+    }
+
+    fn lower_priority(&self) -> Option<LoweredPriority> {
+        if os::lowered_priority_works() { LoweredPriority::begin() } else { None }
+    }
+
+    fn is_asleep(&self, worker: usize) -> bool {
+        self.shared.peers[worker].is_asleep.load(Ordering::Relaxed)
+    }
+
+    fn sleep(&self) {
+        self.counters().sleeps.add(1);
+        let is_asleep = &self.peer().is_asleep;
+        is_asleep.store(true, Ordering::Release);
+        // Acquire pairs with the release in `wake`.
+        while is_asleep.load(Ordering::Acquire) && !self.work_is_done() {
+            thread::park();
+        }
+        is_asleep.store(false, Ordering::Relaxed);
+    }
+
+    fn wake(&self, worker: usize) -> bool {
+        let peer = &self.shared.peers[worker];
+        // Release pairs with the acquire in `sleep`. The swap decides which of several wakes it.
+        let was_asleep = peer.is_asleep.swap(false, Ordering::AcqRel);
+        if was_asleep && let Some((thread, _)) = peer.thread.get() {
+            self.counters().wakes.add(1);
+            thread.unpark();
+        }
+        was_asleep
+    }
+
+    fn wake_any(&self) -> Option<usize> {
+        let (first, workers) = (self.random(self.workers()), self.workers());
+        let mut all = (first..first + workers).map(|number| number % workers);
+        all.find(|&worker| self.is_asleep(worker) && self.wake(worker))
+    }
+}

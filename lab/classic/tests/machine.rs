@@ -1,0 +1,291 @@
+//! Threads on every scheduler: joins, signals, semaphores, channels, panics; and starts that are
+//! refused.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use locksley_classic::deque::{AbpArray, BlockingLock, Deque, Locked, SpinningLock};
+use locksley_classic::stealing::{
+    Abp, BusyWakes, Bws, Delayed, GlobalInformation, Hood, Lassi, Naive, Nornir, Selective,
+};
+use locksley_classic::{
+    Context, Machine, PerWorker, Placement, Ready, Scheduler, Semaphore, StartError, Stealing,
+    channel,
+};
+
+fn machine(workers: usize, scheduler: Scheduler) -> Machine {
+    // SAFETY: no thread of these tests holds something that is not `Send`.
+    unsafe { Machine::start(workers, scheduler) }.unwrap()
+}
+
+type MakesDeque = fn() -> Box<dyn Deque<Ready>>;
+
+const BLOCKING: MakesDeque = || Box::new(Locked::<Ready, BlockingLock>::new());
+const SPINNING: MakesDeque = || Box::new(Locked::<Ready, SpinningLock>::new());
+
+fn policies() -> Vec<Box<dyn Stealing>> {
+    vec![
+        Box::new(Abp),
+        Box::new(BusyWakes),
+        Box::new(Bws::default()),
+        Box::new(Bws::with_threshold(0)),
+        Box::new(Delayed),
+        Box::new(GlobalInformation::default()),
+        Box::new(Hood),
+        Box::new(Lassi),
+        Box::new(Naive),
+        Box::new(Nornir),
+        Box::new(Selective),
+    ]
+}
+
+/// A scheduler of each kind, for four workers.
+fn schedulers() -> Vec<Scheduler> {
+    let deques: [MakesDeque; 3] = [|| Box::new(AbpArray::new()), SPINNING, BLOCKING];
+    let mut all: Vec<_> = policies()
+        .into_iter()
+        .zip(deques.into_iter().cycle())
+        .map(|(stealing, deque)| Scheduler { deque, stealing, ..Scheduler::default() })
+        .collect();
+    let nornir =
+        || Scheduler { deque: BLOCKING, stealing: Box::new(Nornir), ..Scheduler::default() };
+    all.push(Scheduler { placement: Placement::Last, ..nornir() });
+    all.push(Scheduler { has_mailboxes: true, ..nornir() });
+    all.push(Scheduler { places: vec![0, 0, 1, 1], stealing: Box::new(Lassi), ..nornir() });
+    all
+}
+
+fn fib(context: &Context<'_>, n: u32) -> u64 {
+    if n < 2 {
+        return n.into();
+    }
+    let (one, other) = context.join(|context| fib(context, n - 1), |context| fib(context, n - 2));
+    one + other
+}
+
+#[test]
+fn joins_compute_on_every_scheduler() {
+    for scheduler in schedulers() {
+        let machine = machine(4, scheduler);
+        for _ in 0..3 {
+            assert_eq!(machine.run(|context| fib(context, 18)), 2584);
+        }
+        let stats = machine.stats();
+        assert!(stats.steals + stats.failed_steals > 0);
+    }
+}
+
+#[test]
+fn one_worker_computes_alone() {
+    for stealing in policies() {
+        let machine = machine(1, Scheduler { stealing, ..Scheduler::default() });
+        assert_eq!(machine.run(|context| fib(context, 15)), 610);
+        assert_eq!(machine.stats().steals, 0);
+    }
+}
+
+#[test]
+fn a_deque_that_is_full_loses_nothing() {
+    const THREADS: usize = 100_000;
+    let machine = machine(2, Scheduler::default());
+    let ended = AtomicUsize::new(0);
+    machine.run(|context| {
+        for _ in 0..THREADS {
+            context.create(|_| _ = ended.fetch_add(1, Ordering::Relaxed));
+        }
+    });
+    assert_eq!(ended.into_inner(), THREADS);
+}
+
+#[test]
+fn a_thread_waits_for_its_signals() {
+    for scheduler in schedulers() {
+        let machine = machine(4, scheduler);
+        let done = AtomicUsize::new(0);
+        for children in [1, 3, 200] {
+            done.store(0, Ordering::Relaxed);
+            let seen = machine.run(|context| {
+                let parent = context.itself();
+                for place in 0..children {
+                    let (parent, done) = (parent.clone(), &done);
+                    let place = (place % 3 == 0).then_some(place as usize % 2);
+                    context.create_at(place, move |context| {
+                        context.yield_now();
+                        done.fetch_add(1, Ordering::Relaxed);
+                        context.signal(&parent);
+                    });
+                }
+                // In two waits: signals that come early are kept.
+                context.wait(children / 2);
+                context.wait(children - children / 2);
+                done.load(Ordering::Relaxed)
+            });
+            assert_eq!(seen, children as usize);
+        }
+    }
+}
+
+#[test]
+fn a_thread_is_sent_a_signal_by_its_parent() {
+    let machine = machine(2, Scheduler::default());
+    let order = Mutex::new(Vec::new());
+    machine.run(|context| {
+        let order = &order;
+        let child = context.create(move |context| {
+            context.wait(1);
+            order.lock().unwrap().push("child");
+        });
+        context.yield_now();
+        order.lock().unwrap().push("parent");
+        context.signal(&child);
+    });
+    assert_eq!(*order.lock().unwrap(), ["parent", "child"]);
+}
+
+#[test]
+fn a_semaphore_admits_as_many_threads_as_it_has_units() {
+    for scheduler in schedulers() {
+        let machine = machine(4, scheduler);
+        let (semaphore, inside) = (Semaphore::new(2), AtomicUsize::new(0));
+        let most = AtomicUsize::new(0);
+        machine.run(|context| {
+            for _ in 0..200 {
+                let (semaphore, inside, most) = (&semaphore, &inside, &most);
+                context.create(move |context| {
+                    semaphore.acquire(context);
+                    most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    context.yield_now();
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    semaphore.release(context);
+                });
+            }
+        });
+        assert!((1..=2).contains(&most.into_inner()));
+        assert_eq!(inside.into_inner(), 0);
+    }
+}
+
+#[test]
+fn messages_arrive_once_and_in_order() {
+    for capacity in [1, 3] {
+        for scheduler in schedulers() {
+            let machine = machine(4, scheduler);
+            let sum = machine.run(|context| {
+                let (mut source, mut stage) = channel::<u64>(capacity);
+                let (mut last, mut sink) = channel::<u64>(capacity);
+                context.create(move |context| (0..500).for_each(|n| source.send(context, n)));
+                context.create(move |context| {
+                    (0..500).for_each(|n| {
+                        assert_eq!(stage.receive(context), n);
+                        last.send(context, n);
+                    });
+                });
+                (0..500).map(|_| sink.receive(context)).sum::<u64>()
+            });
+            assert_eq!(sum, 499 * 500 / 2);
+        }
+    }
+}
+
+#[test]
+fn each_worker_has_its_data() {
+    let machine = machine(3, Scheduler::default());
+    let counts = PerWorker::new(3, |_| AtomicUsize::new(0));
+    machine.run(|context| {
+        for _ in 0..1000 {
+            context.create(|context| _ = counts.get(context).fetch_add(1, Ordering::Relaxed));
+        }
+    });
+    let counted = (0..3).map(|worker| counts.of(worker).load(Ordering::Relaxed));
+    assert_eq!(counted.sum::<usize>(), 1000);
+}
+
+#[test]
+fn threads_without_a_place_take_turns() {
+    let places = vec![0, 1];
+    let lassi =
+        Scheduler { deque: BLOCKING, places, stealing: Box::new(Lassi), ..Scheduler::default() };
+    let machine = machine(2, lassi);
+    let ran = AtomicUsize::new(0);
+    machine.run(|context| {
+        (0..100).for_each(|_| drop(context.create(|_| _ = ran.fetch_add(1, Ordering::Relaxed))));
+        (0..100).for_each(|place| {
+            context.create_at(place % 2, |_| _ = ran.fetch_add(1, Ordering::Relaxed));
+        });
+    });
+    assert_eq!(ran.into_inner(), 200);
+    assert!(machine.stats().out_of_place <= 100);
+}
+
+type Body<'b> = &'b (dyn Fn(&Context<'_>) + Sync);
+
+#[test]
+fn a_place_that_is_not_there_is_refused() {
+    let (deque, stealing) = (BLOCKING, Box::new(Lassi));
+    let lassi = Scheduler { deque, places: vec![0, 1], stealing, ..Scheduler::default() };
+    let machine = machine(2, lassi);
+    let create = || machine.run(|context| drop(context.create_at(2, |_| {})));
+    let panic = catch_unwind(AssertUnwindSafe(create)).unwrap_err();
+    assert_eq!(*panic.downcast::<String>().unwrap(), "the last place is 1");
+}
+
+#[test]
+fn a_panic_reaches_the_caller_and_the_machine_goes_on() {
+    for scheduler in schedulers() {
+        let machine = machine(4, scheduler);
+        let message = |run: Body<'_>| {
+            let panic = catch_unwind(AssertUnwindSafe(|| machine.run(run)));
+            *panic.unwrap_err().downcast::<&str>().unwrap()
+        };
+        let joined: Body<'_> = &|context| {
+            context.join(|context| fib(context, 10), |_| panic!("other"));
+        };
+        assert_eq!(message(joined), "other");
+        let first: Body<'_> = &|context| {
+            context.join(|_| panic!("one"), |context| fib(context, 10));
+        };
+        assert_eq!(message(first), "one");
+        let created: Body<'_> = &|context| {
+            context.create(|_| panic!("created"));
+        };
+        assert_eq!(message(created), "created");
+        assert_eq!(machine.run(|context| fib(context, 12)), 144);
+    }
+}
+
+#[test]
+fn parts_that_do_not_fit_together_are_refused() {
+    let nornir =
+        || Scheduler { deque: BLOCKING, stealing: Box::new(Nornir), ..Scheduler::default() };
+    let bws = Scheduler { stealing: Box::new(Bws::default()), places: vec![0, 0], ..nornir() };
+    for (workers, scheduler) in [
+        (0, Scheduler::default()),
+        (2, Scheduler { placement: Placement::Last, ..Scheduler::default() }),
+        (2, Scheduler { has_mailboxes: true, ..Scheduler::default() }),
+        (2, Scheduler { places: vec![0, 1], ..Scheduler::default() }),
+        (3, Scheduler { places: vec![0, 1], ..nornir() }),
+        (2, Scheduler { places: vec![0, 2], ..nornir() }),
+        (2, Scheduler { places: vec![0, 0], has_mailboxes: true, ..nornir() }),
+        (2, Scheduler { processors: vec![vec![0]], ..nornir() }),
+        (2, bws),
+    ] {
+        // SAFETY: no thread is run.
+        let refused = unsafe { Machine::start(workers, scheduler) };
+        assert!(matches!(refused, Err(StartError::Unsuitable(_))));
+    }
+}
+
+#[test]
+fn thieves_of_bws_sleep_while_there_is_nothing_to_steal() {
+    let machine =
+        machine(4, Scheduler { stealing: Box::new(Bws::default()), ..Scheduler::default() });
+    machine.run(|context| {
+        // All thieves but the watchdog sleep soon.
+        while machine.stats().sleeps < 2 {
+            std::thread::yield_now();
+        }
+        fib(context, 20)
+    });
+    assert!(machine.stats().sleeps >= 2);
+}
