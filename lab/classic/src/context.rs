@@ -14,6 +14,7 @@ use locksley_sys::primitive::Ordering;
 
 use crate::fiber::{Fiber, Publish};
 use crate::mailbox;
+use crate::queues::Queues;
 use crate::thread::{Created, Forked, JoinCounter, Thread};
 use crate::worker::{Ready, Worker};
 
@@ -74,20 +75,19 @@ impl<'e> Context<'e> {
         // The thread may have moved to another worker meanwhile.
         let worker = self.worker();
         let other = match worker.pop() {
-            Some(newest) if newest == forked.head() => match one {
-                Ok(_) => Ok(forked.call(self.fiber)),
-                Err(_) => Err(None),
-            },
+            Some(newest) if newest == forked.head() => {
+                one.is_ok().then(|| Ok(forked.call(self.fiber)))
+            }
             newest => {
                 newest.into_iter().for_each(|newest| worker.put_back(newest));
                 forked.ended.wait(self.fiber(), 1);
-                forked.into_result().map_err(Some)
+                Some(forked.into_result())
             }
         };
         match (one, other) {
-            (Ok(one), Ok(other)) => (one, other),
-            (Err(panic), _) | (_, Err(Some(panic))) => resume_unwind(panic),
-            (Ok(_), Err(None)) => unreachable!("the second one ran"),
+            (Ok(one), Some(Ok(other))) => (one, other),
+            (Err(panic), _) | (_, Some(Err(panic))) => resume_unwind(panic),
+            (Ok(_), None) => unreachable!("the second one ran"),
         }
     }
 
@@ -109,22 +109,19 @@ impl<'e> Context<'e> {
         function: impl FnOnce(&Context<'e>) + Send + 'e,
     ) -> Thread {
         let (worker, place) = (self.worker(), place.into());
-        let knows_places = worker.shared.places.is_some() || worker.shared.has_mailboxes;
-        let last = worker.shared.deques.len() - 1;
-        assert!(!knows_places || place <= Some(last), "the last place is {last}");
+        let (queues, deques) = (&worker.shared.queues, worker.shared.deques.len());
+        let is_there = *queues == Queues::OfWorkers || place < Some(deques);
+        assert!(is_there, "the last place is {}", deques - 1);
         worker.shared.live.fetch_add(1, Ordering::Relaxed);
         let (thread, itself) = Context::thread(function, place);
-        match (&worker.shared.places, place) {
-            (Some(turn), None) => {
-                let turn = turn.fetch_add(1, Ordering::Relaxed);
-                worker.push_to(turn % worker.shared.deques.len(), thread);
+        match (queues, place) {
+            (Queues::OfPlaces(_), place) => {
+                let turn = || worker.shared.turn.fetch_add(1, Ordering::Relaxed) % deques;
+                worker.push_to(place.unwrap_or_else(turn), thread);
             }
-            (Some(_), Some(place)) => worker.push_to(place, thread),
-            (None, Some(affine)) if worker.shared.has_mailboxes => {
-                mailbox::push(thread, affine, worker);
-            }
+            (Queues::WithMailboxes, Some(affine)) => mailbox::push(thread, affine, worker),
             // Only its owner pushes to another deque.
-            (None, _) => worker.push(thread),
+            (Queues::OfWorkers | Queues::WithMailboxes, _) => worker.push(thread),
         }
         itself
     }
@@ -189,13 +186,5 @@ impl<T: Sync> PerWorker<T> {
     /// If the values were made for fewer workers.
     pub fn get(&self, context: &Context<'_>) -> &T {
         &self.0[context.worker_index()]
-    }
-
-    /// The value of a worker.
-    ///
-    /// # Panics
-    /// As [`get`](Self::get).
-    pub fn of(&self, worker: usize) -> &T {
-        &self.0[worker]
     }
 }

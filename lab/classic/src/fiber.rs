@@ -87,7 +87,7 @@ impl Fiber {
 /// # Safety
 /// The caller alone has the thread, and `body` is its own.
 pub(crate) unsafe fn start(body: Body, worker: &Worker) {
-    let spare = worker.with_spare(Vec::pop).map(NonNull::cast);
+    let spare = worker.spare.borrow_mut().pop().map(NonNull::cast);
     let fiber = spare.unwrap_or_else(|| Fiber::make(worker));
     // SAFETY: a spare fiber belongs to its worker.
     unsafe { run(fiber, Some((body, fiber)), worker) };
@@ -123,7 +123,7 @@ unsafe fn run(fiber: NonNull<Fiber>, mut input: Input, worker: &Worker) {
                 }
             }
             CoroutineResult::Yield(Pause::Ended) => {
-                return worker.with_spare(|spare| spare.push(fiber.cast()));
+                return worker.spare.borrow_mut().push(fiber.cast());
             }
             CoroutineResult::Return(()) => unreachable!("a fiber returns when it is freed"),
         }
@@ -132,7 +132,7 @@ unsafe fn run(fiber: NonNull<Fiber>, mut input: Input, worker: &Worker) {
 
 /// Frees the spare fibers of a worker.
 pub(crate) fn free_spare(worker: &Worker) {
-    for head in worker.with_spare(std::mem::take) {
+    for head in worker.spare.take() {
         // SAFETY: it was leaked when it was made, and a spare one is referred to by nothing else.
         let mut fiber = unsafe { Box::from_raw(head.cast::<Fiber>().as_ptr()) };
         let _ = fiber.coroutine.get_mut().resume(None);

@@ -32,43 +32,33 @@
 //! which BWS and Nornir call a task. It has a stack of its own once it was stolen, so it can wait
 //! and go on at another worker.
 
-#![cfg_attr(loom, allow(dead_code, unused_imports, reason = "loom runs two protocols"))]
+#![allow(clippy::new_without_default, reason = "nothing here is a default for others")]
 
-#[cfg(not(loom))]
 mod channel;
-#[cfg(not(loom))]
 mod context;
 pub mod deque;
-#[cfg(not(loom))]
 mod fiber;
-#[cfg(not(loom))]
 mod machine;
-#[cfg(not(loom))]
 mod mailbox;
-#[cfg(not(loom))]
+#[cfg(all(test, loom))]
+mod models;
 mod placement;
-#[cfg(not(loom))]
+mod queues;
 mod semaphore;
-#[cfg(not(loom))]
 pub mod static_partition;
-#[cfg(not(loom))]
 mod stats;
-#[cfg(not(loom))]
 pub mod stealing;
-#[cfg(not(loom))]
 mod thief;
-#[cfg(not(loom))]
 mod thread;
 mod wake_ups;
-#[cfg(not(loom))]
 mod worker;
 
-#[cfg(not(loom))]
 pub use self::{
     channel::{Receiver, Sender, channel},
     context::{Context, PerWorker},
     machine::{Machine, Scheduler, StartError},
     placement::Placement,
+    queues::Queues,
     semaphore::Semaphore,
     stats::Stats,
     thief::{Stealing, Thief},

@@ -4,12 +4,12 @@
 //! 2: "the P processes just park on a condition variable ... the program calls the `HoodParMach`
 //! `runScheduler` method. The P processes are released from the condition variable, and they begin
 //! executing the scheduling loop ... When the scheduling loop terminates, they repark and
-//! `runScheduler` returns."
+//! `runScheduler` returns." Here they park in the receiving end of a channel.
 
-use std::fmt;
 use std::io;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use locksley_sys::os;
@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::deque::{AbpArray, Deque};
 use crate::fiber;
 use crate::placement::Placement;
+use crate::queues::Queues;
 use crate::stats::{Counter, Counters, Stats};
 use crate::stealing::Abp;
 use crate::thief::Stealing;
@@ -32,11 +33,8 @@ pub struct Scheduler {
     pub stealing: Box<dyn Stealing>,
     /// Where a thread goes that no longer waits.
     pub placement: Placement,
-    /// The place of each worker, from 0 on. Workers of a place share its deque. Empty: each worker
-    /// has a deque.
-    pub places: Vec<usize>,
-    /// Whether threads with an affinity lie in mailboxes, too.
-    pub has_mailboxes: bool,
+    /// Where threads lie that can run.
+    pub queues: Queues,
     /// The processors to which each worker is bound. Empty: workers are not bound.
     pub processors: Vec<Vec<usize>>,
     /// The size of a thread's stack, in bytes.
@@ -50,8 +48,7 @@ impl Default for Scheduler {
             deque: || Box::new(AbpArray::new()),
             stealing: Box::new(Abp),
             placement: Placement::Current,
-            places: Vec::new(),
-            has_mailboxes: false,
+            queues: Queues::OfWorkers,
             processors: Vec::new(),
             stack_bytes: 1 << 20,
         }
@@ -59,52 +56,25 @@ impl Default for Scheduler {
 }
 
 /// Why a machine cannot be started.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The parts do not fit together.
+    #[error("{0}")]
     Unsuitable(&'static str),
     /// The system refused a thread.
-    Thread(io::Error),
+    #[error("a thread could not be started: {0}")]
+    Thread(#[source] io::Error),
 }
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Unsuitable(why) => f.write_str(why),
-            StartError::Thread(error) => write!(f, "a thread could not be started: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
 
 /// Workers that run threads by a [`Scheduler`].
 pub struct Machine {
     shared: Arc<Shared>,
-    gate: Arc<Gate>,
-    /// Held by the one call of `run` that is in progress.
-    running: Mutex<()>,
+    /// A message releases a worker; the end of the channel ends it.
+    release: Vec<Sender<()>>,
+    /// A message from each worker that has parked. Locked by the one call of `run` in progress.
+    parked: Mutex<Receiver<()>>,
     threads: Vec<thread::JoinHandle<()>>,
-}
-
-/// Where workers park between two runs.
-#[derive(Default)]
-struct Gate {
-    state: Mutex<State>,
-    /// A run begins, or the machine ends.
-    opened: Condvar,
-    /// The last worker has parked.
-    parked: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// The number of runs that have begun.
-    runs: u64,
-    is_over: bool,
-    /// Workers in their scheduling loops.
-    working: usize,
 }
 
 impl Machine {
@@ -119,71 +89,71 @@ impl Machine {
     /// machine holds something that is not [`Send`] while it may wait: in [`Context::join`], in
     /// [`Context::wait`], in [`Context::yield_now`], for a semaphore or for a channel.
     pub unsafe fn start(workers: usize, scheduler: Scheduler) -> Result<Machine, StartError> {
-        let Scheduler { deque, mut stealing, placement, places, .. } = scheduler;
-        let (processors, has_mailboxes) = (scheduler.processors, scheduler.has_mailboxes);
-        let has_places = !places.is_empty();
-        let place = |worker: usize| if has_places { places[worker] } else { worker };
-        let deques = match places.iter().max() {
-            Some(last) => last + 1,
-            None => workers,
-        };
-        let is_shared = deque().is_shared();
-        let reason = match () {
-            () if workers == 0 => "a machine needs a worker",
-            () if has_places && places.len() != workers => "each worker needs one place",
-            () if (0..deques).any(|place| has_places && !places.contains(&place)) => {
-                "each place needs a worker"
-            }
-            () if !processors.is_empty() && processors.len() != workers => {
-                "each worker needs its processors"
-            }
-            () if !is_shared && (has_places || has_mailboxes || placement == Placement::Last) => {
-                "only a deque with a lock can be used by several workers"
-            }
-            () if has_places && (has_mailboxes || stealing.needs_a_deque_each()) => {
-                "each worker needs a deque of its own"
-            }
-            () => "",
-        };
-        if !reason.is_empty() {
-            return Err(StartError::Unsuitable(reason));
+        let Scheduler { deque, mut stealing, placement, queues, processors, stack_bytes } =
+            scheduler;
+        let deques = queues.deques(workers);
+        let number = deques.iter().max().map_or(0, |last| last + 1);
+        let are_used = (0..number).all(|deque| deques.contains(&deque));
+        let is_pushed_by_others = queues != Queues::OfWorkers || placement == Placement::Last;
+        let has_places = matches!(queues, Queues::OfPlaces(_));
+        let refusals = [
+            (workers == 0, "a machine needs a worker"),
+            (
+                deques.len() != workers || !are_used,
+                "each worker needs one place, and each place a worker",
+            ),
+            (
+                !processors.is_empty() && processors.len() != workers,
+                "each worker needs its processors",
+            ),
+            (
+                is_pushed_by_others && !deque().is_shared(),
+                "only a deque with a lock can be used by several workers",
+            ),
+            (has_places && stealing.needs_a_deque_each(), "each worker needs a deque of its own"),
+        ];
+        if let Some((_, why)) = refusals.into_iter().find(|refusal| refusal.0) {
+            return Err(StartError::Unsuitable(why));
         }
         stealing.start(workers);
+        let peer = |deque| CachePadded::new(Peer { deque, ..Peer::default() });
         let shared = Arc::new(Shared {
-            deques: (0..deques).map(|_| CachePadded::new(deque())).collect(),
-            peers: (0..workers).map(|worker| CachePadded::new(Peer::new(place(worker)))).collect(),
+            deques: (0..number).map(|_| CachePadded::new(deque())).collect(),
+            peers: deques.into_iter().map(peer).collect(),
             stealing,
             placement,
-            places: has_places.then(AtomicUsize::default),
-            has_mailboxes,
+            queues,
+            turn: AtomicUsize::new(0),
             live: AtomicUsize::new(0),
             work_is_done: AtomicBool::new(true),
             unbound: AtomicUsize::new(0),
-            panic: locksley_sys::primitive::Mutex::new(None),
-            stack_bytes: scheduler.stack_bytes,
+            panic: Mutex::new(None),
+            stack_bytes,
         });
-        let gate = Arc::new(Gate::default());
-        gate.lock().working = workers;
-        let mut machine =
-            Machine { shared, gate, running: Mutex::new(()), threads: Vec::with_capacity(workers) };
+        let (parks, parked) = mpsc::channel();
+        let (release, threads) = (Vec::new(), Vec::new());
+        let mut machine = Machine { shared, release, parked: Mutex::new(parked), threads };
         for worker in 0..workers {
-            let (shared, gate) = (machine.shared.clone(), machine.gate.clone());
+            let (release, released) = mpsc::channel();
+            let (shared, parks) = (machine.shared.clone(), parks.clone());
             let processors = processors.get(worker).cloned();
             let thread =
                 thread::Builder::new().name(format!("classic-{worker}")).spawn(move || {
                     if processors.is_some_and(|processors| !os::bind_this_thread(&processors)) {
                         shared.unbound.fetch_add(1, Ordering::Relaxed);
                     }
-                    work(&Worker::new(shared, worker), &gate);
+                    work(&Worker::new(shared, worker), &released, &parks);
                 });
-            // If this fails, the drop of the machine waits for those that have started.
-            machine.threads.push(thread.map_err(|error| {
-                machine.gate.lock().working -= workers - worker;
-                StartError::Thread(error)
-            })?);
+            // If this fails, the drop of the machine ends those that have started.
+            machine.threads.push(thread.map_err(StartError::Thread)?);
+            machine.release.push(release);
         }
-        drop(machine.gate.wait_until_parked(machine.gate.lock()));
+        machine.wait_until_parked(&lock(&machine.parked));
         Ok(machine)
+    }
+
+    fn wait_until_parked(&self, parked: &Receiver<()>) {
+        parked.iter().take(self.workers()).for_each(drop);
     }
 
     /// The number of workers.
@@ -200,31 +170,25 @@ impl Machine {
     /// # Panics
     /// If a thread that is not joined panics, with the first such panic.
     pub fn run<'e, R: Send + 'e>(&self, root: impl FnOnce(&Context<'e>) -> R + Send + 'e) -> R {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let parked = lock(&self.parked);
         let result = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&result);
-        let (root, _) = Context::thread(
-            move |context: &Context<'e>| {
-                let result = root(context);
-                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-            },
-            None,
-        );
+        let root = move |context: &Context<'e>| {
+            let result = root(context);
+            *lock(&slot) = Some(result);
+        };
         self.shared.live.store(1, Ordering::Relaxed);
         self.shared.work_is_done.store(false, Ordering::Relaxed);
-        // The lock of the gate orders these, and the push, before the accesses of the workers.
-        let pushed = self.shared.deque(0).push_bottom(root);
+        // The channels order these, and the push, before the accesses of the workers.
+        let pushed = self.shared.deque(0).push_bottom(Context::thread(root, None).0);
         assert!(pushed.is_ok(), "all deques are empty between two runs");
-        let mut state = self.gate.lock();
-        (state.runs, state.working) = (state.runs + 1, self.workers());
-        self.gate.opened.notify_all();
-        drop(self.gate.wait_until_parked(state));
-        drop(running);
-        if let Some(panic) = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take()
-        {
+        self.release.iter().for_each(|release| release.send(()).expect("a worker is there"));
+        self.wait_until_parked(&parked);
+        drop(parked);
+        if let Some(panic) = lock(&self.shared.panic).take() {
             resume_unwind(panic);
         }
-        let result = result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let result = lock(&result).take();
         result.expect("the thread has ended")
     }
 
@@ -238,7 +202,6 @@ impl Machine {
             failed_steals: total(|it| &it.failed_steals),
             yields: total(|it| &it.yields),
             sleeps: total(|it| &it.sleeps),
-            wakes: total(|it| &it.wakes),
             switches_to_thief: total(|it| &it.switches_to_thief),
             switches: self.shared.peers.iter().map(|peer| peer.switches()).sum(),
             unbound: self.shared.unbound.load(Ordering::Relaxed),
@@ -251,20 +214,21 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        self.gate.lock().is_over = true;
-        self.gate.opened.notify_all();
-        for thread in self.threads.drain(..) {
-            // A worker does not panic: threads catch their panics.
-            let _ = thread.join();
-        }
+        self.release.clear();
+        // A worker does not panic: threads catch their panics.
+        self.threads.drain(..).for_each(|thread| _ = thread.join());
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The life of a worker.
-fn work(worker: &Worker, gate: &Gate) {
-    let mut runs = 0;
+fn work(worker: &Worker, released: &Receiver<()>, parks: &Sender<()>) {
     let aborts = AbortsOnUnwind;
-    while gate.park(&mut runs) {
+    // A send fails if the machine could not be started.
+    while parks.send(()).is_ok() && released.recv().is_ok() {
         worker.scheduling_loop();
     }
     fiber::free_spare(worker);
@@ -278,32 +242,5 @@ struct AbortsOnUnwind;
 impl Drop for AbortsOnUnwind {
     fn drop(&mut self) {
         std::process::abort();
-    }
-}
-
-impl Gate {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Parks a worker until the next run. Returns false if there is none any more.
-    fn park(&self, runs: &mut u64) -> bool {
-        let mut state = self.lock();
-        state.working -= 1;
-        if state.working == 0 {
-            self.parked.notify_all();
-        }
-        while state.runs == *runs && !state.is_over {
-            state = self.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        *runs = state.runs;
-        !state.is_over
-    }
-
-    fn wait_until_parked<'g>(&'g self, mut state: MutexGuard<'g, State>) -> MutexGuard<'g, State> {
-        while state.working > 0 {
-            state = self.parked.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state
     }
 }

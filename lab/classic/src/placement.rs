@@ -13,13 +13,3 @@ pub enum Placement {
     /// which any worker may push.
     Last,
 }
-
-impl Placement {
-    /// The worker to whose deque a thread goes.
-    pub(crate) fn of_unblocked(self, current: usize, last: usize) -> usize {
-        match self {
-            Placement::Current => current,
-            Placement::Last => last,
-        }
-    }
-}

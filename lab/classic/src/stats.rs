@@ -26,7 +26,6 @@ pub(crate) struct Counters {
     pub(crate) failed_steals: Counter,
     pub(crate) yields: Counter,
     pub(crate) sleeps: Counter,
-    pub(crate) wakes: Counter,
     pub(crate) searching: Counter,
     pub(crate) switches_to_thief: Counter,
     pub(crate) out_of_place: Counter,
@@ -43,8 +42,6 @@ pub struct Stats {
     pub yields: u64,
     /// How often workers went to sleep.
     pub sleeps: u64,
-    /// How often workers woke others.
-    pub wakes: u64,
     /// Context switches that ended on a worker without a task. 0 where they are not recorded.
     pub switches_to_thief: u64,
     /// Context switches of all workers. `None` where they are not recorded.

@@ -5,7 +5,7 @@
 //! lines 12 to 19.
 
 use std::any::Any;
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::ptr::NonNull;
@@ -18,6 +18,7 @@ use locksley_sys::primitive::{
 
 use crate::deque::Deque;
 use crate::placement::Placement;
+use crate::queues::Queues;
 use crate::stats::Counters;
 use crate::thief::{Stealing, Thief};
 
@@ -44,29 +45,30 @@ pub(crate) struct Shared {
     pub(crate) peers: Box<[CachePadded<Peer>]>,
     pub(crate) stealing: Box<dyn Stealing>,
     pub(crate) placement: Placement,
-    /// The next place for a thread without one, if deques belong to places.
-    pub(crate) places: Option<AtomicUsize>,
-    pub(crate) has_mailboxes: bool,
+    pub(crate) queues: Queues,
+    /// The next place for a thread without one.
+    pub(crate) turn: AtomicUsize,
     /// Threads that were created and have not ended, the first one included.
     pub(crate) live: AtomicUsize,
     pub(crate) work_is_done: AtomicBool,
     /// Workers that the system did not bind.
     pub(crate) unbound: AtomicUsize,
     /// The first panic of a thread that is not joined.
-    pub(crate) panic: Mutex<Option<Panic>>,
+    pub(crate) panic: std::sync::Mutex<Option<Panic>>,
     pub(crate) stack_bytes: usize,
 }
 
 /// What other workers see of a worker.
+#[derive(Default)]
 pub(crate) struct Peer {
     /// The number of its deque.
     pub(crate) deque: usize,
     /// Work items with an affinity for this worker.
     pub(crate) mailbox: Mutex<VecDeque<NonNull<Ready>>>,
     pub(crate) counters: Counters,
-    has_task: AtomicBool,
-    is_asleep: AtomicBool,
-    thread: OnceLock<(thread::Thread, ThreadWatch)>,
+    pub(crate) has_task: AtomicBool,
+    pub(crate) is_asleep: AtomicBool,
+    pub(crate) thread: OnceLock<(thread::Thread, ThreadWatch)>,
 }
 
 // SAFETY: the pointers in a mailbox are heads of threads, which may run on any worker.
@@ -75,17 +77,6 @@ unsafe impl Send for Peer {}
 unsafe impl Sync for Peer {}
 
 impl Peer {
-    pub(crate) fn new(deque: usize) -> Peer {
-        Peer {
-            deque,
-            mailbox: Mutex::new(VecDeque::new()),
-            counters: Counters::default(),
-            has_task: AtomicBool::new(false),
-            is_asleep: AtomicBool::new(false),
-            thread: OnceLock::new(),
-        }
-    }
-
     /// The context switches of the worker, where they are recorded.
     pub(crate) fn switches(&self) -> Option<u64> {
         self.thread.get().and_then(|it| it.1.switches())
@@ -120,9 +111,9 @@ pub(crate) struct Worker {
     index: usize,
     random: Cell<NonZeroU64>,
     /// Heads of fibers without a thread, for the next ones.
-    spare: UnsafeCell<Vec<NonNull<Ready>>>,
+    pub(crate) spare: RefCell<Vec<NonNull<Ready>>>,
     /// Threads for which the bounded deque has no room.
-    overflow: UnsafeCell<Vec<NonNull<Ready>>>,
+    overflow: RefCell<Vec<NonNull<Ready>>>,
 }
 
 impl Worker {
@@ -134,7 +125,7 @@ impl Worker {
         let watch = ThreadWatch::with_assists(Assists::ALL);
         let is_first = shared.peers[index].thread.set((thread::current(), watch)).is_ok();
         assert!(is_first, "a worker has one thread");
-        let (spare, overflow) = (UnsafeCell::default(), UnsafeCell::default());
+        let (spare, overflow) = Default::default();
         Worker { shared, index, random: Cell::new(seed), spare, overflow }
     }
 
@@ -166,7 +157,7 @@ impl Worker {
     }
 
     fn next(&self) -> Option<NonNull<Ready>> {
-        self.pop().or_else(|| self.with_overflow(Vec::pop)).or_else(|| self.take_from_mailbox())
+        self.pop().or_else(|| self.overflow.borrow_mut().pop()).or_else(|| self.take_from_mailbox())
     }
 
     fn search(&self) {
@@ -226,24 +217,21 @@ impl Worker {
     pub(crate) fn unblock(&self, thread: NonNull<Ready>) {
         // SAFETY: a thread that waits lives.
         let last = unsafe { thread.as_ref() }.last.load(Ordering::Relaxed);
-        let to = self.shared.placement.of_unblocked(self.index, last);
-        self.push_to(self.shared.peers[to].deque, thread);
+        match self.shared.placement {
+            Placement::Current => self.push(thread),
+            Placement::Last => self.push_to(self.shared.peers[last].deque, thread),
+        }
     }
 
     /// Puts a thread that could run on at the top of the own deque: the worker runs others first.
     pub(crate) fn push_last(&self, thread: NonNull<Ready>) {
         let own = self.shared.deque(self.peer().deque);
-        own.push_top(thread).unwrap_or_else(|thread| self.with_overflow(|it| it.push(thread)));
+        own.push_top(thread).unwrap_or_else(|thread| self.overflow.borrow_mut().push(thread));
     }
 
     fn enqueue_at(&self, deque: usize, thread: NonNull<Ready>) {
         let pushed = self.shared.deque(deque).push_bottom(thread);
-        pushed.unwrap_or_else(|thread| self.with_overflow(|it| it.push(thread)));
-    }
-
-    fn with_overflow<R>(&self, operation: impl FnOnce(&mut Vec<NonNull<Ready>>) -> R) -> R {
-        // SAFETY: a worker is used by one thread, and `operation` calls nothing of the worker.
-        operation(unsafe { &mut *self.overflow.get() })
+        pushed.unwrap_or_else(|thread| self.overflow.borrow_mut().push(thread));
     }
 
     /// A random number below `bound`, by xorshift64*.
@@ -255,11 +243,6 @@ impl Worker {
         self.random.set(NonZeroU64::new(x).unwrap_or(NonZeroU64::MIN));
         let scrambled = x.wrapping_mul(0x2545_f491_4f6c_dd1d);
         ((u128::from(scrambled) * bound as u128) >> 64) as usize
-    }
-
-    pub(crate) fn with_spare<R>(&self, operation: impl FnOnce(&mut Vec<NonNull<Ready>>) -> R) -> R {
-        // SAFETY: as for `with_overflow`.
-        operation(unsafe { &mut *self.spare.get() })
     }
 
     /// The thread is about to end.
@@ -349,7 +332,6 @@ impl Thief for Worker {
         // Release pairs with the acquire in `sleep`. The swap decides which of several wakes it.
         let was_asleep = peer.is_asleep.swap(false, Ordering::AcqRel);
         if was_asleep && let Some((thread, _)) = peer.thread.get() {
-            self.counters().wakes.add(1);
             thread.unpark();
         }
         was_asleep

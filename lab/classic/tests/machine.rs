@@ -10,8 +10,8 @@ use locksley_classic::stealing::{
     Abp, BusyWakes, Bws, Delayed, GlobalInformation, Hood, Lassi, Naive, Nornir, Selective,
 };
 use locksley_classic::{
-    Context, Machine, PerWorker, Placement, Ready, Scheduler, Semaphore, StartError, Stealing,
-    channel,
+    Context, Machine, PerWorker, Placement, Queues, Ready, Scheduler, Semaphore, StartError,
+    Stealing, channel,
 };
 
 fn machine(workers: usize, scheduler: Scheduler) -> Machine {
@@ -51,8 +51,12 @@ fn schedulers() -> Vec<Scheduler> {
     let nornir =
         || Scheduler { deque: BLOCKING, stealing: Box::new(Nornir), ..Scheduler::default() };
     all.push(Scheduler { placement: Placement::Last, ..nornir() });
-    all.push(Scheduler { has_mailboxes: true, ..nornir() });
-    all.push(Scheduler { places: vec![0, 0, 1, 1], stealing: Box::new(Lassi), ..nornir() });
+    all.push(Scheduler { queues: Queues::WithMailboxes, ..nornir() });
+    all.push(Scheduler {
+        queues: Queues::OfPlaces(vec![0, 0, 1, 1]),
+        stealing: Box::new(Lassi),
+        ..nornir()
+    });
     all
 }
 
@@ -191,21 +195,21 @@ fn messages_arrive_once_and_in_order() {
 #[test]
 fn each_worker_has_its_data() {
     let machine = machine(3, Scheduler::default());
-    let counts = PerWorker::new(3, |_| AtomicUsize::new(0));
+    let counters = [(); 3].map(|()| AtomicUsize::new(0));
+    let counts = PerWorker::new(3, |worker| &counters[worker]);
     machine.run(|context| {
         for _ in 0..1000 {
             context.create(|context| _ = counts.get(context).fetch_add(1, Ordering::Relaxed));
         }
     });
-    let counted = (0..3).map(|worker| counts.of(worker).load(Ordering::Relaxed));
-    assert_eq!(counted.sum::<usize>(), 1000);
+    assert_eq!(counters.map(AtomicUsize::into_inner).iter().sum::<usize>(), 1000);
 }
 
 #[test]
 fn threads_without_a_place_take_turns() {
-    let places = vec![0, 1];
+    let queues = Queues::OfPlaces(vec![0, 1]);
     let lassi =
-        Scheduler { deque: BLOCKING, places, stealing: Box::new(Lassi), ..Scheduler::default() };
+        Scheduler { deque: BLOCKING, queues, stealing: Box::new(Lassi), ..Scheduler::default() };
     let machine = machine(2, lassi);
     let ran = AtomicUsize::new(0);
     machine.run(|context| {
@@ -223,7 +227,8 @@ type Body<'b> = &'b (dyn Fn(&Context<'_>) + Sync);
 #[test]
 fn a_place_that_is_not_there_is_refused() {
     let (deque, stealing) = (BLOCKING, Box::new(Lassi));
-    let lassi = Scheduler { deque, places: vec![0, 1], stealing, ..Scheduler::default() };
+    let lassi =
+        Scheduler { deque, queues: Queues::OfPlaces(vec![0, 1]), stealing, ..Scheduler::default() };
     let machine = machine(2, lassi);
     let create = || machine.run(|context| drop(context.create_at(2, |_| {})));
     let panic = catch_unwind(AssertUnwindSafe(create)).unwrap_err();
@@ -258,15 +263,18 @@ fn a_panic_reaches_the_caller_and_the_machine_goes_on() {
 fn parts_that_do_not_fit_together_are_refused() {
     let nornir =
         || Scheduler { deque: BLOCKING, stealing: Box::new(Nornir), ..Scheduler::default() };
-    let bws = Scheduler { stealing: Box::new(Bws::default()), places: vec![0, 0], ..nornir() };
+    let bws = Scheduler {
+        stealing: Box::new(Bws::default()),
+        queues: Queues::OfPlaces(vec![0, 0]),
+        ..nornir()
+    };
     for (workers, scheduler) in [
         (0, Scheduler::default()),
         (2, Scheduler { placement: Placement::Last, ..Scheduler::default() }),
-        (2, Scheduler { has_mailboxes: true, ..Scheduler::default() }),
-        (2, Scheduler { places: vec![0, 1], ..Scheduler::default() }),
-        (3, Scheduler { places: vec![0, 1], ..nornir() }),
-        (2, Scheduler { places: vec![0, 2], ..nornir() }),
-        (2, Scheduler { places: vec![0, 0], has_mailboxes: true, ..nornir() }),
+        (2, Scheduler { queues: Queues::WithMailboxes, ..Scheduler::default() }),
+        (2, Scheduler { queues: Queues::OfPlaces(vec![0, 1]), ..Scheduler::default() }),
+        (3, Scheduler { queues: Queues::OfPlaces(vec![0, 1]), ..nornir() }),
+        (2, Scheduler { queues: Queues::OfPlaces(vec![0, 2]), ..nornir() }),
         (2, Scheduler { processors: vec![vec![0]], ..nornir() }),
         (2, bws),
     ] {

@@ -72,12 +72,6 @@ pub struct AbpArray<T> {
     slots: Box<[AtomicPtr<T>]>,
 }
 
-impl<T> Default for AbpArray<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T> AbpArray<T> {
     /// Makes an empty deque.
     pub fn new() -> Self {

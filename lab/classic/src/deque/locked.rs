@@ -12,7 +12,6 @@
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
-use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use locksley_sys::primitive::{
@@ -23,20 +22,12 @@ use super::Deque;
 
 /// A lock, which one thread holds at a time.
 pub trait Lock: Default + Send + Sync {
-    /// Evidence that the caller holds the lock. Releases the lock when it is dropped.
-    type Held<'a>
-    where
-        Self: 'a;
-
-    /// Takes the lock if it is free.
-    fn try_acquire(&self) -> Option<Self::Held<'_>>;
-
-    /// Waits for the lock.
-    fn acquire(&self) -> Self::Held<'_>;
+    /// Holds the lock during `operation`, which does not panic. Adds the nanoseconds of a wait for
+    /// the lock to `waited`.
+    fn hold<R>(&self, waited: &AtomicU64, operation: impl FnOnce() -> R) -> R;
 }
 
 /// A ring in a lock.
-#[derive(Default)]
 pub struct Locked<T, L> {
     lock: L,
     /// Used only while the lock is held.
@@ -54,30 +45,17 @@ unsafe impl<T, L: Sync> Sync for Locked<T, L> {}
 impl<T, L: Lock> Locked<T, L> {
     /// Makes an empty deque.
     pub fn new() -> Self {
-        Self {
-            lock: L::default(),
-            ring: UnsafeCell::new(VecDeque::new()),
-            waited: AtomicU64::new(0),
-        }
+        let ring = UnsafeCell::new(VecDeque::new());
+        Self { lock: L::default(), ring, waited: AtomicU64::new(0) }
     }
 
     pub(super) fn with<R>(&self, operation: impl FnOnce(&mut VecDeque<NonNull<T>>) -> R) -> R {
-        let held = self.lock.try_acquire().unwrap_or_else(|| self.wait());
-        let result = self.ring.with_mut(|ring| {
-            // SAFETY: the lock is held, so no other reference exists, and this one ends before
-            // `held` does.
-            operation(unsafe { &mut *ring })
-        });
-        drop(held);
-        result
-    }
-
-    fn wait(&self) -> L::Held<'_> {
-        let begun = Instant::now();
-        let held = self.lock.acquire();
-        let waited = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.waited.fetch_add(waited, Ordering::Relaxed);
-        held
+        self.lock.hold(&self.waited, || {
+            self.ring.with_mut(|ring| {
+                // SAFETY: the lock is held, so no other reference exists.
+                operation(unsafe { &mut *ring })
+            })
+        })
     }
 }
 
@@ -109,38 +87,37 @@ impl<T, L: Lock> Deque<T> for Locked<T, L> {
     }
 }
 
+/// Waits, and adds the time.
+fn timed<R>(waited: &AtomicU64, wait: impl FnOnce() -> R) -> R {
+    let begun = Instant::now();
+    let result = wait();
+    let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    waited.fetch_add(nanos, Ordering::Relaxed);
+    result
+}
+
 /// A lock with callers that spin: test-and-test-and-set.
 #[derive(Default)]
 pub struct SpinningLock(AtomicBool);
 
-/// A thread holds a [`SpinningLock`].
-pub struct HeldSpinning<'a>(&'a AtomicBool);
-
 impl Lock for SpinningLock {
-    type Held<'a> = HeldSpinning<'a>;
-
-    fn try_acquire(&self) -> Option<HeldSpinning<'_>> {
-        // Acquire pairs with the release in `drop`: this thread sees what the holder before it did.
-        (!self.0.swap(true, Ordering::Acquire)).then(|| HeldSpinning(&self.0))
-    }
-
-    fn acquire(&self) -> HeldSpinning<'_> {
-        loop {
+    fn hold<R>(&self, waited: &AtomicU64, operation: impl FnOnce() -> R) -> R {
+        // Acquire, here and below, pairs with the release: this thread sees what the holder before
+        // it did.
+        if self.0.swap(true, Ordering::Acquire) {
             // Relaxed: only a hint. A read keeps the cache line shared, a swap would not.
-            while self.0.load(Ordering::Relaxed) {
-                spin_loop();
-            }
-            if let Some(held) = self.try_acquire() {
-                return held;
-            }
+            let is_taken =
+                || self.0.load(Ordering::Relaxed) || self.0.swap(true, Ordering::Acquire);
+            timed(waited, || {
+                while is_taken() {
+                    spin_loop();
+                }
+            });
         }
-    }
-}
-
-impl Drop for HeldSpinning<'_> {
-    fn drop(&mut self) {
-        // Release pairs with the acquire in `try_acquire`.
+        let result = operation();
+        // Release pairs with the acquires above.
         self.0.store(false, Ordering::Release);
+        result
     }
 }
 
@@ -149,13 +126,11 @@ impl Drop for HeldSpinning<'_> {
 pub struct BlockingLock(Mutex<()>);
 
 impl Lock for BlockingLock {
-    type Held<'a> = MutexGuard<'a, ()>;
-
-    fn try_acquire(&self) -> Option<MutexGuard<'_, ()>> {
-        self.0.try_lock().ok()
-    }
-
-    fn acquire(&self) -> MutexGuard<'_, ()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hold<R>(&self, waited: &AtomicU64, operation: impl FnOnce() -> R) -> R {
+        let _held = match self.0.try_lock() {
+            Ok(held) => Ok(held),
+            Err(_) => timed(waited, || self.0.lock()),
+        };
+        operation()
     }
 }

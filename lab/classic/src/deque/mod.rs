@@ -2,7 +2,6 @@
 //! 1998, sections 3.2 and 4): the non-blocking one, and two with a lock.
 
 mod abp_array;
-#[cfg(not(loom))]
 mod locked;
 
 #[cfg(all(test, loom))]
@@ -14,7 +13,6 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 pub use abp_array::AbpArray;
-#[cfg(not(loom))]
 pub use locked::{BlockingLock, Locked, SpinningLock};
 
 /// A double-ended queue of pointers. The owner works at the bottom, thieves at the top.

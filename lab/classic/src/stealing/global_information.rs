@@ -8,7 +8,7 @@
 //!
 //! At least one thief is awake, or else new tasks would go unnoticed.
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use locksley_sys::primitive::Mutex;
 
@@ -54,47 +54,40 @@ impl Numbers {
 }
 
 impl GlobalInformation {
-    fn numbers(&self) -> MutexGuard<'_, Numbers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn sleep(&self, w: &dyn Thief) {
-        w.sleep();
-        let mut numbers = self.numbers();
-        (numbers.asleep, numbers.awake) = (numbers.asleep - 1, numbers.awake + 1);
+    fn update<R>(&self, change: impl FnOnce(&mut Numbers) -> R) -> R {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Stealing for GlobalInformation {
     fn start(&mut self, workers: usize) {
-        self.numbers().busy = workers;
+        self.update(|it| it.busy = workers);
     }
 
     fn steal(&self, w: &dyn Thief) {
-        {
-            let mut numbers = self.numbers();
-            (numbers.busy, numbers.awake) = (numbers.busy - 1, numbers.awake + 1);
-        }
+        self.update(|it| (it.busy, it.awake) = (it.busy - 1, it.awake + 1));
         while !w.work_is_done() && !w.steal_from(w.random_victim()) {
-            let next = {
-                let mut numbers = self.numbers();
-                let next = numbers.after_failure();
+            let next = self.update(|it| {
+                let next = it.after_failure();
                 if next == Move::Sleep {
-                    (numbers.awake, numbers.asleep) = (numbers.awake - 1, numbers.asleep + 1);
+                    (it.awake, it.asleep) = (it.awake - 1, it.asleep + 1);
                 }
                 next
-            };
+            });
             match next {
-                Move::Sleep => self.sleep(w),
+                Move::Sleep => {
+                    w.sleep();
+                    self.update(|it| (it.awake, it.asleep) = (it.awake + 1, it.asleep - 1));
+                }
                 Move::WakeOne => _ = w.wake_any(),
                 Move::Continue => {}
             }
         }
-        let mut numbers = self.numbers();
-        (numbers.busy, numbers.awake) = (numbers.busy + 1, numbers.awake - 1);
-        let wakes = numbers.after_failure() == Move::WakeOne;
-        drop(numbers);
-        if wakes {
+        let next = self.update(|it| {
+            (it.busy, it.awake) = (it.busy + 1, it.awake - 1);
+            it.after_failure()
+        });
+        if next == Move::WakeOne {
             w.wake_any();
         }
     }

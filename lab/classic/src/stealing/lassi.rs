@@ -5,8 +5,8 @@
 //! victim place chosen at random." The thesis does not say what a worker does after a failure; here
 //! it yields.
 //!
-//! The deques of places come by [`Scheduler::places`](crate::Scheduler::places), the round-robin for
-//! threads without a place by [`Context::create`](crate::Context::create).
+//! The deques of places, and the turn of threads without a place, come by
+//! [`Queues::OfPlaces`](crate::Queues::OfPlaces).
 
 use crate::thief::{Stealing, Thief};
 

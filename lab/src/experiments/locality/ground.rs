@@ -3,7 +3,7 @@
 use locksley::places::{Kind, Places, ProcessorSet, Reason, Topology};
 use locksley::{Affinity, Pool};
 use locksley_classic::stealing::Lassi;
-use locksley_classic::{Machine, Scheduler};
+use locksley_classic::{Machine, Queues, Scheduler};
 
 use super::tasks::{MAILBOXES, ROUND_ROBIN, SHARED_DEQUES, UNDIVIDED};
 use crate::experiment::prelude::*;
@@ -62,18 +62,19 @@ impl Ground {
     /// The published scheduler that `placement` names, if it names one. Workers are bound to their
     /// places, of which each has every n-th worker.
     pub(super) fn machine(&self, placement: &str, workers: usize) -> Outcome<Option<Machine>> {
-        let has_mailboxes = match placement {
-            MAILBOXES => true,
-            SHARED_DEQUES | ROUND_ROBIN => false,
+        let places = self.places.count().min(workers);
+        let queues = match placement {
+            MAILBOXES => Queues::WithMailboxes,
+            SHARED_DEQUES | ROUND_ROBIN => {
+                Queues::OfPlaces((0..workers).map(|it| it % places).collect())
+            }
             _ => return Ok(None),
         };
-        let places = self.places.count().min(workers);
         let set = |worker: usize| self.places.sets()[worker % self.places.count()].iter().collect();
         let scheduler = Scheduler {
             deque: classic::blocking,
             stealing: Box::new(Lassi),
-            places: (0..workers).map(|it| it % places).filter(|_| !has_mailboxes).collect(),
-            has_mailboxes,
+            queues,
             processors: (0..workers).map(set).collect(),
             ..Scheduler::default()
         };

@@ -1,0 +1,27 @@
+//! Where threads lie that can run.
+//!
+//! Source: Weibel, "An Advanced Scheduler for Intervals", 2010, "Work-Stealing Places" and
+//! "Alternative Designs".
+
+/// The queues of the workers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Queues {
+    /// Each worker has a deque.
+    #[default]
+    OfWorkers,
+    /// Each worker has a deque and a mailbox: see `mailbox.rs`.
+    WithMailboxes,
+    /// Each place has a deque, which its workers share. A thread without a place goes to one place
+    /// after the other. The vector has the place of each worker, from 0 on.
+    OfPlaces(Vec<usize>),
+}
+
+impl Queues {
+    /// The deque of each worker.
+    pub(crate) fn deques(&self, workers: usize) -> Vec<usize> {
+        match self {
+            Queues::OfPlaces(places) => places.clone(),
+            Queues::OfWorkers | Queues::WithMailboxes => (0..workers).collect(),
+        }
+    }
+}
