@@ -92,8 +92,8 @@ impl<T> Channel<T> {
                 other.into_iter().for_each(|other| context.worker().unblock(other));
                 return result;
             }
-            state.waits = Some(context.head());
-            context.pause(unlock, ptr::from_ref(&self.is_locked).cast(), 0);
+            state.waits = Some(context.fiber().head());
+            context.fiber().wait(unlock, ptr::from_ref(&self.is_locked).cast(), 0);
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use locksley_sys::primitive::Ordering;
 
-use crate::fiber::{Fiber, Publish};
+use crate::fiber::Fiber;
 use crate::mailbox;
 use crate::queues::Queues;
 use crate::thread::{Created, Forked, JoinCounter, Thread};
@@ -44,7 +44,8 @@ impl<'e> Context<'e> {
         Created::make(move |fiber, itself| function(&context(fiber, itself)), place)
     }
 
-    fn fiber(&self) -> &Fiber {
+    /// The fiber that runs the thread.
+    pub(crate) fn fiber(&self) -> &Fiber {
         // SAFETY: fibers live as long as the machine, which outlives its threads.
         unsafe { self.fiber.as_ref() }
     }
@@ -145,22 +146,12 @@ impl<'e> Context<'e> {
 
     /// Lets the worker run its other threads first.
     pub fn yield_now(&self) {
-        self.pause(push_last, ptr::null(), 0);
+        self.fiber().wait(push_last, ptr::null(), 0);
     }
 
     /// The number of the worker that runs this thread, until the thread waits.
     pub fn worker_index(&self) -> usize {
-        self.worker().number()
-    }
-
-    /// The head of the thread, for what publishes it.
-    pub(crate) fn head(&self) -> NonNull<Ready> {
-        self.fiber().head()
-    }
-
-    /// Gives the worker back: see [`Fiber::wait`].
-    pub(crate) fn pause(&self, publish: Publish, of: *const (), number: i64) {
-        self.fiber().wait(publish, of, number);
+        self.worker().index
     }
 }
 

@@ -45,7 +45,11 @@ pub(crate) struct Fiber {
 
 impl Fiber {
     fn make(worker: &Worker) -> NonNull<Fiber> {
-        let stack = DefaultStack::new(worker.shared.stack_bytes).expect("memory for a stack");
+        let stack = DefaultStack::new(worker.shared.stack_bytes).unwrap_or_else(|error| {
+            // Without this worker, the run would wait for ever.
+            eprintln!("no memory for the stack of a thread: {error}");
+            std::process::abort()
+        });
         let coroutine = Coroutine::with_stack(stack, |yielder, mut input: Input| {
             while let Some((body, fiber)) = input {
                 // SAFETY: fibers live as long as the machine.
@@ -56,7 +60,7 @@ impl Fiber {
             }
         });
         let fiber = Fiber {
-            head: Ready::new(resume, worker.number()),
+            head: Ready::new(resume, worker.index),
             coroutine: UnsafeCell::new(coroutine),
             yielder: Cell::new(ptr::null()),
             worker: Cell::new(worker),
@@ -111,7 +115,7 @@ unsafe fn run(fiber: NonNull<Fiber>, mut input: Input, worker: &Worker) {
         // SAFETY: fibers live as long as the machine.
         let this = unsafe { fiber.as_ref() };
         this.worker.set(worker);
-        this.head.last.store(worker.number(), Ordering::Relaxed);
+        this.head.last.store(worker.index, Ordering::Relaxed);
         // SAFETY: the caller alone has the fiber, so nothing else refers to its coroutine.
         let coroutine = unsafe { &mut *this.coroutine.get() };
         match coroutine.resume(input.take()) {

@@ -226,21 +226,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The life of a worker.
 fn work(worker: &Worker, released: &Receiver<()>, parks: &Sender<()>) {
-    let aborts = AbortsOnUnwind;
     // A send fails if the machine could not be started.
     while parks.send(()).is_ok() && released.recv().is_ok() {
         worker.scheduling_loop();
     }
     fiber::free_spare(worker);
     worker.retire();
-    std::mem::forget(aborts);
-}
-
-/// A worker that has no memory for a stack ends the process: its run would wait for ever.
-struct AbortsOnUnwind;
-
-impl Drop for AbortsOnUnwind {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
 }

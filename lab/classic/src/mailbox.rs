@@ -16,24 +16,23 @@ use crate::worker::{Ready, Worker};
 #[repr(C)] // the head comes first
 struct Item {
     head: Ready,
+    /// True when a worker has taken it out of one of its queues.
     has_begun: AtomicBool,
-    /// True while it lies in both queues.
-    is_in_two: AtomicBool,
     thread: NonNull<Ready>,
 }
 
 /// Pushes a thread onto the own deque of `worker`, and to the mailbox of the worker `affine`.
 pub(crate) fn push(thread: NonNull<Ready>, affine: usize, worker: &Worker) {
-    let head = Ready::new(run, worker.number());
-    let (has_begun, is_in_two) = (AtomicBool::new(false), AtomicBool::new(true));
-    let item = Box::new(Item { head, has_begun, is_in_two, thread });
+    let head = Ready::new(run, worker.index);
+    let item = Box::new(Item { head, has_begun: AtomicBool::new(false), thread });
     let item = NonNull::from(Box::leak(item)).cast();
     let mailbox = &worker.shared.peers[affine].mailbox;
     mailbox.lock().unwrap_or_else(PoisonError::into_inner).push_back(item);
     worker.push(item);
 }
 
-/// Runs the item's thread if no worker did, and frees the item if it comes from its last queue.
+/// Runs the item's thread if it comes from its first queue, and frees the item if it comes from the
+/// second.
 ///
 /// # Safety
 /// The item was taken out of one of its two queues.
@@ -41,16 +40,15 @@ unsafe fn run(head: NonNull<Ready>, worker: &Worker) {
     let item = head.cast::<Item>();
     // SAFETY: it lives until it was taken out of both queues.
     let this = unsafe { item.as_ref() };
-    let (thread, is_first) = (this.thread, !this.has_begun.swap(true, Ordering::Relaxed));
+    let thread = this.thread;
     // AcqRel: the worker that frees the item comes after the other one's accesses.
-    if !this.is_in_two.swap(false, Ordering::AcqRel) {
+    if this.has_begun.swap(true, Ordering::AcqRel) {
         // SAFETY: it was leaked by `push`, and no queue has it any more.
         drop(unsafe { Box::from_raw(item.as_ptr()) });
+        return;
     }
-    if is_first {
-        // SAFETY: a thread in an item lives until it has run.
-        let run = unsafe { thread.as_ref() }.run;
-        // SAFETY: only the first worker gets here.
-        unsafe { run(thread, worker) };
-    }
+    // SAFETY: a thread in an item lives until it has run.
+    let run = unsafe { thread.as_ref() }.run;
+    // SAFETY: only the first worker gets here.
+    unsafe { run(thread, worker) };
 }

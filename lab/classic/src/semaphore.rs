@@ -39,7 +39,7 @@ impl Semaphore {
         let less = |count: i64| (count > 0).then_some(count - 1);
         // Acquire pairs with the release of a unit.
         if self.count.fetch_update(Ordering::Acquire, Ordering::Relaxed, less).is_err() {
-            context.pause(enqueue, ptr::from_ref(self).cast(), 0);
+            context.fiber().wait(enqueue, ptr::from_ref(self).cast(), 0);
         }
     }
 

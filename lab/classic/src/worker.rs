@@ -108,7 +108,7 @@ impl Shared {
 /// A worker, as its scheduling loop and its policy use it: *w* in the papers' algorithms.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
-    index: usize,
+    pub(crate) index: usize,
     random: Cell<NonZeroU64>,
     /// Heads of fibers without a thread, for the next ones.
     pub(crate) spare: RefCell<Vec<NonNull<Ready>>>,
@@ -127,11 +127,6 @@ impl Worker {
         assert!(is_first, "a worker has one thread");
         let (spare, overflow) = Default::default();
         Worker { shared, index, random: Cell::new(seed), spare, overflow }
-    }
-
-    /// The number of this worker.
-    pub(crate) fn number(&self) -> usize {
-        self.index
     }
 
     fn peer(&self) -> &Peer {

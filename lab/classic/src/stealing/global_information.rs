@@ -8,6 +8,7 @@
 //!
 //! At least one thief is awake, or else new tasks would go unnoticed.
 
+use std::cmp::Ordering::{self, Equal, Greater, Less};
 use std::sync::PoisonError;
 
 use locksley_sys::primitive::Mutex;
@@ -30,26 +31,10 @@ pub(super) struct Numbers {
     pub(super) asleep: usize,
 }
 
-/// What a thief does after a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Move {
-    Continue,
-    Sleep,
-    WakeOne,
-}
-
 impl Numbers {
-    /// The number of thieves that should be awake.
-    fn wanted(self) -> usize {
-        self.busy.div_ceil(RATIO).max(1)
-    }
-
-    pub(super) fn after_failure(self) -> Move {
-        match self.awake.cmp(&self.wanted()) {
-            std::cmp::Ordering::Greater => Move::Sleep,
-            std::cmp::Ordering::Less if self.asleep > 0 => Move::WakeOne,
-            _ => Move::Continue,
-        }
+    /// [`Greater`] if too many thieves are awake, [`Less`] if too few.
+    pub(super) fn awake_is(self) -> Ordering {
+        self.awake.cmp(&self.busy.div_ceil(RATIO).max(1))
     }
 }
 
@@ -67,27 +52,27 @@ impl Stealing for GlobalInformation {
     fn steal(&self, w: &dyn Thief) {
         self.update(|it| (it.busy, it.awake) = (it.busy - 1, it.awake + 1));
         while !w.work_is_done() && !w.steal_from(w.random_victim()) {
-            let next = self.update(|it| {
-                let next = it.after_failure();
-                if next == Move::Sleep {
+            let awake_is = self.update(|it| {
+                let awake_is = it.awake_is();
+                if awake_is == Greater {
                     (it.awake, it.asleep) = (it.awake - 1, it.asleep + 1);
                 }
-                next
+                awake_is
             });
-            match next {
-                Move::Sleep => {
+            match awake_is {
+                Greater => {
                     w.sleep();
                     self.update(|it| (it.awake, it.asleep) = (it.awake + 1, it.asleep - 1));
                 }
-                Move::WakeOne => _ = w.wake_any(),
-                Move::Continue => {}
+                Less => _ = w.wake_any(),
+                Equal => {}
             }
         }
-        let next = self.update(|it| {
+        let awake_is = self.update(|it| {
             (it.busy, it.awake) = (it.busy + 1, it.awake - 1);
-            it.after_failure()
+            it.awake_is()
         });
-        if next == Move::WakeOne {
+        if awake_is == Less {
             w.wake_any();
         }
     }

@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 
 use locksley_sys::os::LoweredPriority;
 
-use super::global_information::{Move, Numbers};
+use std::cmp::Ordering::{Equal, Greater, Less};
+
+use super::global_information::Numbers;
 use super::*;
 use crate::thief::{Stealing, Thief};
 
@@ -273,19 +275,19 @@ fn busy_workers_wake_two_and_thieves_only_sleep() {
 
 #[test]
 fn half_as_many_thieves_as_busy_workers_are_awake() {
-    for (busy, awake, asleep, expected) in [
-        (4, 2, 2, Move::Continue),
-        (4, 3, 1, Move::Sleep),
-        (4, 1, 3, Move::WakeOne),
-        (5, 2, 1, Move::WakeOne),
-        (5, 3, 0, Move::Continue),
-        (3, 1, 0, Move::Continue),
-        (1, 1, 6, Move::Continue),
-        (1, 2, 5, Move::Sleep),
+    for (busy, awake, expected) in [
+        (4, 2, Equal),
+        (4, 3, Greater),
+        (4, 1, Less),
+        (5, 2, Less),
+        (5, 3, Equal),
+        (3, 1, Less),
+        (1, 1, Equal),
+        (1, 2, Greater),
         // One stays awake in any case.
-        (0, 1, 7, Move::Continue),
+        (0, 1, Equal),
     ] {
-        let numbers = Numbers { busy, awake, asleep };
-        assert_eq!(numbers.after_failure(), expected, "{numbers:?}");
+        let numbers = Numbers { busy, awake, asleep: 0 };
+        assert_eq!(numbers.awake_is(), expected, "{numbers:?}");
     }
 }
