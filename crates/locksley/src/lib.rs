@@ -68,16 +68,6 @@ mod guide;
 #[cfg(target_pointer_width = "16")]
 compile_error!("Locksley needs words of at least 32 bits");
 
-/// Other deques, for experiments that compare them with Locksley's own.
-///
-/// [`PoolBuilder::deque`] selects one. Each deque changes one property of Locksley's, such as the
-/// absence of locks, as in the study of Hood (Blumofe and Papadopoulos, 1998). The feature
-/// `alternatives` enables this module. It is not part of the stable interface.
-#[cfg(feature = "alternatives")]
-pub mod alternatives {
-    pub use crate::deque::alternatives::DequeKind;
-}
-
 mod block_on;
 mod blocking;
 mod cancellation;

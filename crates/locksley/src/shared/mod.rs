@@ -28,7 +28,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::deque::{Inbox, OwnDeque};
+use crate::deque::{ChaseLevOwner, Inbox};
 use crate::header::{Flag, Job};
 use crate::idle::{Activity, Peers};
 use crate::limits::Bounds;
@@ -159,7 +159,7 @@ impl Shared {
     }
 
     /// Takes a slot for a guest, with the deque.
-    pub(crate) fn take_slot_of_guest(&self) -> Option<(Slot, OwnDeque<Job>)> {
+    pub(crate) fn take_slot_of_guest(&self) -> Option<(Slot, ChaseLevOwner<Job>)> {
         (0..self.guests).find_map(|guest| {
             let slot = Slot::new(self.workers + guest);
             let deque = self.slot(slot).take_own_deque()?;

@@ -80,24 +80,19 @@ impl Shared {
         self.sleep.notify_sent();
     }
 
-    /// Puts a job into the inbox of a worker, or to its deque if any thread may push there. Other
-    /// workers may take the job.
-    /// `wake_token` is that of the calling worker, if it belongs to the pool.
+    /// Puts a job into the inbox of a worker. Other workers may take the job. `wake_token` is that
+    /// of the calling worker, if it belongs to the pool.
     pub(crate) fn send_to_inbox(
         &self,
         wake_token: Option<&WakeToken>,
         index: Index,
         job: NonNull<Job>,
     ) {
-        let slot = self.slot(index.slot());
-        if let Err(job) = slot.deque.push_from_any(job) {
-            slot.inbox.send(job);
-        }
+        self.slot(index.slot()).inbox.send(job);
         self.sleep.notify_addressed(&(index.get()..index.get() + 1), wake_token);
     }
 
-    /// Puts a job into the inbox of a place, or to the deque of its first worker if any thread may
-    /// push there. Other workers may take the job.
+    /// Puts a job into the inbox of a place. Other workers may take the job.
     pub(crate) fn send_to_place(
         &self,
         wake_token: Option<&WakeToken>,
@@ -105,10 +100,7 @@ impl Shared {
         job: NonNull<Job>,
     ) {
         let there = &self.place_states()[place.get()];
-        let first = self.slot(Slot::new(there.workers.start));
-        if let Err(job) = first.deque.push_from_any(job) {
-            there.inbox.send(job);
-        }
+        there.inbox.send(job);
         self.sleep.notify_addressed(&there.workers, wake_token);
     }
 

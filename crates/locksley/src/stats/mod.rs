@@ -71,8 +71,6 @@ pub struct WorkerStats {
     /// processor or a quota was used up. On Linux it comes from `schedstat` and includes yields.
     /// `None` where the system does not report it.
     pub off_processor: Option<Duration>,
-    /// Time that workers waited for the lock of this worker's deque, if it is one with a lock.
-    pub lock_wait: Duration,
     /// Processor time of the thread. `None` where the system does not report it.
     pub processor_time: Option<Duration>,
 }
@@ -93,7 +91,6 @@ impl WorkerStats {
             searching: time(self.searching, other.searching),
             sleeping: time(self.sleeping, other.sleeping),
             off_processor: time_if(self.off_processor, other.off_processor),
-            lock_wait: time(self.lock_wait, other.lock_wait),
             processor_time: time_if(self.processor_time, other.processor_time),
             ..self.with_counters(&other, count)
         }

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::deque::DequeChoice;
+use crate::deque::chase_lev;
 use crate::header::{self, Job};
 use crate::idle::Abp;
 use crate::job::latch::Latch;
@@ -202,7 +202,7 @@ fn a_thread_that_blocks_leaves_its_index_and_gets_it_back() {
 /// A thread has not begun to run for the pool before it is attached to its slot.
 #[test]
 fn a_thread_that_has_not_begun_to_run_is_not_blocked() {
-    let slot = SlotState::new(DequeChoice::default().deque(false));
+    let slot = SlotState::new(chase_lev(false));
     assert!(slot.progress().is_some_and(|progress| !progress.is_blocked));
 }
 

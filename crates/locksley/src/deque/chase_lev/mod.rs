@@ -4,6 +4,8 @@
 //!
 //! The owner may close it. While it is closed, the owner pushes and pops without a fence, and a
 //! thief must have it opened before it can steal. `../README.md` has the argument.
+//!
+//! An item is one non-null word. The deque never follows it.
 
 mod age;
 mod buffer;
@@ -16,7 +18,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 pub(crate) use owner::{ChaseLevOwner, TakeBack};
-pub(crate) use thief::{ChaseLevThief, OpenRequest};
+pub(crate) use thief::{ChaseLevThief, OpenRequest, Steal};
 
 use crate::primitive::{AtomicI64, AtomicPtr, AtomicU64, CachePadded, Ordering};
 use age::Age;
