@@ -65,6 +65,10 @@ struct CrateReadme;
 #[cfg(doctest)]
 mod guide;
 
+// Unit tests include a file of the integration tests.
+#[cfg(all(test, not(loom)))]
+extern crate self as locksley;
+
 #[cfg(target_pointer_width = "16")]
 compile_error!("Locksley needs words of at least 32 bits");
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::idle_policies::Yielding;
 use locksley::Pool;
-use locksley::idle::Abp;
 use locksley::os::{Assists, Processors};
 use locksley::stats::WorkerStats;
 
@@ -118,7 +118,7 @@ fn a_yield_of_a_lone_thief_to_other_threads_is_no_switch_to_a_thief() {
     if !is_available("switch records") || !is_available("run state") {
         return locksley_sys::skip_test("there are no switch records");
     }
-    let yields = Abp { attempts: 1, lower_after: None, sleep_after: None };
+    let yields = Yielding { attempts: 1, sleep_after: None };
     let pool = Pool::builder().workers(1).idle_policy(yields);
     let pool = pool.assists(Assists::ALL).build().unwrap();
     beside_other_threads(|| {

@@ -9,8 +9,8 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::{Confined, RESTLESS, pools, wait_until};
-use locksley::idle::Abp;
+use common::idle_policies::{RESTLESS, SLEEPLESS};
+use common::{Confined, pools, wait_until};
 use locksley::task::{self, JoinHandle, Placement, yield_now};
 use locksley::{Pool, Spawn, Worker};
 
@@ -121,10 +121,9 @@ fn a_thread_that_is_no_worker_wakes_tasks() {
 }
 
 fn pools_of(workers: usize) -> impl Iterator<Item = Pool> {
-    let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let of = move || Pool::builder().workers(workers);
     let pools =
-        [of(), of().idle_policy(sleepless), of().idle_policy(RESTLESS), of().idle_policy(Confined)];
+        [of(), of().idle_policy(SLEEPLESS), of().idle_policy(RESTLESS), of().idle_policy(Confined)];
     pools.into_iter().map(|builder| builder.build().unwrap())
 }
 

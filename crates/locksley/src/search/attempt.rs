@@ -188,7 +188,7 @@ impl<'s> Seeker<'s> {
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
-    use crate::idle::Abp;
+    use crate::idle::test_policies::RESTLESS;
     use crate::job::HeapJob;
     use crate::numbers::{Index, Slot};
     use crate::pool::tests::{LONGEST, divided, hold, on_worker};
@@ -272,9 +272,8 @@ mod tests {
     #[test]
     fn a_thief_that_never_sleeps_finds_what_waits_anywhere() {
         use Queue::*;
-        let restless = Abp { attempts: u32::MAX, lower_after: None, sleep_after: None };
         for pool in [Pool::builder().workers(2), divided(&[2])] {
-            let pool = pool.idle_policy(restless).build().unwrap();
+            let pool = pool.idle_policy(RESTLESS).build().unwrap();
             for queue in [Injector, InboxOfThisWorker, PinnedQueueOfThisWorker, InboxOfItsPlace] {
                 assert_eq!(find(&pool, queue), 0, "{queue:?}");
             }

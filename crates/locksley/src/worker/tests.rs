@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::deque::chase_lev;
 use crate::header::{self, Job};
-use crate::idle::Abp;
+use crate::idle::test_policies::Yielding;
 use crate::job::latch::Latch;
 use crate::job::{ForkJob, HeapJob};
 use crate::numbers::{Index, Slot};
@@ -116,7 +116,7 @@ fn a_thief_tells_where_a_fork_runs_and_is_stolen_from_if_it_had_no_other_task() 
 /// the first one, and steals from its thief, can run it.
 #[test]
 fn a_waiter_steals_back_from_its_thief() {
-    let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
+    let never_sleeps = Yielding { attempts: 2, sleep_after: None };
     let pool =
         Pool::builder().workers(2).replacements(0).idle_policy(never_sleeps).build().unwrap();
     let ran_on = pool.broadcast(|worker| {
