@@ -14,7 +14,6 @@ use locksley::{Pool, PoolBuilder, Worker};
 fn sets_of_assists() -> Vec<Assists> {
     let each = [
         Assists::MEMBARRIER,
-        Assists::LOWERED_PRIORITY,
         Assists::RUN_STATE,
         Assists::SWITCH_RECORDS,
         Assists::SHORT_TIME_SLICES,

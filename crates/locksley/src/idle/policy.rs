@@ -99,10 +99,6 @@ pub enum Move {
     Search,
     /// Yields the processor, then makes an attempt.
     Yield,
-    /// Yields at the lowest priority, so that it comes back when no other thread wants the
-    /// processor; then restores the priority and makes an attempt. Where priority cannot be
-    /// restored, this is [`Yield`](Self::Yield).
-    YieldLowered,
     /// Gives the processor to this worker if it is ready and waits for just this processor: yields,
     /// and then makes an attempt. Approximates the system call `yield_to` of BWS (EuroSys 2012,
     /// section 4), without moving a thread.

@@ -17,7 +17,7 @@ use crate::header::Found;
 use crate::hooks;
 use crate::idle::{Activity, End, IdleContext, Move, Thief};
 use crate::numbers::{Index, Slot};
-use crate::os::{self, LoweredPriority, RunState};
+use crate::os::{self, RunState};
 use crate::primitive::{Instant, spin_loop};
 use crate::shared::Shared;
 use crate::shared::index_lock::Idle;
@@ -113,9 +113,7 @@ impl Search {
     /// Does what the policy says before an attempt. Returns true if the search ends.
     fn back_off(&mut self, seeker: Seeker<'_>, is_over: &dyn Fn() -> bool) -> bool {
         let next = self.next_move(seeker);
-        if self.unanswered.is_some()
-            && matches!(next, Move::Yield | Move::YieldLowered | Move::HandOver(_))
-        {
+        if self.unanswered.is_some() && matches!(next, Move::Yield | Move::HandOver(_)) {
             // The owner may wait for this processor, or be suspended.
             self.forces = true;
             return false;
@@ -123,7 +121,6 @@ impl Search {
         match next {
             Move::Search => spin_loop(),
             Move::Yield => self.yield_to_others(seeker),
-            Move::YieldLowered => self.yield_lowered(seeker),
             Move::HandOver(peer) => self.hand_over(seeker, Slot::new(peer)),
             Move::Wake(sleeper) => _ = seeker.shared.sleep.wake_sleeper(Slot::new(sleeper)),
             // A flush that has made tasks ready has put them into this worker's deque.
@@ -170,14 +167,9 @@ impl Search {
         };
         let context = self.context(seeker);
         self.thief.search_ends(&context, end);
-        seeker.shared.slot(seeker.slot).set_activity(Activity::Works);
-        seeker.shared.trace(|| Event::SearchEnds);
-        self.leave_searching(seeker);
-    }
-
-    /// Ends being counted as searching.
-    fn leave_searching(&mut self, seeker: Seeker<'_>) {
         let shared = seeker.shared;
+        shared.slot(seeker.slot).set_activity(Activity::Works);
+        shared.trace(|| Event::SearchEnds);
         shared.sleep.end_search(seeker.wake_token, || {
             shared.open_deques(&mut self.open_requests);
             shared.is_work_left()
@@ -233,20 +225,6 @@ impl Search {
         // for, even if its policy always sleeps.
         (self.failures, self.victim, self.sweeps) = (0, None, true);
         is_over()
-    }
-
-    /// Yields at the lowest priority. Beside busy programs this may take long, so the worker does
-    /// not count as searching meanwhile: pushes wake another one.
-    fn yield_lowered(&mut self, seeker: Seeker<'_>) {
-        if !seeker.shared.can_lower_priority {
-            return self.yield_to_others(seeker);
-        }
-        self.leave_searching(seeker);
-        let lowered = LoweredPriority::begin();
-        self.yield_to_others(seeker);
-        // Restored before it takes anything: a preempted thief hides the task that it has taken.
-        drop(lowered);
-        seeker.shared.sleep.begin_search();
     }
 
     /// Gives the processor to the thread in slot `peer`, which waits for just that.

@@ -35,7 +35,7 @@ use crate::limits::Bounds;
 use crate::machine::Machine;
 use crate::numbers::{Index, Slot};
 use crate::observe::Observer;
-use crate::os::{self, Assists, RunState};
+use crate::os::{self, RunState};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering};
 use crate::sleep::Sleep;
 use crate::trace::{Event, PoolHandle};
@@ -78,9 +78,6 @@ pub(crate) struct Shared {
     pub(crate) bounds: Bounds,
     pub(crate) machine: Machine,
     pub(crate) config: Configuration,
-    /// True if thieves can lower their priority and restore it. Probed once, before there are
-    /// workers: a probe takes a lock, and a search takes none.
-    pub(crate) can_lower_priority: bool,
     pub(crate) owned_tasks: Box<dyn CancelAll>,
     /// Counts what keeps the pool open.
     pub(crate) pending: Pending,
@@ -132,8 +129,6 @@ impl Shared {
             sleep,
             bounds,
             machine,
-            can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
-                && os::lowered_priority_works(),
             pending: Pending::new(),
             closing: AtomicBool::new(false),
             waits_for_tasks: AtomicBool::new(false),
