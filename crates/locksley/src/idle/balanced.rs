@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::policy::{Activity, End, IdleContext, IdlePolicy, Move, Thief};
+use super::policy::{Activity, IdleContext, IdlePolicy, Move, Thief};
 use crate::os::RunState;
 use crate::primitive::{CachePadded, Instant, spin_loop};
 use crate::tuning::{
@@ -127,12 +127,10 @@ impl Thief for BalancedThief {
         Move::Search
     }
 
-    fn search_ends(&mut self, context: &IdleContext<'_>, end: End) {
-        if end == End::Stole {
-            let asleep = context.asleep();
-            if asleep > 0 && context.workers - asleep < context.processors {
-                self.policy.pending_wakeups.add(self.worker, 2);
-            }
+    fn stole(&mut self, context: &IdleContext<'_>) {
+        let asleep = context.asleep();
+        if asleep > 0 && context.workers - asleep < context.processors {
+            self.policy.pending_wakeups.add(self.worker, 2);
         }
     }
 }

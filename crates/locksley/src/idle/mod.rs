@@ -23,4 +23,4 @@ mod tests;
 
 pub use balanced::Balanced;
 pub(crate) use policy::Peers;
-pub use policy::{Activity, End, IdleContext, IdlePolicy, Move, Thief};
+pub use policy::{Activity, IdleContext, IdlePolicy, Move, Thief};

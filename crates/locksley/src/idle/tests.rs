@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::test_policies::RESTLESS;
-use super::{Activity, Balanced, End, IdleContext, IdlePolicy, Move, Peers, Thief};
+use super::{Activity, Balanced, IdleContext, IdlePolicy, Move, Peers, Thief};
 use crate::os::RunState;
 
 /// What a thief sees of its pool. Worker 0 is the thief, and worker 1 its victim.
@@ -28,9 +28,6 @@ const BUSY: World = World {
 };
 
 impl Peers for World {
-    fn searching(&self) -> usize {
-        1
-    }
     fn active(&self) -> usize {
         self.workers - self.asleep
     }
@@ -74,7 +71,7 @@ impl World {
     }
 
     fn steal(&self, thief: &mut dyn Thief, worker: usize) {
-        thief.search_ends(&self.context(1, worker), End::Stole);
+        thief.stole(&self.context(1, worker));
     }
 }
 
@@ -184,6 +181,6 @@ fn a_policy_without_a_time_slice_and_a_limit_has_none() {
 fn a_thief_knows_how_many_workers_do_what() {
     let world = World { asleep: 1, ..BUSY };
     let context = world.context(1, 0);
-    assert_eq!((context.searching(), context.asleep(), context.is_machine_quiet()), (1, 1, false));
+    assert_eq!((context.asleep(), context.is_machine_quiet()), (1, false));
     assert!(QUIET.context(1, 0).is_machine_quiet());
 }

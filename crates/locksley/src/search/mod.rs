@@ -15,7 +15,7 @@ mod victims;
 use crate::deque::OpenRequest;
 use crate::header::Found;
 use crate::hooks;
-use crate::idle::{Activity, End, IdleContext, Move, Thief};
+use crate::idle::{Activity, IdleContext, Move, Thief};
 use crate::numbers::{Index, Slot};
 use crate::os::{self, RunState};
 use crate::primitive::{Instant, spin_loop};
@@ -160,13 +160,10 @@ impl Search {
 
     fn end(&mut self, seeker: Seeker<'_>, found: Option<Found>) {
         self.account_for_switches(seeker, 0);
-        let end = match found {
-            None => End::Over,
-            Some(found) if found.from == seeker.slot => End::Received,
-            Some(_) => End::Stole,
-        };
-        let context = self.context(seeker);
-        self.thief.search_ends(&context, end);
+        if found.is_some_and(|found| found.from != seeker.slot) {
+            let context = self.context(seeker);
+            self.thief.stole(&context);
+        }
         let shared = seeker.shared;
         shared.slot(seeker.slot).set_activity(Activity::Works);
         shared.trace(|| Event::SearchEnds);

@@ -105,7 +105,7 @@ impl Shared {
         slots[..workers + guests].iter().for_each(|slot| _ = slot.set(config.new_slot()));
         let machine = Machine::new(assists);
         let own = workers - config.borrowed_threads();
-        // A policy that is compared with others may keep all workers active.
+        // Without a limit of the policy, all workers may be active.
         let is_limited = config.idle_policy.is_limited();
         let granted = if is_limited { machine.at_build().count() } else { usize::MAX };
         let most = config.size.map_or(own, |size| size.min(own));
@@ -288,10 +288,6 @@ impl PoolHandle for std::sync::Weak<Shared> {
 }
 
 impl Peers for Shared {
-    fn searching(&self) -> usize {
-        self.sleep.snapshot().searching()
-    }
-
     fn active(&self) -> usize {
         self.sleep.active() + self.config.borrowed_threads()
     }
