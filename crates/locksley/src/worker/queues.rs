@@ -284,7 +284,9 @@ impl Shared {
     /// Sends a job to one worker, which alone may run it.
     pub(crate) fn send_to(&self, current: Option<&Worker>, index: Index, job: NonNull<Job>) {
         // SAFETY: the worker runs each word of its pinned tasks once; this one is about to be sent.
-        self.pin(index, unsafe { self.wrap(current, job) });
+        let job = unsafe { self.wrap(current, job) };
+        self.slot(index.slot()).pinned_tasks.send(job);
+        self.unpark(index.slot());
     }
 
     /// Sends a ready task to one worker. Other workers may take it.
@@ -300,13 +302,12 @@ impl Shared {
         let is_elsewhere = own_worker.is_none_or(|worker| worker.own_place() != place);
         let there = self.place_states().get(place.get());
         // Thieves find the inbox of a place by its workers.
-        let there = there.filter(|there| !there.workers.is_empty());
-        if there.is_none() || !is_elsewhere {
+        let Some(there) = there.filter(|there| is_elsewhere && !there.workers.is_empty()) else {
             return self.push_or_send(current, job);
-        }
+        };
         // SAFETY: as in `send`.
-        let job = unsafe { self.wrap(current, job) };
-        self.send_to_place(self.wake_token(current), place, job);
+        there.inbox.send(unsafe { self.wrap(current, job) });
+        self.sleep.notify_addressed(&there.workers, self.wake_token(current));
     }
 }
 
