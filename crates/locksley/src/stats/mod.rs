@@ -54,11 +54,6 @@ pub struct WorkerStats {
     /// ([`Assists::SWITCH_RECORDS`](crate::os::Assists::SWITCH_RECORDS)), and for a borrowed
     /// thread.
     pub switches: Option<u64>,
-    /// Those of the switches after which the worker searches: after sleep, after a yield, or after
-    /// preemption. A yield without another awake worker on the same processor is not counted, since
-    /// it lets another program run. The other switches took the processor from a worker that had
-    /// work, unless a task waited.
-    pub to_thief: u64,
     /// Wall-clock time in and between tasks. This time and the next two include preemption and the
     /// current activity. For a borrowed thread they count only the time of its waits in the pool.
     pub working: Duration,
