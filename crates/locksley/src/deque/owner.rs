@@ -3,7 +3,7 @@
 //! While the deque is *closed* (its epoch is odd), thieves take nothing. The owner pops the indices
 //! from `floor` up, and pushes below `ceiling`, without a fence. While it is *open*, `floor` is
 //! above all indices and `ceiling` below, so every push and pop takes the slow path. The *age* is
-//! the word that thieves change: the epoch and the index of the oldest item. `../README.md` has the
+//! the word that thieves change: the epoch and the index of the oldest item. `README.md` has the
 //! states.
 
 use std::cell::{Cell, OnceCell};
