@@ -2,6 +2,9 @@
 //! while it sends, receives, waits and fails, and all processes finish that do not need the one it
 //! runs.
 
+#[path = "../../locksley/tests/common/idle_policies.rs"]
+mod idle_policies;
+
 use std::panic;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,8 +18,8 @@ use super::process::Process;
 use super::task::{BoxError, ProcessTask, WaitMode};
 use super::wait::Need;
 use super::{Network, Over, Product, Sender};
+use idle_policies::Yielding;
 use locksley::Pool;
-use locksley::idle::Abp;
 use locksley::task::Placement;
 use locksley_sys::primitive::stepped::{self, Gate, wait_for};
 use locksley_sys::unwind;
@@ -54,7 +57,7 @@ fn a_process_knows_its_waker_by_what_it_wakes() {
 }
 
 fn pool(workers: usize, placement: Placement) -> Pool {
-    let policy = Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(0) };
+    let policy = Yielding { attempts: 2, sleep_after: Some(0) };
     Pool::builder().workers(workers).placement(placement).idle_policy(policy).build().unwrap()
 }
 

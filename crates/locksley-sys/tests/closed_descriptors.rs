@@ -7,8 +7,8 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use locksley_sys::os::{
-    self, Assists, Futex, LoweredPriority, Processors, QuotaWatch, SwitchLog, ThreadAffinity,
-    ThreadClock, ThreadDelay, ThreadProgress, ThreadWatch,
+    self, Assists, Futex, Processors, QuotaWatch, SwitchLog, ThreadAffinity, ThreadClock,
+    ThreadDelay, ThreadProgress, ThreadWatch,
 };
 use locksley_sys::places::Topology;
 
@@ -54,8 +54,6 @@ impl Kept {
             Processors::allowed().count() > 0,
             ThreadAffinity::count_union([&*affinity].into_iter()).is_some(),
             os::heavy_barrier_works() && os::heavy_barrier(),
-            os::lowered_priority_works(),
-            LoweredPriority::begin().is_some() && os::lowered_priority_works(),
             os::online_processors().is_some(),
             os::preempt_all(),
             os::process_time().is_some(),

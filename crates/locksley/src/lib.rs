@@ -65,18 +65,12 @@ struct CrateReadme;
 #[cfg(doctest)]
 mod guide;
 
+// Unit tests include a file of the integration tests.
+#[cfg(all(test, not(loom)))]
+extern crate self as locksley;
+
 #[cfg(target_pointer_width = "16")]
 compile_error!("Locksley needs words of at least 32 bits");
-
-/// Other deques, for experiments that compare them with Locksley's own.
-///
-/// [`PoolBuilder::deque`] selects one. Each deque changes one property of Locksley's, such as the
-/// absence of locks, as in the study of Hood (Blumofe and Papadopoulos, 1998). The feature
-/// `alternatives` enables this module. It is not part of the stable interface.
-#[cfg(feature = "alternatives")]
-pub mod alternatives {
-    pub use crate::deque::alternatives::DequeKind;
-}
 
 mod block_on;
 mod blocking;

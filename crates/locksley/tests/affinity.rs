@@ -3,12 +3,15 @@
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
 
+#[path = "common/idle_policies.rs"]
+mod idle_policies;
+
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use locksley::idle::Abp;
+use idle_policies::SLEEPLESS;
 use locksley::os::Processors;
 use locksley::places::{Places, ProcessorSet};
 use locksley::{Affinity, Pool};
@@ -107,8 +110,7 @@ fn a_thief_opens_and_steals_in_one_time_slice_on_one_processor() {
     let (has_run, end) = channel();
     std::thread::spawn(move || {
         pin_to_the_first_allowed();
-        let lowered = Abp { lower_after: Some(0), sleep_after: None, ..Abp::default() };
-        let builder = Pool::builder().workers(2).idle_policy(lowered);
+        let builder = Pool::builder().workers(2).idle_policy(SLEEPLESS);
         let pool = builder.affinity(Affinity::Builder).build().unwrap();
         let flag = AtomicBool::new(false);
         pool.install(|w| {

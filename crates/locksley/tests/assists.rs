@@ -1,16 +1,19 @@
 //! Pools without some or all assists of the kernel, and what the assists leave unchanged.
 
+#[path = "common/idle_policies.rs"]
+mod idle_policies;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
+use idle_policies::{Helping, Yielding};
+use locksley::idle::{Balanced, IdleContext, IdlePolicy, Move, Thief};
 use locksley::os::Assists;
 use locksley::{Pool, PoolBuilder, Worker};
 
 fn sets_of_assists() -> Vec<Assists> {
     let each = [
         Assists::MEMBARRIER,
-        Assists::LOWERED_PRIORITY,
         Assists::RUN_STATE,
         Assists::SWITCH_RECORDS,
         Assists::SHORT_TIME_SLICES,
@@ -28,8 +31,8 @@ fn with_policies() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
                 Balanced::with_threshold(20).with_time_slice(Duration::from_micros(200)),
             )
         },
-        |pool| pool.idle_policy(Bws::with_threshold(4)),
-        |pool| pool.idle_policy(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
+        |pool| pool.idle_policy(Helping { attempts: 4 }),
+        |pool| pool.idle_policy(Yielding { attempts: 1, sleep_after: Some(3) }),
     ]
 }
 

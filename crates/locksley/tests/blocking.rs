@@ -12,7 +12,8 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Confined, RESTLESS, Sleepy, message, on_worker, wait_for};
+use common::idle_policies::{RESTLESS, SLEEPY};
+use common::{Confined, message, on_worker, wait_for};
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on, blocking};
 use locksley_sync::Semaphore;
 
@@ -23,7 +24,7 @@ fn pools(workers: usize) -> [Pool; 4] {
     let builder = || Pool::builder().workers(workers).replacements(20);
     let builders: [PoolBuilder; 4] = [
         builder(),
-        builder().idle_policy(Sleepy),
+        builder().idle_policy(SLEEPY),
         builder().idle_policy(RESTLESS),
         builder().idle_policy(Confined),
     ];

@@ -8,7 +8,8 @@ use std::sync::{Arc, Barrier, Mutex, OnceLock, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Confined, RESTLESS, Sleepy, in_time, wait_for};
+use common::idle_policies::{Helping, RESTLESS, SLEEPY, Yielding};
+use common::{Confined, in_time, wait_for};
 use locksley::{Pool, PoolBuilder, Spawn, Worker};
 
 /// Pools with idle policies that sleep early, never, and with a limit, and with all replacements
@@ -16,7 +17,7 @@ use locksley::{Pool, PoolBuilder, Spawn, Worker};
 fn builders() -> impl Iterator<Item = (PoolBuilder, Option<usize>)> {
     let with_policies: [fn(PoolBuilder) -> PoolBuilder; 4] = [
         |pool| pool,
-        |pool| pool.idle_policy(Sleepy),
+        |pool| pool.idle_policy(SLEEPY),
         |pool| pool.idle_policy(RESTLESS),
         |pool| pool.idle_policy(Confined),
     ];
@@ -442,7 +443,7 @@ mod threads {
     use std::process::Command;
     use std::{fs, ptr};
 
-    use locksley::idle::{Abp, Balanced, Bws};
+    use locksley::idle::Balanced;
     use locksley::os::{Assists, Processors};
 
     use super::*;
@@ -493,10 +494,9 @@ mod threads {
     fn with_policies() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
         [
             |pool| pool.idle_policy(Balanced::default()),
-            |pool| pool.idle_policy(Bws::default()),
-            |pool| pool.idle_policy(Abp::default()),
-            // Lowers its priority at once.
-            |pool| pool.idle_policy(Abp { attempts: 1, lower_after: Some(0), sleep_after: None }),
+            |pool| pool.idle_policy(Helping { attempts: 64 }),
+            |pool| pool.idle_policy(Yielding { attempts: 64, sleep_after: Some(64) }),
+            |pool| pool.idle_policy(Yielding { attempts: 1, sleep_after: None }),
         ]
     }
 

@@ -48,17 +48,6 @@ fn results_are_those_of_the_serial_program() {
     }
 }
 
-#[cfg(feature = "alternatives")]
-#[test]
-fn results_are_the_same_with_other_deques() {
-    use locksley::alternatives::DequeKind::{AbpArray, BlockingLock, SpinningLock};
-
-    for kind in [AbpArray, BlockingLock, SpinningLock] {
-        let pool = Pool::builder().workers(2).deque(kind).build().unwrap();
-        assert_eq!(pool.install(|w| fib_on(w, 18)), fib(18), "{kind:?}");
-    }
-}
-
 #[test]
 fn borrowed_data_is_divided() {
     for pool in pools() {

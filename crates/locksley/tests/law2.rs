@@ -4,8 +4,8 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Confined, RESTLESS};
-use locksley::idle::Abp;
+use common::Confined;
+use common::idle_policies::{RESTLESS, SLEEPLESS};
 use locksley::{Pool, Worker};
 
 fn wait_until(flag: &AtomicBool) {
@@ -15,10 +15,9 @@ fn wait_until(flag: &AtomicBool) {
 }
 
 fn pools_of_two() -> [Pool; 4] {
-    let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let of_two = || Pool::builder().workers(2);
     let confined = of_two().idle_policy(Confined);
-    [of_two(), of_two().idle_policy(sleepless), of_two().idle_policy(RESTLESS), confined]
+    [of_two(), of_two().idle_policy(SLEEPLESS), of_two().idle_policy(RESTLESS), confined]
         .map(|builder| builder.build().unwrap())
 }
 

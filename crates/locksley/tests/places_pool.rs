@@ -10,9 +10,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
+use common::idle_policies::{Helping, RESTLESS, SLEEPLESS, SLEEPY};
 use common::places::{PATIENCE, divided, hold};
-use common::{AlwaysAsleep, Confined, RESTLESS, Sleepy, fib, message, on_worker, wait_for};
-use locksley::idle::{Abp, Balanced, Bws};
+use common::{AlwaysAsleep, Confined, fib, message, on_worker, wait_for};
+use locksley::idle::Balanced;
 use locksley::loops::par;
 use locksley::task::yield_now;
 use locksley::{
@@ -25,9 +26,9 @@ const SHAPES: [&[usize]; 5] = [&[2], &[1, 1], &[1, 2], &[2, 2, 1], &[1, 3, 2, 2]
 fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 7] {
     [
         |pool| pool.idle_policy(Balanced::default()),
-        |pool| pool.idle_policy(Bws::default()),
-        |pool| pool.idle_policy(Abp { sleep_after: None, ..Abp::default() }),
-        |pool| pool.idle_policy(Sleepy),
+        |pool| pool.idle_policy(Helping { attempts: 64 }),
+        |pool| pool.idle_policy(SLEEPLESS),
+        |pool| pool.idle_policy(SLEEPY),
         |pool| pool.idle_policy(RESTLESS),
         |pool| pool.idle_policy(Confined),
         |pool| pool.idle_policy(AlwaysAsleep),

@@ -4,16 +4,18 @@ mod common;
 #[macro_use]
 mod policy_suite;
 
-use common::{AlwaysAsleep, Sleepy};
-use locksley::idle::{Abp, Balanced, Bws};
+use common::AlwaysAsleep;
+use common::idle_policies::{Helping, SLEEPLESS, SLEEPY, Yielding};
+use locksley::idle::Balanced;
 
 policy_suite! {
-    abp: Abp::default();
-    abp_that_never_sleeps: Abp { sleep_after: None, ..Abp::default() };
-    abp_that_lowers_at_once: Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) };
-    sleepy: Sleepy;
-    always_asleep: AlwaysAsleep;
     balanced: Balanced::default();
-    bws: Bws::default();
-    bws_that_sleeps_at_once: Bws::with_threshold(0);
+    balanced_that_sleeps_at_once: Balanced::with_threshold(0);
+    yielding: Yielding { attempts: 64, sleep_after: Some(64) };
+    yielding_that_never_sleeps: SLEEPLESS;
+    yielding_at_once: Yielding { attempts: 1, sleep_after: Some(3) };
+    helping: Helping { attempts: 64 };
+    helping_that_sleeps_at_once: Helping { attempts: 0 };
+    sleepy: SLEEPY;
+    always_asleep: AlwaysAsleep;
 }

@@ -8,8 +8,9 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{AlwaysAsleep, RESTLESS, Sleepy, fall_silent, fib, in_time};
-use locksley::idle::{Abp, Balanced, Bws};
+use common::idle_policies::{Helping, RESTLESS, SLEEPY, Yielding};
+use common::{AlwaysAsleep, fall_silent, fib, in_time};
+use locksley::idle::Balanced;
 use locksley::{BuildError, Pool, PoolBuilder, Spawn, Worker};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -19,9 +20,9 @@ fn pools() -> [Pool; 6] {
     let builder = || Pool::builder().workers(4).own_threads_only();
     let builders: [PoolBuilder; 6] = [
         builder().idle_policy(Balanced::default()),
-        builder().idle_policy(Bws::default()),
-        builder().idle_policy(Abp::default()),
-        builder().idle_policy(Sleepy),
+        builder().idle_policy(Helping { attempts: 64 }),
+        builder().idle_policy(Yielding { attempts: 64, sleep_after: Some(64) }),
+        builder().idle_policy(SLEEPY),
         builder().idle_policy(RESTLESS),
         builder().idle_policy(AlwaysAsleep),
     ];
@@ -241,12 +242,10 @@ fn a_pool_is_resized_all_the_time_while_it_works() {
 
 #[test]
 fn an_idle_pool_that_was_made_smaller_sleeps() {
-    // Not `Abp`: its thieves stay awake at the lowest priority while other threads want the
-    // processors.
     let with_policies: [fn(PoolBuilder) -> PoolBuilder; 3] = [
         |pool| pool.idle_policy(Balanced::default()),
-        |pool| pool.idle_policy(Bws::default()),
-        |pool| pool.idle_policy(Sleepy),
+        |pool| pool.idle_policy(Helping { attempts: 64 }),
+        |pool| pool.idle_policy(SLEEPY),
     ];
     for with_policy in with_policies {
         let pool = with_policy(Pool::builder().workers(4)).build().unwrap();
@@ -262,8 +261,8 @@ fn an_idle_pool_that_was_made_smaller_sleeps() {
 fn an_idle_pool_sleeps_whatever_a_borrowed_thread_does() {
     let with_policies: [fn(PoolBuilder) -> PoolBuilder; 3] = [
         |pool| pool.idle_policy(Balanced::default()),
-        |pool| pool.idle_policy(Bws::default()),
-        |pool| pool.idle_policy(Sleepy),
+        |pool| pool.idle_policy(Helping { attempts: 64 }),
+        |pool| pool.idle_policy(SLEEPY),
     ];
     for with_policy in with_policies {
         for (workers, size) in [(2, 1), (4, 1), (4, 2)] {

@@ -1,15 +1,12 @@
-//! The context switches of workers in a pool's statistics: all, and those to a thief.
+//! The context switches of workers in a pool's statistics.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
-
-mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Pool;
-use locksley::idle::Abp;
 use locksley::os::{Assists, Processors};
 use locksley::stats::WorkerStats;
 
@@ -57,12 +54,8 @@ fn beside_other_threads(body: impl FnOnce()) {
     });
 }
 
-fn switches_while_working(stats: WorkerStats) -> u64 {
-    stats.switches.unwrap() - stats.to_thief
-}
-
 #[test]
-fn a_wake_up_is_a_switch_to_a_thief() {
+fn a_wake_up_is_a_switch() {
     if !is_available("switch records") {
         return locksley_sys::skip_test("there are no switch records");
     }
@@ -70,19 +63,17 @@ fn a_wake_up_is_a_switch_to_a_thief() {
     let sleeps = || pool.stats().total().sleeps;
     repeat_until(
         &pool,
-        |stats| stats.to_thief >= 20,
+        |stats| stats.switches.unwrap() >= 20,
         || {
             let before = sleeps();
             pool.spawn(|_| ());
             repeat_until(&pool, |stats| stats.sleeps > before, thread::yield_now);
         },
     );
-    let stats = pool.stats().total();
-    assert!(stats.switches.unwrap() >= stats.to_thief, "{stats:?}");
 }
 
 #[test]
-fn a_preemption_of_a_worker_with_work_is_no_switch_to_a_thief() {
+fn a_preemption_is_a_switch() {
     if !is_available("switch records") {
         return locksley_sys::skip_test("there are no switch records");
     }
@@ -101,29 +92,10 @@ fn a_preemption_of_a_worker_with_work_is_no_switch_to_a_thief() {
                 });
             });
             repeat_until(&pool, |_| has_begun.load(Ordering::Relaxed), thread::yield_now);
-            let before = pool.stats().total();
-            repeat_until(
-                &pool,
-                |stats| switches_while_working(stats) >= switches_while_working(before) + 5,
-                thread::yield_now,
-            );
-            let after = pool.stats().total();
-            assert_eq!(after.to_thief, before.to_thief, "the worker has work all the time");
+            let switches = |stats: WorkerStats| stats.switches.unwrap();
+            let before = switches(pool.stats().total());
+            repeat_until(&pool, |stats| switches(stats) >= before + 5, thread::yield_now);
         });
-    });
-}
-
-#[test]
-fn a_yield_of_a_lone_thief_to_other_threads_is_no_switch_to_a_thief() {
-    if !is_available("switch records") || !is_available("run state") {
-        return locksley_sys::skip_test("there are no switch records");
-    }
-    let yields = Abp { attempts: 1, lower_after: None, sleep_after: None };
-    let pool = Pool::builder().workers(1).idle_policy(yields);
-    let pool = pool.assists(Assists::ALL).build().unwrap();
-    beside_other_threads(|| {
-        let before = switches_while_working(pool.stats().total());
-        repeat_until(&pool, |stats| switches_while_working(stats) >= before + 5, thread::yield_now);
     });
 }
 
@@ -135,5 +107,5 @@ fn without_switch_records_no_switches_are_reported() {
     repeat_until(&pool, |stats| stats.sleeps >= 2, thread::yield_now);
     let stats = pool.stats();
     assert!(stats.workers.iter().all(|worker| worker.switches.is_none()), "{stats:?}");
-    assert_eq!((stats.total().switches, stats.total().to_thief), (None, 0));
+    assert_eq!(stats.total().switches, None);
 }

@@ -9,8 +9,8 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::{Confined, RESTLESS, pools, wait_until};
-use locksley::idle::Abp;
+use common::idle_policies::{RESTLESS, SLEEPLESS};
+use common::{Confined, pools, wait_until};
 use locksley::task::{self, JoinHandle, Placement, yield_now};
 use locksley::{Pool, Spawn, Worker};
 
@@ -102,28 +102,6 @@ fn ws_cur_keeps_a_task_at_the_worker_that_woke_it() {
     assert_eq!(woken_by_the_other(Placement::Current), (false, true));
 }
 
-/// As in Nornir. A task that was sent to an inbox would come after the older one.
-#[cfg(feature = "alternatives")]
-#[test]
-fn ws_last_pushes_to_the_front_of_a_deque_with_a_lock() {
-    use locksley::alternatives::DequeKind;
-
-    let pool = Pool::builder().workers(2).deque(DequeKind::BlockingLock).build().unwrap();
-    let held = [Held::at(&pool, 0), Held::at(&pool, 1)];
-    let recorders = [(); 2].map(|()| Arc::<Recorder>::default());
-    let tasks = recorders.each_ref().map(|recorder| recorder.task(&pool));
-    let runs = || recorders.each_ref().map(|it| it.runs.load(Ordering::Acquire));
-    assert!(held[0].run(Worker::run_one) && held[0].run(Worker::run_one));
-    let waking = recorders.clone();
-    held[1].run(move |_| waking.iter().for_each(|recorder| recorder.wake()));
-    assert!(!held[1].run(Worker::run_local));
-    assert!(held[0].run(Worker::run_local));
-    assert_eq!(runs(), [1, 2], "the task that was woken last runs first");
-    assert!(held[0].run(Worker::run_local));
-    assert_eq!(runs(), [2, 2]);
-    drop((held, tasks));
-}
-
 /// For wakes by other threads, `Last` is the same, and `Current` means the pool's injector.
 #[test]
 fn a_thread_that_is_no_worker_wakes_tasks() {
@@ -143,10 +121,9 @@ fn a_thread_that_is_no_worker_wakes_tasks() {
 }
 
 fn pools_of(workers: usize) -> impl Iterator<Item = Pool> {
-    let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let of = move || Pool::builder().workers(workers);
     let pools =
-        [of(), of().idle_policy(sleepless), of().idle_policy(RESTLESS), of().idle_policy(Confined)];
+        [of(), of().idle_policy(SLEEPLESS), of().idle_policy(RESTLESS), of().idle_policy(Confined)];
     pools.into_iter().map(|builder| builder.build().unwrap())
 }
 

@@ -1,12 +1,15 @@
 //! What a tracer learns of a pool.
 
+#[path = "common/idle_policies.rs"]
+mod idle_policies;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, ThreadId};
 
+use idle_policies::SLEEPLESS;
 use locksley::extend::{Event, PoolHandle, SleepRole, Tracer, trace_pools};
-use locksley::idle::Bws;
 use locksley::{Pool, Worker};
 
 /// All events, in order.
@@ -151,7 +154,7 @@ fn steal_one_elsewhere(_: &Worker) {
 fn a_change_of_size_is_traced() {
     let log = Log::default();
     // A policy without a limit, so that the size alone decides on any machine.
-    let builder = Pool::builder().workers(3).idle_policy(Bws::default());
+    let builder = Pool::builder().workers(3).idle_policy(SLEEPLESS);
     let pool = builder.tracer(log.clone()).build().unwrap();
     pool.resize(1).unwrap();
     assert!(log.count(|&it| it == Event::Allows(1)) == 1);

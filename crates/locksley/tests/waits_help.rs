@@ -10,18 +10,17 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use common::idle_policies::SLEEPLESS;
 use common::{Confined, fib, in_time, on_worker, wait_for};
-use locksley::idle::Abp;
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on};
 use locksley_sync::Semaphore;
 
 fn builders() -> impl Iterator<Item = PoolBuilder> {
-    let sleepless = Abp { sleep_after: None, ..Abp::default() };
     let builder = Pool::builder;
     [
         builder(),
         builder().idle_policy(Confined),
-        builder().idle_policy(sleepless),
+        builder().idle_policy(SLEEPLESS),
         builder().oldest_first(),
     ]
     .into_iter()

@@ -43,6 +43,7 @@ mod mailbox;
 #[cfg(all(test, loom))]
 mod models;
 mod placement;
+mod priority;
 mod queues;
 mod semaphore;
 pub mod static_partition;
@@ -58,6 +59,7 @@ pub use self::{
     context::{Context, PerWorker},
     machine::{Machine, Scheduler, StartError},
     placement::Placement,
+    priority::LoweredPriority,
     queues::Queues,
     semaphore::Semaphore,
     stats::Stats,

@@ -1,7 +1,7 @@
 //! What the papers' stealing policies have in common: what they are made of, and when they are
 //! called.
 
-use locksley_sys::os::LoweredPriority;
+use crate::priority::LoweredPriority;
 
 /// What a worker does while its deque is empty, and how tasks are announced: the part of the
 /// scheduling loop in which the papers differ.

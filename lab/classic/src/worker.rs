@@ -11,13 +11,14 @@ use std::num::NonZeroU64;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock, PoisonError};
 
-use locksley_sys::os::{self, Assists, LoweredPriority, RunState, ThreadWatch};
+use locksley_sys::os::{self, Assists, RunState, ThreadWatch};
 use locksley_sys::primitive::{
     AtomicBool, AtomicUsize, CachePadded, Instant, Mutex, Ordering, thread,
 };
 
 use crate::deque::Deque;
 use crate::placement::Placement;
+use crate::priority::LoweredPriority;
 use crate::queues::Queues;
 use crate::stats::Counters;
 use crate::thief::{Stealing, Thief};
@@ -139,12 +140,20 @@ impl Worker {
 
     /// Pops and runs threads, and steals while there are none, until the work is done.
     pub(crate) fn scheduling_loop(&self) {
+        let mut search = None;
         while !self.work_is_done() {
             match self.next() {
-                Some(thread) => self.run(thread),
-                None => self.search(),
+                Some(thread) => {
+                    self.count(search.take());
+                    self.run(thread);
+                }
+                None => {
+                    search.get_or_insert_with(|| (Instant::now(), self.peer().switches()));
+                    self.shared.stealing.steal(self);
+                }
             }
         }
+        self.count(search);
         // What is still there has run already, from another queue.
         while let Some(thread) = self.next() {
             self.run(thread);
@@ -155,15 +164,11 @@ impl Worker {
         self.pop().or_else(|| self.overflow.borrow_mut().pop()).or_else(|| self.take_from_mailbox())
     }
 
-    fn search(&self) {
-        let (begun, before) = (Instant::now(), self.peer().switches());
-        self.shared.stealing.steal(self);
+    /// Counts a search that has ended, from its beginning on.
+    fn count(&self, search: Option<(Instant, Option<u64>)>) {
+        let Some((begun, before)) = search else { return };
         self.counters().searching.add(begun.elapsed().as_nanos() as u64);
-        let during = self
-            .peer()
-            .switches()
-            .zip(before)
-            .map_or(0, |(now, before)| now.saturating_sub(before));
+        let during = self.peer().switches().zip(before).map_or(0, |(now, before)| now - before);
         self.counters().switches_to_thief.add(during);
     }
 
@@ -304,7 +309,7 @@ impl Thief for Worker {
     }
 
     fn lower_priority(&self) -> Option<LoweredPriority> {
-        if os::lowered_priority_works() { LoweredPriority::begin() } else { None }
+        LoweredPriority::begin()
     }
 
     fn is_asleep(&self, worker: usize) -> bool {

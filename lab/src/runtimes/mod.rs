@@ -65,7 +65,6 @@ static OWN: &[Runtime] = &[
         b.observer(Profiler::new())
     }),
     fork_join("locksley-no-membarrier", WITHOUT, |b| lacking(b, Assists::MEMBARRIER)),
-    fork_join("locksley-no-lowered-priority", WITHOUT, |b| lacking(b, Assists::LOWERED_PRIORITY)),
     fork_join("locksley-no-run-state", WITHOUT, |b| lacking(b, Assists::RUN_STATE)),
     fork_join("locksley-no-switch-records", WITHOUT, |b| lacking(b, Assists::SWITCH_RECORDS)),
     fork_join("locksley-no-short-time-slices", WITHOUT, |b| lacking(b, Assists::SHORT_TIME_SLICES)),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use locksley::idle::{Abp, Balanced, Bws};
+use locksley::idle::Balanced;
 use locksley::loops::par;
 use locksley::{BuildError, Cancellation, Pool, Scope, Spawn, Worker, blocking, scope_until};
 
@@ -198,15 +198,14 @@ pub(super) fn cancel(pool: &Pool, random: &mut Random, checks: &mut Checks) -> C
     checks.expect("whether a future is cancelled", is_cancelled, true)
 }
 
-/// A pool with each policy in turn.
+/// A pool with thieves that sleep as by default, at once, or late, in turn.
 pub(super) fn policy_pool(workers: usize, turn: u64) -> Result<Pool, BuildError> {
-    let builder = Pool::builder().workers(workers);
-    match turn % 3 {
-        0 => builder.idle_policy(Balanced::default()),
-        1 => builder.idle_policy(Bws::default()),
-        _ => builder.idle_policy(Abp::default()),
-    }
-    .build()
+    let policy = match turn % 3 {
+        0 => Balanced::default(),
+        1 => Balanced::with_threshold(0),
+        _ => Balanced::with_threshold(4096),
+    };
+    Pool::builder().workers(workers).idle_policy(policy).build()
 }
 
 /// A pool that changes its size while it works.

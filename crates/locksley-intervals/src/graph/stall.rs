@@ -1,12 +1,15 @@
 //! Stall tests: one worker is held at each of its atomic steps in turn. All intervals end, except
 //! those that it is about to start, and what depends on them.
 
+#[path = "../../../locksley/tests/common/idle_policies.rs"]
+mod idle_policies;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+use idle_policies::Yielding;
 use locksley::Pool;
-use locksley::idle::Abp;
 use locksley::places::Places;
 use locksley_sys::primitive::stepped::{self, Gate, wait_for};
 
@@ -38,11 +41,11 @@ type Body = for<'g, 'env> fn(&Context<'g, 'env>, &'env World);
 fn hold_after(
     sets: &[&str],
     steps: usize,
-    sleep_after: Option<u32>,
+    sleep_after: Option<u64>,
     [least, all, locked]: [usize; 3],
     body: Body,
 ) -> bool {
-    let idle_policy = Abp { attempts: 2, lower_after: None, sleep_after };
+    let idle_policy = Yielding { attempts: 2, sleep_after };
     let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
     let places = Places::given(&(0..3).collect(), sets).unwrap();
     let pool = Pool::builder().workers(3).places(places).idle_policy(idle_policy).build().unwrap();

@@ -2,24 +2,23 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+#[path = "../../../locksley/tests/common/idle_policies.rs"]
+mod idle_policies;
+
 use std::any::Any;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use locksley::idle::{Abp, Balanced, Bws};
+use idle_policies::{Helping, SLEEPLESS, SLEEPY};
+use locksley::idle::Balanced;
 use locksley::places::Places;
 use locksley::{Pool, PoolBuilder, Spawn};
-
-/// Sleeps after each search without success.
-const SLEEPY: Abp = Abp { attempts: 1, lower_after: None, sleep_after: Some(0) };
-/// Never sleeps.
-const SLEEPLESS: Abp = Abp { attempts: 16, lower_after: None, sleep_after: None };
 
 /// Returns pool options: one for each of several idle policies.
 pub(crate) fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
     [
         |pool| pool.idle_policy(Balanced::default()),
-        |pool| pool.idle_policy(Bws::default()),
+        |pool| pool.idle_policy(Helping { attempts: 64 }),
         |pool| pool.idle_policy(SLEEPLESS),
         |pool| pool.idle_policy(SLEEPY),
     ]

@@ -10,7 +10,8 @@ use locksley::{Pool, Worker, block_on};
 use locksley_kahn::{Network, NetworkError, Over, Receiver, Sender};
 use tokio::sync::Semaphore;
 
-use crate::common::{Sleepy, in_time, message};
+use crate::common::idle_policies::SLEEPY;
+use crate::common::{in_time, message};
 use crate::{panic_of, seventeen_for_sixteen};
 
 /// Pools with enough replacement workers for all processes below.
@@ -18,7 +19,7 @@ fn pools() -> impl Iterator<Item = Pool> {
     [1, 2, 4].into_iter().flat_map(|workers| {
         [false, true].map(|is_sleepy| {
             let pool = Pool::builder().workers(workers).replacements(16);
-            let pool = if is_sleepy { pool.idle_policy(Sleepy) } else { pool };
+            let pool = if is_sleepy { pool.idle_policy(SLEEPY) } else { pool };
             pool.build().unwrap()
         })
     })

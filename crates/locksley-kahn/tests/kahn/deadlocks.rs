@@ -8,7 +8,8 @@ use locksley::task::Placement;
 use locksley::{Pool, Worker, block_on};
 use locksley_kahn::{Network, NetworkError, Receiver, Sender};
 
-use crate::common::{RESTLESS, in_time, pools};
+use crate::common::idle_policies::RESTLESS;
+use crate::common::{in_time, pools};
 use crate::{EMPTY, FULL, crossed, cycle, ends, of, ring};
 
 /// Calls `task` with the worker that the calling thread is.

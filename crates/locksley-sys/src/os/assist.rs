@@ -38,7 +38,7 @@ pub fn assists() -> Vec<Assist> {
 }
 
 /// Name, purpose, fallback.
-const ASSISTS: [[&str; 3]; 9] = [
+const ASSISTS: [[&str; 3]; 8] = [
     [
         "futex",
         "a worker sleeps on a word of its own, and is woken by one system call",
@@ -53,11 +53,6 @@ const ASSISTS: [[&str; 3]; 9] = [
         "membarrier",
         "without thieves a worker forks without a fence; so does a network on one thread",
         "a fence with every fork and with every join, and with what processes send",
-    ],
-    [
-        "lowered priority",
-        "a searching worker that has failed for long gives way to all others when it yields",
-        "searching workers only yield",
     ],
     [
         "run state",

@@ -24,9 +24,8 @@ pub struct Assists(u8);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAssist(String);
 
-const NAMES: [(&str, Assists); 6] = [
+const NAMES: [(&str, Assists); 5] = [
     ("membarrier", Assists::MEMBARRIER),
-    ("lowered-priority", Assists::LOWERED_PRIORITY),
     ("run-state", Assists::RUN_STATE),
     ("switch-records", Assists::SWITCH_RECORDS),
     ("short-time-slices", Assists::SHORT_TIME_SLICES),
@@ -42,22 +41,20 @@ impl Default for Assists {
 
 impl Assists {
     /// All of them: what a pool uses unless it is told otherwise.
-    pub const ALL: Self = Self(0x3F);
+    pub const ALL: Self = Self(0x1F);
     /// None of them.
     pub const NONE: Self = Self(0);
     /// Barriers on all threads at once, which let a worker fork without a fence, and run a process
     /// network of its own without.
     pub const MEMBARRIER: Self = Self(1);
-    /// Yields at the lowest priority.
-    pub const LOWERED_PRIORITY: Self = Self(1 << 1);
     /// The processor that each worker ran on last.
-    pub const RUN_STATE: Self = Self(1 << 2);
+    pub const RUN_STATE: Self = Self(1 << 1);
     /// The record of each worker's context switches.
-    pub const SWITCH_RECORDS: Self = Self(1 << 3);
+    pub const SWITCH_RECORDS: Self = Self(1 << 2);
     /// Shorter time slices than the usual ones.
-    pub const SHORT_TIME_SLICES: Self = Self(1 << 4);
+    pub const SHORT_TIME_SLICES: Self = Self(1 << 3);
     /// The number of threads of all programs that can run.
-    pub const RUNNABLE_THREADS: Self = Self(1 << 5);
+    pub const RUNNABLE_THREADS: Self = Self(1 << 4);
 
     /// These and `others`.
     #[must_use]
@@ -86,7 +83,7 @@ impl fmt::Debug for Assists {
     }
 }
 
-/// Names with commas between them: `membarrier`, `lowered-priority`, `run-state`, `switch-records`,
+/// Names with commas between them: `membarrier`, `run-state`, `switch-records`,
 /// `short-time-slices`, `runnable-threads`; or `all`, or `none`.
 impl FromStr for Assists {
     type Err = UnknownAssist;

@@ -32,16 +32,6 @@ impl Futex {
     }
 }
 
-/// Never made here: priority is not changed where it is not known how to change it back.
-#[derive(Debug)]
-pub struct LoweredPriority(std::convert::Infallible);
-
-impl LoweredPriority {
-    pub fn begin() -> Option<Self> {
-        None
-    }
-}
-
 /// What only Linux tells of a thread or a process.
 #[derive(Debug)]
 pub struct Unknown;
@@ -142,7 +132,6 @@ impl Unknown {
 
 pub use self::never as heavy_barrier;
 pub use self::never as heavy_barrier_works;
-pub use self::never as lowered_priority_works;
 pub use self::never as move_to_process_affinity;
 
 pub fn never() -> bool {

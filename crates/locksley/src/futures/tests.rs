@@ -11,7 +11,7 @@ use super::JoinHandle;
 use super::cell::TaskCell;
 use super::header::Header;
 use crate::Pool;
-use crate::idle::Abp;
+use crate::idle::test_policies::Yielding;
 use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::task::{self, Placement, yield_now};
 
@@ -42,8 +42,8 @@ const TASKS: usize = 24;
 /// The tasks that a held worker may have: one, which it runs or sends.
 const IN_HAND: usize = 1;
 
-fn pool(workers: usize, placement: Placement, sleep_after: Option<u32>) -> Pool {
-    let idle_policy = Abp { attempts: 2, lower_after: Some(1), sleep_after };
+fn pool(workers: usize, placement: Placement, sleep_after: Option<u64>) -> Pool {
+    let idle_policy = Yielding { attempts: 2, sleep_after };
     Pool::builder().workers(workers).placement(placement).idle_policy(idle_policy).build().unwrap()
 }
 

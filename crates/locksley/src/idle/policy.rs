@@ -73,22 +73,10 @@ pub trait Thief {
     /// attempt.
     fn next(&mut self, context: &IdleContext<'_>) -> Move;
 
-    /// Called when the search has ended. Does nothing by default.
-    fn search_ends(&mut self, context: &IdleContext<'_>, end: End) {
-        let _ = (context, end);
+    /// Called when the search has ended with a task of another worker. Does nothing by default.
+    fn stole(&mut self, context: &IdleContext<'_>) {
+        let _ = context;
     }
-}
-
-/// Why a search has ended: see [`Thief::search_ends`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum End {
-    /// A task was taken from another worker.
-    Stole,
-    /// A task was taken from an inbox or the injector.
-    Received,
-    /// The pool is closed, or a replacement is no longer needed.
-    Over,
 }
 
 /// What a thief does next. See [`IdleContext`] for an example.
@@ -99,10 +87,6 @@ pub enum Move {
     Search,
     /// Yields the processor, then makes an attempt.
     Yield,
-    /// Yields at the lowest priority, so that it comes back when no other thread wants the
-    /// processor; then restores the priority and makes an attempt. Where priority cannot be
-    /// restored, this is [`Yield`](Self::Yield).
-    YieldLowered,
     /// Gives the processor to this worker if it is ready and waits for just this processor: yields,
     /// and then makes an attempt. Approximates the system call `yield_to` of BWS (EuroSys 2012,
     /// section 4), without moving a thread.
@@ -172,8 +156,6 @@ pub enum Activity {
 
 /// What an [`IdleContext`] asks the pool.
 pub(crate) trait Peers: Debug {
-    /// Workers that search.
-    fn searching(&self) -> usize;
     /// Workers that do not sleep.
     fn active(&self) -> usize;
     /// See [`IdleContext::is_machine_quiet`].
@@ -184,12 +166,6 @@ pub(crate) trait Peers: Debug {
 }
 
 impl IdleContext<'_> {
-    /// The number of workers that search, this one included.
-    #[must_use]
-    pub fn searching(&self) -> usize {
-        self.peers.searching()
-    }
-
     /// The number of workers that sleep.
     #[must_use]
     pub fn asleep(&self) -> usize {

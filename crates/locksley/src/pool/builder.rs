@@ -9,8 +9,6 @@ use std::sync::Arc;
 use super::error::BuildError;
 use super::start::{self, WorkerThread, spawn_worker};
 use super::{Pool, global};
-#[cfg(feature = "alternatives")]
-use crate::deque::alternatives::DequeKind;
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
@@ -220,19 +218,6 @@ impl PoolBuilder {
         make: impl Fn(usize) -> T + Send + Sync + 'static,
     ) -> Self {
         self.config.worker_data = Some(Arc::new(move |index| Box::new(make(index))));
-        self
-    }
-
-    /// Replaces the deque of each worker, for comparisons.
-    ///
-    /// Sleep and wake-ups stay the same, so each push makes the fence of an open deque.
-    /// [`DequeKind::AbpArray`] is bounded: if it is full, the worker runs the task at once.
-    ///
-    /// # Examples
-    /// See [`DequeKind`].
-    #[cfg(feature = "alternatives")]
-    pub fn deque(mut self, kind: DequeKind) -> Self {
-        self.config.deque.kind = Some(kind);
         self
     }
 

@@ -7,7 +7,8 @@ use std::thread;
 
 use super::Pool;
 use super::tests::on_worker;
-use crate::idle::{Abp, IdleContext, IdlePolicy, Move, Thief};
+use crate::idle::test_policies::Yielding;
+use crate::idle::{IdleContext, IdlePolicy, Move, Thief};
 use crate::primitive::stepped::{self, Gate, wait_for};
 use crate::{Spawn, Worker};
 
@@ -49,8 +50,8 @@ fn pool(workers: usize, idle_policy: impl IdlePolicy) -> Pool {
     Pool::builder().workers(workers).idle_policy(idle_policy).build().unwrap()
 }
 
-pub(super) fn abp(sleep_after: Option<u32>) -> Abp {
-    Abp { attempts: 2, lower_after: Some(1), sleep_after }
+pub(super) fn yielding(sleep_after: Option<u64>) -> Yielding {
+    Yielding { attempts: 2, sleep_after }
 }
 
 /// The numbers of steps after which a worker is held.
@@ -162,7 +163,7 @@ fn others_finish_while_a_worker_is_held_at_any_step() {
     for workers in [2, 3] {
         for sleep_after in [Some(0), Some(1000), None] {
             for steps in steps() {
-                let pool = pool(workers, abp(sleep_after));
+                let pool = pool(workers, yielding(sleep_after));
                 times_held += usize::from(hold_after(steps, pool));
             }
         }
@@ -241,7 +242,7 @@ fn a_pinned_task_arrives_while_a_sender_and_a_worker_are_held() {
     let mut senders_held = 0;
     for sleep_after in [Some(0), None] {
         for steps in steps_of_both() {
-            let pool = pool(3, abp(sleep_after));
+            let pool = pool(3, yielding(sleep_after));
             let to_0 = |pool: &Pool, task: Task| pool.spawn_with(Spawn::At(0), task);
             let to_2 = |pool: &Pool, task: Task| pool.spawn_with(Spawn::At(2), task);
             let held = hold_a_sender_and(1, pool, steps, 2, [to_0, to_0, to_2]);
@@ -258,8 +259,7 @@ fn fifo_tasks_finish_while_a_worker_is_held() {
     for steps in (0..60).chain((60..400).step_by(23)) {
         // As in the next test: the worker that pushes does not help, and the held one may count as
         // searching.
-        let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
-        let pool = Pool::builder().workers(3).idle_policy(never_sleeps).build().unwrap();
+        let pool = pool(3, yielding(None));
         let gate = Arc::new(Gate::default());
         let done = Arc::new(AtomicUsize::new(0));
         let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
@@ -287,8 +287,7 @@ fn fifo_tasks_finish_while_a_worker_is_held() {
 #[test]
 fn a_blocked_worker_is_helped_while_another_is_held() {
     for steps in (0..60).chain((60..400).step_by(23)) {
-        let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
-        let pool = Pool::builder().workers(3).idle_policy(never_sleeps).build().unwrap();
+        let pool = pool(3, yielding(None));
         let gate = Arc::new(Gate::default());
         let at = Arc::clone(&gate);
         pool.spawn(move |_| stepped::arm(steps, &at));
@@ -320,7 +319,7 @@ fn others_finish_while_a_worker_is_held_on_its_way_into_a_blocking_call_or_out_o
     let mut times_held = 0;
     for workers in [2, 3] {
         for steps in 0..60 {
-            let pool = pool(workers, abp(Some(0)));
+            let pool = pool(workers, yielding(Some(0)));
             let gate = Arc::new(Gate::default());
             let done = Arc::new(AtomicUsize::new(0));
             let (at, count) = (Arc::clone(&gate), Arc::clone(&done));
@@ -358,7 +357,7 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
     let mut times_held = 0;
     for steps in (0..80).chain((80..600).step_by(61)) {
         let pool = Pool::builder().workers(2).replacements(PARENTS);
-        let pool = pool.idle_policy(abp(Some(0))).build().unwrap();
+        let pool = pool.idle_policy(yielding(Some(0))).build().unwrap();
         let gate = Arc::new(Gate::default());
         let (done, armed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         // Only replacements are held: when a worker itself works, they do not.
@@ -398,7 +397,7 @@ fn others_finish_while_a_replacement_is_held_at_any_step() {
 #[test]
 fn a_worker_gets_its_index_back_however_often_it_leaves_it() {
     let pool = Pool::builder().workers(1);
-    let pool = pool.idle_policy(abp(Some(0))).build().unwrap();
+    let pool = pool.idle_policy(yielding(Some(0))).build().unwrap();
     let done = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&done);
     pool.spawn(move |_| {
@@ -429,7 +428,7 @@ fn prepare_call(pool: &Pool) -> bool {
 fn others_finish_while_a_guest_is_held_at_any_step() {
     let (mut times_held, mut is_any_prepared) = (0, false);
     for steps in (0..160).chain((160..600).step_by(37)) {
-        let pool = pool(2, abp(Some(0)));
+        let pool = pool(2, yielding(Some(0)));
         let (gate, done) = (Arc::new(Gate::default()), Arc::new(AtomicUsize::new(0)));
         let is_held = thread::scope(|scope| {
             let call = scope.spawn(|| {

@@ -3,7 +3,7 @@
 
 use super::Pool;
 use super::stall::{
-    Confined, Task, abp, confine, hold_a_sender_and, hold_in, steps, steps_of_both,
+    Confined, Task, confine, hold_a_sender_and, hold_in, steps, steps_of_both, yielding,
 };
 use super::tests::{divided, on_worker};
 use crate::Spawn;
@@ -30,7 +30,7 @@ fn tasks_sent_to_places_finish_while_a_worker_is_held_at_any_step() {
     for workers in [2, 3] {
         for steps in steps() {
             for sleep_after in [Some(0), None] {
-                times_held += usize::from(hold_after(steps, pool(workers, abp(sleep_after))));
+                times_held += usize::from(hold_after(steps, pool(workers, yielding(sleep_after))));
             }
             times_held += usize::from(hold_after(steps, confine(pool(workers, Confined))));
         }
@@ -44,7 +44,7 @@ fn a_place_is_helped_while_its_worker_and_a_sender_are_held() {
     let mut senders_held = 0;
     for sleep_after in [Some(0), None] {
         for steps in steps_of_both() {
-            let pool = pool(3, abp(sleep_after));
+            let pool = pool(3, yielding(sleep_after));
             let to_0 = |pool: &Pool, task: Task| pool.spawn_with(Spawn::Near(0), task);
             let to_1 = |pool: &Pool, task: Task| pool.spawn_with(Spawn::Near(1), task);
             let held = hold_a_sender_and(0, pool, steps, 1, [to_0, to_0, to_1]);

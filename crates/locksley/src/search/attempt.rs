@@ -63,7 +63,7 @@ impl Search {
     fn steal(&mut self, seeker: Seeker<'_>, victim: Slot) -> Option<Found> {
         let slot = seeker.shared.slot(victim);
         if let Some(next) = slot.lone_next_task()
-            && self.is_left_to_owner(seeker, victim, next)
+            && seeker.is_left_to_owner(victim, next)
         {
             return None;
         }
@@ -97,26 +97,24 @@ impl Search {
     }
 }
 
-impl Search {
+impl<'s> Seeker<'s> {
     /// The grace period: a thief leaves a worker's only task to it, if it probably runs that next.
     /// If another such task has replaced it then, the worker makes progress by itself: returns
     /// true.
     ///
     /// While other programs want processors, the period is longer, and the thief yields: tasks that
     /// share a barrier with a stolen one stall while its thief is preempted.
-    fn is_left_to_owner(&mut self, seeker: Seeker<'_>, victim: Slot, next: u64) -> bool {
-        let lone_next_task = || seeker.shared.slot(victim).lone_next_task();
-        let (since, is_quiet) = (Instant::now(), seeker.shared.machine.is_quiet());
+    fn is_left_to_owner(self, victim: Slot, next: u64) -> bool {
+        let lone_next_task = || self.shared.slot(victim).lone_next_task();
+        let (since, is_quiet) = (Instant::now(), self.shared.machine.is_quiet());
         let grace = if is_quiet { MOVE_COST } else { WAIT_SPIN_BESIDE_OTHERS };
         while lone_next_task() == Some(next) && since.elapsed() < grace {
-            if is_quiet { spin_loop() } else { self.yield_to_others(seeker) }
+            if is_quiet { spin_loop() } else { self.yield_to_others() }
         }
         lone_next_task().is_some_and(|now| now != next)
     }
-}
 
-impl<'s> Seeker<'s> {
-    fn counters(self) -> &'s crate::stats::Counters {
+    pub(super) fn counters(self) -> &'s crate::stats::Counters {
         &self.shared.slot(self.slot).counters
     }
 
@@ -188,7 +186,7 @@ impl<'s> Seeker<'s> {
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
-    use crate::idle::Abp;
+    use crate::idle::test_policies::RESTLESS;
     use crate::job::HeapJob;
     use crate::numbers::{Index, Slot};
     use crate::pool::tests::{LONGEST, divided, hold, on_worker};
@@ -272,9 +270,8 @@ mod tests {
     #[test]
     fn a_thief_that_never_sleeps_finds_what_waits_anywhere() {
         use Queue::*;
-        let restless = Abp { attempts: u32::MAX, lower_after: None, sleep_after: None };
         for pool in [Pool::builder().workers(2), divided(&[2])] {
-            let pool = pool.idle_policy(restless).build().unwrap();
+            let pool = pool.idle_policy(RESTLESS).build().unwrap();
             for queue in [Injector, InboxOfThisWorker, PinnedQueueOfThisWorker, InboxOfItsPlace] {
                 assert_eq!(find(&pool, queue), 0, "{queue:?}");
             }

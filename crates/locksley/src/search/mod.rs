@@ -15,9 +15,9 @@ mod victims;
 use crate::deque::OpenRequest;
 use crate::header::Found;
 use crate::hooks;
-use crate::idle::{Activity, End, IdleContext, Move, Thief};
+use crate::idle::{Activity, IdleContext, Move, Thief};
 use crate::numbers::{Index, Slot};
-use crate::os::{self, LoweredPriority, RunState};
+use crate::os::{self, RunState};
 use crate::primitive::{Instant, spin_loop};
 use crate::shared::Shared;
 use crate::shared::index_lock::Idle;
@@ -59,8 +59,6 @@ pub(crate) struct Search {
     /// True if the next attempt looks everywhere: after a sleep, and after every `BARRIER_COST`
     /// failures.
     sweeps: bool,
-    /// The context switches of the worker that are accounted for.
-    switches: u64,
     own_waits: OwnWaits,
     monitor: Monitor,
 }
@@ -77,7 +75,6 @@ impl Search {
             victim: None,
             forces: false,
             sweeps: false,
-            switches: 0,
             own_waits: OwnWaits::new(),
             monitor: Monitor::default(),
         }
@@ -113,18 +110,15 @@ impl Search {
     /// Does what the policy says before an attempt. Returns true if the search ends.
     fn back_off(&mut self, seeker: Seeker<'_>, is_over: &dyn Fn() -> bool) -> bool {
         let next = self.next_move(seeker);
-        if self.unanswered.is_some()
-            && matches!(next, Move::Yield | Move::YieldLowered | Move::HandOver(_))
-        {
+        if self.unanswered.is_some() && matches!(next, Move::Yield | Move::HandOver(_)) {
             // The owner may wait for this processor, or be suspended.
             self.forces = true;
             return false;
         }
         match next {
             Move::Search => spin_loop(),
-            Move::Yield => self.yield_to_others(seeker),
-            Move::YieldLowered => self.yield_lowered(seeker),
-            Move::HandOver(peer) => self.hand_over(seeker, Slot::new(peer)),
+            Move::Yield => seeker.yield_to_others(),
+            Move::HandOver(peer) => seeker.hand_over(Slot::new(peer)),
             Move::Wake(sleeper) => _ = seeker.shared.sleep.wake_sleeper(Slot::new(sleeper)),
             // A flush that has made tasks ready has put them into this worker's deque.
             Move::Sleep => return hooks::flush() || self.sleep(seeker, is_over),
@@ -158,26 +152,16 @@ impl Search {
         shared.slot(seeker.slot).set_activity(Activity::Searches);
         shared.trace(|| Event::SearchBegins);
         (self.failures, self.victim) = (0, None);
-        self.switches = shared.slot(seeker.slot).switches().unwrap_or(0);
     }
 
     fn end(&mut self, seeker: Seeker<'_>, found: Option<Found>) {
-        self.account_for_switches(seeker, 0);
-        let end = match found {
-            None => End::Over,
-            Some(found) if found.from == seeker.slot => End::Received,
-            Some(_) => End::Stole,
-        };
-        let context = self.context(seeker);
-        self.thief.search_ends(&context, end);
-        seeker.shared.slot(seeker.slot).set_activity(Activity::Works);
-        seeker.shared.trace(|| Event::SearchEnds);
-        self.leave_searching(seeker);
-    }
-
-    /// Ends being counted as searching.
-    fn leave_searching(&mut self, seeker: Seeker<'_>) {
+        if found.is_some_and(|found| found.from != seeker.slot) {
+            let context = self.context(seeker);
+            self.thief.stole(&context);
+        }
         let shared = seeker.shared;
+        shared.slot(seeker.slot).set_activity(Activity::Works);
+        shared.trace(|| Event::SearchEnds);
         shared.sleep.end_search(seeker.wake_token, || {
             shared.open_deques(&mut self.open_requests);
             shared.is_work_left()
@@ -226,7 +210,6 @@ impl Search {
             slot.cancel_sleep();
         } else {
             slot.set_activity(Activity::Searches);
-            self.account_for_switches(seeker, 0);
             slot.counters.wakeups.increment();
         }
         // The attempt after a sleep looks everywhere. So a worker finds the task that it was woken
@@ -234,56 +217,25 @@ impl Search {
         (self.failures, self.victim, self.sweeps) = (0, None, true);
         is_over()
     }
+}
 
-    /// Yields at the lowest priority. Beside busy programs this may take long, so the worker does
-    /// not count as searching meanwhile: pushes wake another one.
-    fn yield_lowered(&mut self, seeker: Seeker<'_>) {
-        if !seeker.shared.can_lower_priority {
-            return self.yield_to_others(seeker);
-        }
-        self.leave_searching(seeker);
-        let lowered = LoweredPriority::begin();
-        self.yield_to_others(seeker);
-        // Restored before it takes anything: a preempted thief hides the task that it has taken.
-        drop(lowered);
-        seeker.shared.sleep.begin_search();
-    }
-
-    /// Gives the processor to the thread in slot `peer`, which waits for just that.
-    fn hand_over(&mut self, seeker: Seeker<'_>, peer: Slot) {
-        let shared = seeker.shared;
-        let here = shared.slot(seeker.slot).processor();
-        if shared.slot(peer).run_state(here) == RunState::WaitsHere {
-            shared.slot(seeker.slot).counters.hand_overs.increment();
-            shared.trace(|| Event::HandsOver(peer.get()));
-            self.yield_to_others(seeker);
+impl Seeker<'_> {
+    /// Gives the processor to the thread in slot `peer`, if that waits for just this processor.
+    fn hand_over(self, peer: Slot) {
+        let here = self.shared.slot(self.slot).processor();
+        if self.shared.slot(peer).run_state(here) == RunState::WaitsHere {
+            self.counters().hand_overs.increment();
+            self.shared.trace(|| Event::HandsOver(peer.get()));
+            self.yield_to_others();
         }
     }
 
     /// Yields the processor.
-    fn yield_to_others(&mut self, seeker: Seeker<'_>) {
-        let slot = seeker.shared.slot(seeker.slot);
-        self.account_for_switches(seeker, 0);
-        slot.counters.yields.increment();
+    fn yield_to_others(self) {
+        self.counters().yields.increment();
         os::yield_now();
-        let has_switched = slot.switches().is_some_and(|now| now > self.switches);
-        // Unless another awake worker shares the processor, the switch let another program run.
-        let is_alone = || !seeker.shares_processor();
-        self.account_for_switches(seeker, u64::from(has_switched && is_alone()));
     }
 
-    /// Adds the context switches since the last call, less `excluded`, to those that gave a thief a
-    /// processor. The thief counts them itself, so a worker with work pays nothing.
-    fn account_for_switches(&mut self, seeker: Seeker<'_>, excluded: u64) {
-        let slot = seeker.shared.slot(seeker.slot);
-        if let Some(now) = slot.switches() {
-            slot.counters.to_thief.add(now - self.switches - excluded);
-            self.switches = now;
-        }
-    }
-}
-
-impl Seeker<'_> {
     /// The worker is about to take a task. Returns false if it has lost the index.
     fn end_idle(self) -> bool {
         self.idle.is_none() || self.shared.index_lock(self.index).end_idle(self.slot)
@@ -309,16 +261,5 @@ impl Seeker<'_> {
         };
         let inbox = &self.shared.slot(self.index.slot()).inbox;
         self.may_have_local_task() || !inbox.is_empty() || is_lost()
-    }
-
-    /// True if another awake worker ran last on this one's processor, as far as is known.
-    fn shares_processor(self) -> bool {
-        let here = self.shared.slot(self.slot).processor();
-        let is_here = |(slot, state): (usize, &crate::shared::slot::SlotState)| {
-            slot != self.slot.get()
-                && state.activity() != Activity::Sleeps
-                && state.processor() == here
-        };
-        here.is_none() || self.shared.taken().enumerate().any(is_here)
     }
 }

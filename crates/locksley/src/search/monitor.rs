@@ -66,7 +66,7 @@ fn contents_of_inbox(inbox: &Inbox<Job>) -> Option<usize> {
 }
 
 fn contents_of_slot(slot: &SlotState) -> Option<Contents> {
-    let ends = (!slot.deque.is_empty()).then(|| slot.deque.bounds().unwrap_or_default());
+    let ends = (!slot.deque.is_empty()).then(|| slot.deque.bounds());
     let inbox = contents_of_inbox(&slot.inbox);
     (ends.is_some() || inbox.is_some()).then_some((ends, inbox))
 }

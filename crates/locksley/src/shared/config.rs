@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::placement::Placement;
 use super::slot::SlotState;
-use crate::deque::DequeChoice;
+use crate::deque::chase_lev;
 use crate::idle::{Balanced, IdlePolicy};
 use crate::observe::Observer;
 use crate::os::{self, Assists};
@@ -89,7 +89,6 @@ pub(crate) struct Configuration {
     pub(crate) size: Option<usize>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) tracer: Option<Arc<dyn Tracer>>,
-    pub(crate) deque: DequeChoice,
     /// True if the pool is returned before its workers are ready.
     pub(crate) in_background: bool,
     /// True if the calling thread becomes a worker.
@@ -123,7 +122,7 @@ impl Configuration {
 
     pub(crate) fn new_slot(&self) -> Box<SlotState> {
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
-        Box::new(SlotState::new(self.deque.deque(heavy_barriers)))
+        Box::new(SlotState::new(chase_lev(heavy_barriers)))
     }
 
     /// Spawns a thread for a worker.

@@ -28,14 +28,14 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::deque::{Inbox, OwnDeque};
+use crate::deque::{ChaseLevOwner, Inbox};
 use crate::header::{Flag, Job};
 use crate::idle::{Activity, Peers};
 use crate::limits::Bounds;
 use crate::machine::Machine;
 use crate::numbers::{Index, Slot};
 use crate::observe::Observer;
-use crate::os::{self, Assists, RunState};
+use crate::os::{self, RunState};
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering};
 use crate::sleep::Sleep;
 use crate::trace::{Event, PoolHandle};
@@ -78,9 +78,6 @@ pub(crate) struct Shared {
     pub(crate) bounds: Bounds,
     pub(crate) machine: Machine,
     pub(crate) config: Configuration,
-    /// True if thieves can lower their priority and restore it. Probed once, before there are
-    /// workers: a probe takes a lock, and a search takes none.
-    pub(crate) can_lower_priority: bool,
     pub(crate) owned_tasks: Box<dyn CancelAll>,
     /// Counts what keeps the pool open.
     pub(crate) pending: Pending,
@@ -108,7 +105,7 @@ impl Shared {
         slots[..workers + guests].iter().for_each(|slot| _ = slot.set(config.new_slot()));
         let machine = Machine::new(assists);
         let own = workers - config.borrowed_threads();
-        // A policy that is compared with others may keep all workers active.
+        // Without a limit of the policy, all workers may be active.
         let is_limited = config.idle_policy.is_limited();
         let granted = if is_limited { machine.at_build().count() } else { usize::MAX };
         let most = config.size.map_or(own, |size| size.min(own));
@@ -132,8 +129,6 @@ impl Shared {
             sleep,
             bounds,
             machine,
-            can_lower_priority: assists.has(Assists::LOWERED_PRIORITY)
-                && os::lowered_priority_works(),
             pending: Pending::new(),
             closing: AtomicBool::new(false),
             waits_for_tasks: AtomicBool::new(false),
@@ -159,7 +154,7 @@ impl Shared {
     }
 
     /// Takes a slot for a guest, with the deque.
-    pub(crate) fn take_slot_of_guest(&self) -> Option<(Slot, OwnDeque<Job>)> {
+    pub(crate) fn take_slot_of_guest(&self) -> Option<(Slot, ChaseLevOwner<Job>)> {
         (0..self.guests).find_map(|guest| {
             let slot = Slot::new(self.workers + guest);
             let deque = self.slot(slot).take_own_deque()?;
@@ -293,10 +288,6 @@ impl PoolHandle for std::sync::Weak<Shared> {
 }
 
 impl Peers for Shared {
-    fn searching(&self) -> usize {
-        self.sleep.snapshot().searching()
-    }
-
     fn active(&self) -> usize {
         self.sleep.active() + self.config.borrowed_threads()
     }

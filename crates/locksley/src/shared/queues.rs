@@ -1,4 +1,4 @@
-//! What lies in the queues of a pool, and how jobs are sent there.
+//! What lies in the queues of a pool.
 
 use std::ptr::NonNull;
 
@@ -6,7 +6,7 @@ use super::Shared;
 use super::slot::SlotState;
 use crate::deque::OpenRequest;
 use crate::header::Job;
-use crate::numbers::{Index, Place, Slot};
+use crate::numbers::{Index, Slot};
 use crate::os;
 use crate::primitive::Ordering;
 use crate::sleep::WakeToken;
@@ -80,41 +80,15 @@ impl Shared {
         self.sleep.notify_sent();
     }
 
-    /// Puts a job into the inbox of a worker, or to its deque if any thread may push there. Other
-    /// workers may take the job.
-    /// `wake_token` is that of the calling worker, if it belongs to the pool.
+    /// Puts a job into the inbox of a worker. Other workers may take the job. `wake_token` is that
+    /// of the calling worker, if it belongs to the pool.
     pub(crate) fn send_to_inbox(
         &self,
         wake_token: Option<&WakeToken>,
         index: Index,
         job: NonNull<Job>,
     ) {
-        let slot = self.slot(index.slot());
-        if let Err(job) = slot.deque.push_from_any(job) {
-            slot.inbox.send(job);
-        }
+        self.slot(index.slot()).inbox.send(job);
         self.sleep.notify_addressed(&(index.get()..index.get() + 1), wake_token);
-    }
-
-    /// Puts a job into the inbox of a place, or to the deque of its first worker if any thread may
-    /// push there. Other workers may take the job.
-    pub(crate) fn send_to_place(
-        &self,
-        wake_token: Option<&WakeToken>,
-        place: Place,
-        job: NonNull<Job>,
-    ) {
-        let there = &self.place_states()[place.get()];
-        let first = self.slot(Slot::new(there.workers.start));
-        if let Err(job) = first.deque.push_from_any(job) {
-            there.inbox.send(job);
-        }
-        self.sleep.notify_addressed(&there.workers, wake_token);
-    }
-
-    /// Sends a job to the thread of one worker, which alone may run it.
-    pub(crate) fn pin(&self, index: Index, job: NonNull<Job>) {
-        self.slot(index.slot()).pinned_tasks.send(job);
-        self.unpark(index.slot());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::time::Duration;
 
-use crate::deque::{Inbox, OwnDeque, SharedDeque};
+use crate::deque::{ChaseLevOwner, ChaseLevThief, Inbox};
 use crate::header::{Job, JobFifo};
 use crate::idle::Activity;
 use crate::os::{
@@ -17,9 +17,9 @@ use crate::stats::{Counters, ELSEWHERE, Ledger, WorkerStats};
 
 /// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
 pub(crate) struct SlotState {
-    pub(crate) deque: SharedDeque<Job>,
+    pub(crate) deque: ChaseLevThief<Job>,
     /// The owner's handle of the deque, in a box, while no thread is in the slot. Null otherwise.
-    own_deque: AtomicPtr<OwnDeque<Job>>,
+    own_deque: AtomicPtr<ChaseLevOwner<Job>>,
     /// Tasks that only the thread in this slot may run.
     pub(crate) pinned_tasks: Inbox<Job>,
     /// Ready tasks for the worker with this index. Other workers take them, too.
@@ -59,7 +59,7 @@ pub(crate) struct ThreadHandles {
 }
 
 impl SlotState {
-    pub(crate) fn new((own_deque, deque): (OwnDeque<Job>, SharedDeque<Job>)) -> Self {
+    pub(crate) fn new((own_deque, deque): (ChaseLevOwner<Job>, ChaseLevThief<Job>)) -> Self {
         Self {
             deque,
             own_deque: AtomicPtr::new(Box::into_raw(Box::new(own_deque))),
@@ -76,7 +76,7 @@ impl SlotState {
     }
 
     /// Takes the owner's handle of the deque, and with it the slot. `None` if a thread has it.
-    pub(crate) fn take_own_deque(&self) -> Option<OwnDeque<Job>> {
+    pub(crate) fn take_own_deque(&self) -> Option<ChaseLevOwner<Job>> {
         // Acquire pairs with the release in `put_back`: the writes of the thread before are seen.
         let taken = self.own_deque.swap(std::ptr::null_mut(), Ordering::Acquire);
         // SAFETY: not null, so from `into_raw`; the swap gave it to this thread alone.
@@ -84,7 +84,7 @@ impl SlotState {
     }
 
     /// Leaves the slot to another thread.
-    pub(crate) fn put_back(&self, own_deque: OwnDeque<Job>) {
+    pub(crate) fn put_back(&self, own_deque: ChaseLevOwner<Job>) {
         self.own_deque.store(Box::into_raw(Box::new(own_deque)), Ordering::Release);
     }
 
@@ -188,20 +188,23 @@ impl SlotState {
 
     /// Identifies the only task in the deque, if it was [marked](Self::mark_run_next) to run next.
     pub(crate) fn lone_next_task(&self) -> Option<u64> {
-        let (oldest, _) = self.deque.bounds().filter(|(oldest, end)| end - oldest == 1)?;
+        let (oldest, end) = self.deque.bounds();
         // Relaxed: not part of any protocol. A mark that is out of date may name an index where
         // another task lies now.
-        Some(self.next.load(Ordering::Relaxed)).filter(|&next| next as u32 == oldest as u32)
+        let next = (end - oldest == 1).then(|| self.next.load(Ordering::Relaxed));
+        next.filter(|&next| next as u32 == oldest as u32)
     }
 
-    /// The number of tasks in the deque a moment ago; 0 if it does not tell its bounds.
+    /// The number of tasks in the deque a moment ago.
     pub(crate) fn deque_len(&self) -> usize {
-        self.deque.bounds().map_or(0, |(oldest, end)| end.saturating_sub(oldest).max(0) as usize)
+        let (oldest, end) = self.deque.bounds();
+        (end - oldest).max(0) as usize
     }
 
-    /// True if the deque was empty a moment ago, as far as it tells its bounds.
+    /// True if the deque was empty a moment ago.
     pub(crate) fn has_empty_deque(&self) -> bool {
-        self.deque.bounds().is_some_and(|(oldest, end)| oldest == end)
+        let (oldest, end) = self.deque.bounds();
+        oldest == end
     }
 
     /// The processor on which the worker's thread ran last.
@@ -233,7 +236,6 @@ impl SlotState {
             working,
             searching,
             sleeping,
-            lock_wait: self.deque.lock_wait(),
             processor_time: self.thread().and_then(|thread| thread.clock.read()),
             ..self.counters.read()
         }

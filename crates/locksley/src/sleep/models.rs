@@ -7,7 +7,7 @@ use loom::thread;
 
 use super::notify::ANY;
 use super::{Parker, Sleep, SleepRole, WakeToken, Watch};
-use crate::deque::{ChaseLevOwner, ChaseLevThief, SlowPush, Steal, chase_lev};
+use crate::deque::{ChaseLevOwner, ChaseLevThief, Steal, chase_lev};
 use crate::numbers::Slot;
 use crate::primitive::{AtomicBool, AtomicUsize, Ordering};
 
@@ -248,7 +248,7 @@ const ITEM: NonNull<u64> = NonNull::dangling();
 
 fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
     let pushed = deque.push(ITEM);
-    if !pushed.is_complete && matches!(deque.after_slow_push(pushed.index), SlowPush::Open) {
+    if !pushed.is_complete && deque.after_slow_push(pushed.index) {
         sleep.notify_pushed_then_close(deque, wake_token);
     }
 }

@@ -53,5 +53,5 @@ macro_rules! counters {
 }
 
 counters! {
-    tasks steals failed_steals received yields sleeps wakeups hand_overs out_of_place to_thief
+    tasks steals failed_steals received yields sleeps wakeups hand_overs out_of_place
 }

@@ -54,11 +54,6 @@ pub struct WorkerStats {
     /// ([`Assists::SWITCH_RECORDS`](crate::os::Assists::SWITCH_RECORDS)), and for a borrowed
     /// thread.
     pub switches: Option<u64>,
-    /// Those of the switches after which the worker searches: after sleep, after a yield, or after
-    /// preemption. A yield without another awake worker on the same processor is not counted, since
-    /// it lets another program run. The other switches took the processor from a worker that had
-    /// work, unless a task waited.
-    pub to_thief: u64,
     /// Wall-clock time in and between tasks. This time and the next two include preemption and the
     /// current activity. For a borrowed thread they count only the time of its waits in the pool.
     pub working: Duration,
@@ -71,8 +66,6 @@ pub struct WorkerStats {
     /// processor or a quota was used up. On Linux it comes from `schedstat` and includes yields.
     /// `None` where the system does not report it.
     pub off_processor: Option<Duration>,
-    /// Time that workers waited for the lock of this worker's deque, if it is one with a lock.
-    pub lock_wait: Duration,
     /// Processor time of the thread. `None` where the system does not report it.
     pub processor_time: Option<Duration>,
 }
@@ -93,7 +86,6 @@ impl WorkerStats {
             searching: time(self.searching, other.searching),
             sleeping: time(self.sleeping, other.sleeping),
             off_processor: time_if(self.off_processor, other.off_processor),
-            lock_wait: time(self.lock_wait, other.lock_wait),
             processor_time: time_if(self.processor_time, other.processor_time),
             ..self.with_counters(&other, count)
         }

@@ -46,13 +46,13 @@ impl Worker {
         let mut above = Vec::new();
         // Jobs below `position` do not belong to the first half.
         while above.last() != Some(&job)
-            && self.local.deque.may_have(position)
+            && self.local.deque.bottom() > position
             && let Some(newest) = self.take_newest()
         {
             above.push(newest.job);
         }
         let is_back = above.pop_if(|last| *last == job).is_some();
-        let are_many = above.len() > MOVED_AT_ONCE && self.state().deque.has_bounds();
+        let are_many = above.len() > MOVED_AT_ONCE;
         for job in above.into_iter().rev() {
             if are_many {
                 self.set_aside(job);
@@ -108,7 +108,7 @@ impl Worker {
 
     /// Takes a task of the group from what this worker has pushed since its deque ended at `start`.
     fn take_of_group(&self, group: NonNull<()>, start: i64) -> Option<Found> {
-        while self.local.deque.may_have(start)
+        while self.local.deque.bottom() > start
             && let Some(next) = self.take_own()
         {
             // SAFETY: just taken.
@@ -116,9 +116,8 @@ impl Worker {
                 return Some(next);
             }
             // Not of the group. A fork goes back, for the frame that pushed it, and the search
-            // ends: what lies below is older. So does every other task in a deque without
-            // positions, since nothing tells what was pushed in the group. SAFETY: just taken.
-            if unsafe { header::is_fork(next.job) } || !self.state().deque.has_bounds() {
+            // ends: what lies below is older. SAFETY: just taken.
+            if unsafe { header::is_fork(next.job) } {
                 self.push_real(next.job);
                 return None;
             }

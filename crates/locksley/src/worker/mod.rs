@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 pub use observed::{follow, stamp};
 
-use crate::deque::OwnDeque;
+use crate::deque::ChaseLevOwner;
 use crate::header::{Job, WorkerRef};
 use crate::hooks;
 use crate::numbers::{Index, Place, Slot};
@@ -90,7 +90,7 @@ impl RefUnwindSafe for Worker {}
 /// The fields of a worker.
 #[repr(C)]
 pub(crate) struct Local {
-    pub(crate) deque: OwnDeque<Job>,
+    pub(crate) deque: ChaseLevOwner<Job>,
     slot: Slot,
     shared: Arc<Shared>,
     pub(crate) wake_token: WakeToken,
@@ -151,7 +151,7 @@ impl Worker {
     fn with_deque(
         role: Role,
         (index, slot): (Index, Slot),
-        deque: OwnDeque<Job>,
+        deque: ChaseLevOwner<Job>,
         shared: Arc<Shared>,
         data: Option<Box<dyn Any>>,
     ) -> Self {
@@ -188,7 +188,7 @@ impl Worker {
     }
 
     /// Ends the worker, and gives back what outlives it.
-    pub(crate) fn into_deque(self) -> OwnDeque<Job> {
+    pub(crate) fn into_deque(self) -> ChaseLevOwner<Job> {
         self.local.deque
     }
 

@@ -2,11 +2,11 @@
 
 use std::ptr::NonNull;
 
-use super::{Role, Worker};
-use crate::deque::{SlowPush, Steal};
+use super::{Local, Role, Worker};
+use crate::deque::Steal;
 use crate::header::{Found, Job, JobFifo};
 use crate::idle::Activity;
-use crate::numbers::{Index, Place, Slot};
+use crate::numbers::{Index, Place};
 use crate::primitive::Instant;
 use crate::shared::{Shared, is_same};
 use crate::tuning::{LOOK_ELSEWHERE_AFTER, MOVE_COST};
@@ -78,15 +78,9 @@ impl Worker {
     pub(crate) fn after_slow_push(&self, index: i64) {
         // The job may lie in a frame, and other threads may have it already.
         let abort = AbortOnUnwind("a deque cannot grow");
-        match self.local.deque.after_slow_push(index) {
-            SlowPush::Closed => {}
-            SlowPush::Open => {
-                self.local
-                    .shared
-                    .sleep
-                    .notify_pushed_then_close(&self.local.deque, &self.local.wake_token);
-            }
-            SlowPush::Full(job) => self.execute(Found { job, from: self.local.slot }),
+        let Local { deque, shared, wake_token, .. } = &self.local;
+        if deque.after_slow_push(index) {
+            shared.sleep.notify_pushed_then_close(deque, wake_token);
         }
         abort.disarm();
     }
@@ -172,11 +166,11 @@ impl Worker {
     /// - neither worker has other work, and `previous` searches: the first of the two takes it.
     ///   (If `previous` sleeps, it has to be woken, which a push may leave out.)
     ///
-    /// Otherwise it is sent. A deque with a lock takes all that is sent: exactly WS-LAST.
+    /// Otherwise it is sent.
     pub(crate) fn push_or_send_to(&self, previous: Index, job: NonNull<Job>) {
         let is_here =
             previous.get() >= self.local.shared.workers || previous == self.local.index.get();
-        let is_brief = self.local.has_brief_polls.get() && self.state().deque.has_bounds();
+        let is_brief = self.local.has_brief_polls.get();
         let searches = || {
             let holder = self.local.shared.index_lock(previous).holder();
             self.local.shared.slot(holder).activity() == Activity::Searches
@@ -290,7 +284,9 @@ impl Shared {
     /// Sends a job to one worker, which alone may run it.
     pub(crate) fn send_to(&self, current: Option<&Worker>, index: Index, job: NonNull<Job>) {
         // SAFETY: the worker runs each word of its pinned tasks once; this one is about to be sent.
-        self.pin(index, unsafe { self.wrap(current, job) });
+        let job = unsafe { self.wrap(current, job) };
+        self.slot(index.slot()).pinned_tasks.send(job);
+        self.unpark(index.slot());
     }
 
     /// Sends a ready task to one worker. Other workers may take it.
@@ -304,17 +300,14 @@ impl Shared {
     pub(crate) fn send_near(&self, current: Option<&Worker>, place: Place, job: NonNull<Job>) {
         let own_worker = self.own_worker(current);
         let is_elsewhere = own_worker.is_none_or(|worker| worker.own_place() != place);
-        // The first worker's deque is that of the place, if any thread may push to it.
-        let takes_all = |first: usize| !self.slot(Slot::new(first)).deque.has_bounds();
         let there = self.place_states().get(place.get());
         // Thieves find the inbox of a place by its workers.
-        let there = there.filter(|there| !there.workers.is_empty());
-        if !there.is_some_and(|there| is_elsewhere || takes_all(there.workers.start)) {
+        let Some(there) = there.filter(|there| is_elsewhere && !there.workers.is_empty()) else {
             return self.push_or_send(current, job);
-        }
+        };
         // SAFETY: as in `send`.
-        let job = unsafe { self.wrap(current, job) };
-        self.send_to_place(self.wake_token(current), place, job);
+        there.inbox.send(unsafe { self.wrap(current, job) });
+        self.sleep.notify_addressed(&there.workers, self.wake_token(current));
     }
 }
 
@@ -326,6 +319,7 @@ mod tests {
 
     use super::*;
     use crate::job::HeapJob;
+    use crate::numbers::Slot;
     use crate::pool::tests::beside_a_held_worker;
 
     /// Makes a task ready that ran last on the worker `last`. Returns true if it stays here.

@@ -7,9 +7,9 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::deque::DequeChoice;
+use crate::deque::chase_lev;
 use crate::header::{self, Job};
-use crate::idle::Abp;
+use crate::idle::test_policies::Yielding;
 use crate::job::latch::Latch;
 use crate::job::{ForkJob, HeapJob};
 use crate::numbers::{Index, Slot};
@@ -116,7 +116,7 @@ fn a_thief_tells_where_a_fork_runs_and_is_stolen_from_if_it_had_no_other_task() 
 /// the first one, and steals from its thief, can run it.
 #[test]
 fn a_waiter_steals_back_from_its_thief() {
-    let never_sleeps = Abp { attempts: 2, lower_after: None, sleep_after: None };
+    let never_sleeps = Yielding { attempts: 2, sleep_after: None };
     let pool =
         Pool::builder().workers(2).replacements(0).idle_policy(never_sleeps).build().unwrap();
     let ran_on = pool.broadcast(|worker| {
@@ -202,7 +202,7 @@ fn a_thread_that_blocks_leaves_its_index_and_gets_it_back() {
 /// A thread has not begun to run for the pool before it is attached to its slot.
 #[test]
 fn a_thread_that_has_not_begun_to_run_is_not_blocked() {
-    let slot = SlotState::new(DequeChoice::default().deque(false));
+    let slot = SlotState::new(chase_lev(false));
     assert!(slot.progress().is_some_and(|progress| !progress.is_blocked));
 }
 

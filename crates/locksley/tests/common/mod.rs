@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod idle_policies;
 pub(crate) mod places;
 
 use std::any::Any;
@@ -14,31 +15,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use locksley::idle::{Abp, Balanced, Bws, IdleContext, IdlePolicy, Move, Thief};
+use idle_policies::{Helping, SLEEPLESS, SLEEPY, Yielding};
+use locksley::idle::{Balanced, IdleContext, IdlePolicy, Move, Thief};
 use locksley::stats::WorkerStats;
 use locksley::{Pool, PoolBuilder, Worker};
-
-/// Parks after one failed attempt: the most parking and waking that a program can cause.
-#[derive(Debug)]
-pub(crate) struct Sleepy;
-
-impl IdlePolicy for Sleepy {
-    fn name(&self) -> &'static str {
-        "sleepy"
-    }
-    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
-        Box::new(Sleepy)
-    }
-}
-
-impl Thief for Sleepy {
-    fn next(&mut self, context: &IdleContext<'_>) -> Move {
-        if context.failures == 0 { Move::Search } else { Move::Sleep }
-    }
-}
-
-/// Searches only: it neither yields nor parks.
-pub(crate) const RESTLESS: Abp = Abp { attempts: u32::MAX, lower_after: None, sleep_after: None };
 
 /// As on a machine with one processor: pushes keep one worker awake.
 ///
@@ -88,13 +68,11 @@ impl Thief for AlwaysAsleep {
 fn idle_policies() -> [fn(PoolBuilder) -> PoolBuilder; 6] {
     [
         |pool| pool.idle_policy(Balanced::default()),
-        |pool| pool.idle_policy(Bws::default()),
-        |pool| pool.idle_policy(Abp::default()),
-        // Never sleeps:
-        |pool| pool.idle_policy(Abp { sleep_after: None, ..Abp::default() }),
-        // Lowers its priority at once:
-        |pool| pool.idle_policy(Abp { attempts: 1, lower_after: Some(0), sleep_after: Some(3) }),
-        |pool| pool.idle_policy(Sleepy),
+        |pool| pool.idle_policy(Helping { attempts: 64 }),
+        |pool| pool.idle_policy(SLEEPLESS),
+        |pool| pool.idle_policy(Yielding { attempts: 64, sleep_after: Some(64) }),
+        |pool| pool.idle_policy(Yielding { attempts: 1, sleep_after: Some(3) }),
+        |pool| pool.idle_policy(SLEEPY),
     ]
 }
 

@@ -9,7 +9,7 @@ use std::thread;
 use locksley::{Pool, PoolBuilder, Spawn, Worker};
 
 use crate::children::{End, Said, alone, end_of, fork_and_go_on, in_a_child};
-use crate::common::RESTLESS;
+use crate::common::idle_policies::RESTLESS;
 use crate::common::places::divided;
 use crate::pools::{fib, fib_on};
 

@@ -7,6 +7,8 @@
 #![cfg(shuttle)]
 
 mod ends;
+#[path = "../common/idle_policies.rs"]
+mod idle_policies;
 mod lifetimes;
 mod tasks;
 mod waits;
@@ -15,7 +17,8 @@ use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use locksley::idle::{Abp, Balanced, Bws};
+use idle_policies::{Helping, Yielding};
+use locksley::idle::Balanced;
 use locksley::{Pool, PoolBuilder, Worker};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
@@ -55,8 +58,8 @@ fn builder(workers: usize) -> PoolBuilder {
 fn with_pool_of(builder: PoolBuilder, life: impl FnOnce(Pool)) {
     // Thieves sleep early, so that schedules are short.
     let builder = match below(4) {
-        0 => builder.idle_policy(Bws::with_threshold(2)),
-        1 => builder.idle_policy(Abp { attempts: 2, lower_after: Some(1), sleep_after: Some(2) }),
+        0 => builder.idle_policy(Helping { attempts: 2 }),
+        1 => builder.idle_policy(Yielding { attempts: 2, sleep_after: Some(2) }),
         _ => builder.idle_policy(Balanced::with_threshold(2)),
     };
     let threads = [Count::default(), Count::default()];

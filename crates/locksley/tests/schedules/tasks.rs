@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use locksley::idle::Bws;
 use locksley::loops::par;
 use locksley::places::Places;
 use locksley::{Pool, Spawn, Worker, scope};
@@ -10,6 +9,7 @@ use shuttle::hint::spin_loop;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread::yield_now;
 
+use super::idle_policies::Helping;
 use super::{Count, below, beside, builder, check, fib, with_pool, with_pool_of};
 
 #[test]
@@ -47,7 +47,7 @@ fn one_half_of_a_fork_waits_for_the_other_half() {
 #[test]
 fn two_workers_wait_for_the_other_half_of_a_fork() {
     check(|| {
-        let (flag, policy) = (Arc::new(AtomicBool::new(false)), Bws::with_threshold(2));
+        let (flag, policy) = (Arc::new(AtomicBool::new(false)), Helping { attempts: 2 });
         let pool = builder(3).idle_policy(policy).build().unwrap();
         let wait = |flag: &AtomicBool| {
             while !flag.load(Ordering::Acquire) {

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use locksley_sys::os::LoweredPriority;
+use crate::LoweredPriority;
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 

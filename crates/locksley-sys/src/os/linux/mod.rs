@@ -16,11 +16,11 @@ mod preempt;
 mod progress;
 mod rseq;
 mod runnable;
-mod scheduling;
 mod settings;
 mod stack;
 mod switch_log;
 mod switches;
+mod time_slice;
 mod usage;
 mod watch;
 
@@ -40,10 +40,10 @@ pub use groups::QuotaWatch;
 pub use preempt::preempt_all;
 pub use progress::ThreadProgress;
 pub use runnable::runnable_threads;
-pub use scheduling::{LoweredPriority, lowered_priority_works, shorten_time_slice};
 pub use settings::ThreadSettings;
 pub use stack::stack;
 pub use switch_log::SwitchLog;
+pub use time_slice::shorten_time_slice;
 pub use usage::{involuntary_switches, process_involuntary_switches};
 pub use watch::ThreadWatch;
 
@@ -55,10 +55,9 @@ pub(super) fn probe(assist: &str) -> Result<(), String> {
         "affinity" => affinity::probe(),
         #[cfg(not(loom))]
         "membarrier" => barrier::probe(),
-        "lowered priority" => scheduling::probe_priority(),
         "run state" => watch::probe(),
         "switch records" => switches::probe(),
-        "short time slices" => scheduling::probe_time_slice(),
+        "short time slices" => time_slice::probe(),
         "runnable threads" => runnable::probe(),
         "thread clocks" => clock::probe(),
         _ => Err("modelled".to_owned()),

@@ -1,7 +1,7 @@
 //! Tests of the queues.
 
-mod kinds;
 #[cfg(loom)]
 mod models;
+mod owners;
 #[cfg(all(debug_assertions, not(loom)))]
 mod suite;

@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 
 use loom::thread;
 
-use super::kinds::{AbpArray, ChaseLev, Kind, Owner, Thief};
-use crate::deque::{ChaseLevOwner, Inbox, Steal, chase_lev};
+use super::owners::Owner;
+use crate::deque::{ChaseLevOwner, ChaseLevThief, Inbox, Steal, chase_lev};
 use crate::primitive::{AtomicBool, Ordering};
 
 /// Makes an item that points to a plain number. Loom reports a race if a thread reads the number
@@ -24,7 +24,7 @@ fn number(item: NonNull<loom::cell::UnsafeCell<usize>>) -> usize {
 
 type Number = loom::cell::UnsafeCell<usize>;
 
-fn steal_one(thief: &impl Thief<Number>) -> Option<usize> {
+fn steal_one(thief: &ChaseLevThief<Number>) -> Option<usize> {
     let mut steal = thief.steal_oldest();
     if matches!(steal, Steal::Closed) {
         thief.open_by_force();
@@ -43,21 +43,11 @@ fn assert_each_once(mut taken: Vec<usize>, count: usize) {
 
 /// The deque holds `before` items when the thieves start. The owner pushes `pushes` more, and then
 /// pops until the deque is empty.
-fn owner_against<K: Kind>(thieves: usize, before: usize, pushes: usize, steals: usize) {
-    owner_against_preempted::<K>(3, thieves, before, pushes, steals);
-}
-
-fn owner_against_preempted<K: Kind>(
-    preemptions: usize,
-    thieves: usize,
-    before: usize,
-    pushes: usize,
-    steals: usize,
-) {
+fn owner_against(thieves: usize, before: usize, pushes: usize, steals: usize) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(preemptions);
+    model.preemption_bound = Some(3);
     model.check(move || {
-        let (owner, thief) = K::pair();
+        let (owner, thief) = ChaseLevOwner::deque();
         for n in 0..before {
             owner.push_new(item(n));
         }
@@ -83,37 +73,37 @@ fn owner_against_preempted<K: Kind>(
 
 #[test]
 fn loom_deque_one_item_one_thief() {
-    owner_against::<ChaseLev>(1, 1, 0, 1);
+    owner_against(1, 1, 0, 1);
 }
 
 #[test]
 fn loom_deque_one_item_two_thieves() {
-    owner_against::<ChaseLev>(2, 1, 0, 1);
+    owner_against(2, 1, 0, 1);
 }
 
 #[test]
 fn loom_deque_two_items_two_thieves() {
-    owner_against::<ChaseLev>(2, 2, 0, 1);
+    owner_against(2, 2, 0, 1);
 }
 
 #[test]
 fn loom_deque_thief_starts_at_an_empty_deque() {
-    owner_against::<ChaseLev>(1, 0, 1, 2);
+    owner_against(1, 0, 1, 2);
 }
 
 #[test]
 fn loom_deque_two_pushes_during_a_steal() {
-    owner_against::<ChaseLev>(1, 0, 2, 1);
+    owner_against(1, 0, 2, 1);
 }
 
 #[test]
 fn loom_deque_grows_under_one_thief() {
-    owner_against::<ChaseLev>(1, 2, 1, 2); // the first ring has two slots
+    owner_against(1, 2, 1, 2); // the first ring has two slots
 }
 
 #[test]
 fn loom_deque_grows_under_two_thieves() {
-    owner_against::<ChaseLev>(2, 2, 1, 1);
+    owner_against(2, 2, 1, 1);
 }
 
 #[test]
@@ -122,7 +112,7 @@ fn loom_deque_slots_are_reused_while_a_thief_reads() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let (owner, thief) = ChaseLev::pair();
+        let (owner, thief) = ChaseLevOwner::deque();
         owner.push_new(item(0));
         let first = thief.clone();
         let second = thief.clone();
@@ -134,54 +124,6 @@ fn loom_deque_slots_are_reused_while_a_thief_reads() {
         taken.extend(std::iter::from_fn(|| owner.pop_newest()).map(number));
         taken.extend(first.join().unwrap());
         taken.extend(second.join().unwrap());
-        assert_each_once(taken, 3);
-    });
-}
-
-#[test]
-fn loom_abp_array_one_item_one_thief() {
-    owner_against::<AbpArray>(1, 1, 0, 1);
-}
-
-#[test]
-fn loom_abp_array_one_item_two_thieves() {
-    owner_against::<AbpArray>(2, 1, 0, 1);
-}
-
-#[test]
-fn loom_abp_array_two_items_two_thieves() {
-    owner_against::<AbpArray>(2, 2, 0, 1);
-}
-
-#[test]
-fn loom_abp_array_thief_starts_at_an_empty_deque() {
-    owner_against::<AbpArray>(1, 0, 2, 2);
-}
-
-#[test]
-fn loom_abp_array_last_item_above_the_first_slot() {
-    // A thief that saw the reset and an older `bottom` would take the first item again. It needs
-    // more than three preemptions to fail.
-    owner_against_preempted::<AbpArray>(5, 1, 2, 0, 3);
-}
-
-#[test]
-fn loom_abp_array_is_reset_during_a_steal() {
-    // The owner empties the deque and reuses the first slots: the tag shows a thief that its `top`
-    // is old.
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(|| {
-        let (owner, thief) = AbpArray::pair();
-        owner.push_new(item(0));
-        let thief =
-            thread::spawn(move || (0..2).filter_map(|_| steal_one(&thief)).collect::<Vec<_>>());
-        let mut taken: Vec<_> = owner.pop_newest().map(number).into_iter().collect();
-        owner.push_new(item(1));
-        owner.push_new(item(2));
-        taken.extend(owner.pop_newest().map(number));
-        taken.extend(std::iter::from_fn(|| owner.pop_newest()).map(number));
-        taken.extend(thief.join().unwrap());
         assert_each_once(taken, 3);
     });
 }

@@ -1,6 +1,4 @@
-//! The tests that every deque passes, and those of the inbox.
-//!
-//! One line at the end of this file applies all of them to a new deque.
+//! The tests that a deque passes, whether its owner closes it or not, and those of the inbox.
 
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
@@ -8,10 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::kinds::{AbpArray, ChaseLev, ClosedChaseLev, Kind, Owner, Thief, WithLock};
-use crate::deque::alternatives::{BlockingLock, SpinningLock};
-use crate::deque::chase_lev::chase_lev;
-use crate::deque::{Inbox, Steal};
+use super::owners::{Closing, Owner};
+use crate::deque::{ChaseLevOwner, ChaseLevThief, Inbox, Steal, chase_lev};
 use crate::primitive::stepped::{self, Gate};
 
 /// An item that stands for a number. It is never followed.
@@ -24,7 +20,7 @@ fn number(item: NonNull<u64>) -> usize {
 }
 
 /// Steals, from a deque that is opened by force if necessary.
-fn steal<T: Thief<u64>>(thief: &T) -> Steal<u64> {
+fn steal(thief: &ChaseLevThief<u64>) -> Steal<u64> {
     match thief.steal_oldest() {
         Steal::Closed => {
             thief.open_by_force();
@@ -35,7 +31,7 @@ fn steal<T: Thief<u64>>(thief: &T) -> Steal<u64> {
 }
 
 /// Steals until the deque is empty.
-fn take_all<T: Thief<u64>>(thief: &T) -> Vec<usize> {
+fn take_all(thief: &ChaseLevThief<u64>) -> Vec<usize> {
     let mut taken = Vec::new();
     let mut lost_in_a_row = 0;
     loop {
@@ -72,8 +68,8 @@ impl Choices {
     }
 }
 
-fn owner_takes_newest_and_thief_oldest<K: Kind>() {
-    let (owner, thief) = K::pair::<u64>();
+fn owner_takes_newest_and_thief_oldest<O: Owner<u64>>() {
+    let (owner, thief) = O::deque();
     assert_eq!(owner.pop_newest(), None);
     assert_eq!(thief.steal_oldest(), Steal::Empty);
     for n in 0..4 {
@@ -88,10 +84,10 @@ fn owner_takes_newest_and_thief_oldest<K: Kind>() {
     assert_eq!(owner.pop_newest(), None);
 }
 
-fn agrees_with_a_vec_deque<K: Kind>() {
+fn agrees_with_a_vec_deque<O: Owner<u64>>() {
     for seed in 0..200 {
         let mut choices = Choices(seed);
-        let (owner, thief) = K::pair::<u64>();
+        let (owner, thief) = O::deque();
         let mut oracle = VecDeque::new();
         // Some runs mostly push, so that the deque grows; others keep it near empty.
         let pushes = 2 + choices.below(6);
@@ -115,10 +111,10 @@ fn agrees_with_a_vec_deque<K: Kind>() {
     }
 }
 
-fn each_item_is_taken_once<K: Kind>() {
+fn each_item_is_taken_once<O: Owner<u64>>() {
     const ITEMS: usize = 20_000;
     for thieves in [1, 4] {
-        let (owner, thief) = K::pair::<u64>();
+        let (owner, thief) = O::deque();
         let over = AtomicBool::new(false);
         let mut taken = Vec::new();
         thread::scope(|scope| {
@@ -165,12 +161,7 @@ enum Operation {
 
 impl Operation {
     /// Runs the operation, in which a push adds item `new`. Returns the item that it took.
-    fn run<K: Kind>(
-        self,
-        owner: &K::Owner<u64>,
-        thief: &K::Thief<u64>,
-        new: usize,
-    ) -> Option<usize> {
+    fn run(self, owner: &impl Owner<u64>, thief: &ChaseLevThief<u64>, new: usize) -> Option<usize> {
         let taken = match self {
             Operation::Push => {
                 owner.push_new(item(new));
@@ -188,7 +179,7 @@ impl Operation {
 
 /// The stall harness: while the owner or a thief is held at any step of one operation, other
 /// threads reach all other items.
-fn a_held_thread_hides_nothing<K: Kind>() {
+fn a_held_thread_hides_nothing<O: Owner<u64>>() {
     use Operation::{Pop, Push, Steal};
     let cases = [
         (0, Push),
@@ -204,7 +195,7 @@ fn a_held_thread_hides_nothing<K: Kind>() {
     for (before, operation) in cases {
         let all = before + usize::from(operation == Push);
         for steps in 0.. {
-            let (owner, thief) = K::pair::<u64>();
+            let (owner, thief) = O::deque();
             for n in 0..before {
                 owner.push_new(item(n));
             }
@@ -213,7 +204,7 @@ fn a_held_thread_hides_nothing<K: Kind>() {
                 let (thief, gate) = (&thief, &gate);
                 let held_one = scope.spawn(move || {
                     stepped::arm(steps, gate);
-                    let own = operation.run::<K>(&owner, thief, before);
+                    let own = operation.run(&owner, thief, before);
                     stepped::disarm();
                     own
                 });
@@ -232,51 +223,6 @@ fn a_held_thread_hides_nothing<K: Kind>() {
                 break;
             }
         }
-    }
-}
-
-/// The stall harness for a deque with a lock: each operation has a step at which a held thread
-/// blocks all other threads. So such deques are for comparisons only.
-fn a_held_thread_blocks_the_others<K: WithLock>() {
-    for operation in [Operation::Push, Operation::Pop, Operation::Steal] {
-        let mut kept = Vec::new();
-        for steps in 0.. {
-            let (owner, thief) = K::pair::<u64>();
-            for n in 0..3 {
-                owner.push_new(item(n));
-            }
-            let gate = Arc::new(Gate::default());
-            let (held, mut taken) = thread::scope(|scope| {
-                let (thief, gate) = (&thief, &gate);
-                let held_one = scope.spawn(move || {
-                    stepped::arm(steps, gate);
-                    let own = operation.run::<K>(&owner, thief, 3);
-                    stepped::disarm();
-                    own
-                });
-                let held = gate.wait_until_held();
-                let others = scope.spawn(|| take_all(thief));
-                // They finish, or they find the lock taken. Then only the held thread can release
-                // it.
-                while !others.is_finished() && K::waits(thief) == 0 {
-                    thread::yield_now();
-                }
-                if K::waits(thief) > 0 {
-                    assert!(held && !others.is_finished());
-                    kept.push(steps);
-                }
-                gate.open();
-                let mut taken = others.join().unwrap();
-                taken.extend(held_one.join().unwrap());
-                (held, taken)
-            });
-            taken.extend(take_all(&thief));
-            assert_each_once(taken, 3 + usize::from(operation == Operation::Push));
-            if !held {
-                break;
-            }
-        }
-        assert!(!kept.is_empty(), "no step of {operation:?} blocks the others");
     }
 }
 
@@ -455,34 +401,31 @@ fn a_request_at_any_step_of_a_push_is_kept() {
 }
 
 macro_rules! deque_suite {
-    ($($name:ident: $kind:ty, $harness:ident;)*) => {$(
+    ($($name:ident: $owner:ty;)*) => {$(
         mod $name {
             use super::*;
 
             #[test]
             fn owner_takes_newest_and_thief_oldest() {
-                super::owner_takes_newest_and_thief_oldest::<$kind>();
+                super::owner_takes_newest_and_thief_oldest::<$owner>();
             }
             #[test]
             fn agrees_with_a_vec_deque() {
-                super::agrees_with_a_vec_deque::<$kind>();
+                super::agrees_with_a_vec_deque::<$owner>();
             }
             #[test]
             fn each_item_is_taken_once() {
-                super::each_item_is_taken_once::<$kind>();
+                super::each_item_is_taken_once::<$owner>();
             }
             #[test]
-            fn $harness() {
-                super::$harness::<$kind>();
+            fn a_held_thread_hides_nothing() {
+                super::a_held_thread_hides_nothing::<$owner>();
             }
         }
     )*};
 }
 
 deque_suite! {
-    chase_lev: ChaseLev, a_held_thread_hides_nothing;
-    closed_chase_lev: ClosedChaseLev, a_held_thread_hides_nothing;
-    abp_array: AbpArray, a_held_thread_hides_nothing;
-    spinning_lock: SpinningLock, a_held_thread_blocks_the_others;
-    blocking_lock: BlockingLock, a_held_thread_blocks_the_others;
+    open_deque: ChaseLevOwner<u64>;
+    closed_deque: Closing<u64>;
 }

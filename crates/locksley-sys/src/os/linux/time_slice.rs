@@ -1,70 +1,12 @@
-//! What a thread asks of the scheduler (`man 2 sched_setattr`, `man 7 sched`): a lower priority
-//! than all others, and short time slices.
-//!
-//! *Priority*: any thread may lower its priority to `SCHED_IDLE`, but not every thread may restore
-//! it: that takes `CAP_SYS_NICE` or a sufficient `RLIMIT_NICE`. So it is done only where a
-//! throwaway thread came back from it.
-//!
-//! *Time slices* (since Linux 6.12, for ordinary threads): of two threads that are owed as much,
-//! EEVDF first runs the one whose time slice would end first. So a thread with short ones is served
-//! soon, and gets no more in total.
+//! Short time slices (`man 2 sched_setattr`; since Linux 6.12, for ordinary threads): of two
+//! threads that are owed as much, EEVDF first runs the one whose time slice would end first. So a
+//! thread with short ones is served soon, and gets no more in total.
 
-use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::affinity::on_a_throwaway_thread;
 use super::last_error;
-
-/// The calling thread runs at the lowest priority until this is dropped, on the same thread.
-#[derive(Debug)]
-pub struct LoweredPriority {
-    before: libc::sched_attr,
-    /// Must be dropped where it was made.
-    not_send: PhantomData<*const ()>,
-}
-
-impl LoweredPriority {
-    /// Lowers the calling thread's priority, unless it is lowered already. Only where
-    /// [`lowered_priority_works`] says so.
-    pub fn begin() -> Option<Self> {
-        let before = attributes().ok()?;
-        lower(before).ok()?;
-        Some(Self { before, not_send: PhantomData })
-    }
-}
-
-impl Drop for LoweredPriority {
-    fn drop(&mut self) {
-        // It worked when it was probed. Where permission was taken away since, the worker stays
-        // slow but correct.
-        let _ = set(&self.before);
-    }
-}
-
-fn lower(mut attributes: libc::sched_attr) -> Result<(), String> {
-    if attributes.sched_policy == libc::SCHED_IDLE as u32 {
-        return Err("the thread runs at the lowest priority as it is".to_owned());
-    }
-    attributes.sched_policy = libc::SCHED_IDLE as u32;
-    attributes.sched_priority = 0;
-    set(&attributes)
-}
-
-/// Whether priority can be lowered and restored here.
-pub fn lowered_priority_works() -> bool {
-    probe_priority().is_ok()
-}
-
-pub(super) fn probe_priority() -> Result<(), String> {
-    static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
-    let probe = || {
-        let before = attributes()?;
-        lower(before)?;
-        set(&before).map_err(|why| format!("it could not be restored: {why}"))
-    };
-    PROBE.get_or_init(|| on_a_throwaway_thread(probe)).clone()
-}
 
 /// Gives the calling thread time slices of that length. Threads that it starts get the usual length
 /// again. Leaves alone a thread with shorter time slices, with another policy than the ordinary one
@@ -86,7 +28,7 @@ pub fn shorten_time_slice(time_slice: Duration) {
     }
 }
 
-pub(super) fn probe_time_slice() -> Result<(), String> {
+pub(super) fn probe() -> Result<(), String> {
     const SHORT: u64 = 200_000;
     static PROBE: OnceLock<Result<(), String>> = OnceLock::new();
     let probe = || {
@@ -138,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_short_time_slice_is_the_threads_own() {
-        if let Err(why) = probe_time_slice() {
+        if let Err(why) = probe() {
             return crate::skip_test(why);
         }
         if attributes().unwrap().sched_nice != 0 {
@@ -156,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_time_slice_that_is_shorter_is_left_alone() {
-        if let Err(why) = probe_time_slice() {
+        if let Err(why) = probe() {
             return crate::skip_test(why);
         }
         std::thread::spawn(|| {
@@ -165,27 +107,6 @@ mod tests {
             set(&chosen).unwrap();
             shorten_time_slice(SHORT);
             assert_eq!(attributes().unwrap().sched_runtime, 120_000);
-        })
-        .join()
-        .unwrap();
-    }
-
-    #[test]
-    fn a_priority_is_lowered_for_a_while() {
-        if let Err(why) = probe_priority() {
-            return crate::skip_test(why);
-        }
-        std::thread::spawn(|| {
-            shorten_time_slice(SHORT);
-            let all = |of: libc::sched_attr| {
-                (of.sched_policy, of.sched_nice, of.sched_runtime, of.sched_flags)
-            };
-            let before = all(attributes().unwrap());
-            let lowered = LoweredPriority::begin().unwrap();
-            assert_eq!(attributes().unwrap().sched_policy, libc::SCHED_IDLE as u32);
-            assert!(LoweredPriority::begin().is_none());
-            drop(lowered);
-            assert_eq!(all(attributes().unwrap()), before);
         })
         .join()
         .unwrap();

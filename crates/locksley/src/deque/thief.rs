@@ -1,16 +1,30 @@
 //! The thieves' side of the deque.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::Shared;
 use super::age::Age;
-use crate::deque::contract::Steal;
 use crate::primitive::{Ordering, fence};
 
 /// A thief's handle.
 #[derive(Debug)]
 pub(crate) struct ChaseLevThief<T> {
     shared: Arc<Shared<T>>,
+}
+
+/// The result of an attempt to steal.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Steal<T> {
+    /// The oldest item, which now belongs to the thief.
+    Taken(NonNull<T>),
+    /// The deque was empty.
+    Empty,
+    /// Another thief or the owner took an item first.
+    Lost,
+    /// The deque is closed, and its owner has a request to open it.
+    Closed,
 }
 
 /// A deque was closed, and its owner has a request to open it.

@@ -3,7 +3,7 @@
 //! While the deque is *closed* (its epoch is odd), thieves take nothing. The owner pops the indices
 //! from `floor` up, and pushes below `ceiling`, without a fence. While it is *open*, `floor` is
 //! above all indices and `ceiling` below, so every push and pop takes the slow path. The *age* is
-//! the word that thieves change: the epoch and the index of the oldest item. `../README.md` has the
+//! the word that thieves change: the epoch and the index of the oldest item. `README.md` has the
 //! states.
 
 use std::cell::{Cell, OnceCell};
@@ -13,7 +13,6 @@ use std::sync::Arc;
 use super::buffer::Buffer;
 use super::ring_handle::{NullRing, RingHandle};
 use super::{OPEN_CEILING, OPEN_FLOOR, OwnerWords, Shared};
-use crate::deque::contract::SlowPush;
 use crate::os::{self, light_barrier};
 use crate::primitive::{Ordering, fence};
 use crate::tuning::BARRIER_COST;
@@ -135,13 +134,15 @@ impl<T> ChaseLevOwner<T> {
     }
 
     /// Completes a push to `index` of the real ring: opens the deque if that is requested, and
-    /// makes room for the next push.
-    pub(crate) fn after_slow_push(&self, index: i64) -> SlowPush<T> {
+    /// makes room for the next push. Returns true if the deque is open: then the caller wakes a
+    /// sleeping worker if one is needed. A thief has a closed deque opened.
+    #[must_use]
+    pub(crate) fn after_slow_push(&self, index: i64) -> bool {
         let bottom = index + 1;
         if self.closed.get() {
             let ceiling = self.words().ceiling.load(Ordering::Relaxed);
             if ceiling != OPEN_CEILING && self.raise_ceiling(ceiling, bottom) {
-                return SlowPush::Closed;
+                return false;
             }
             self.open();
         }
@@ -153,7 +154,7 @@ impl<T> ChaseLevOwner<T> {
             self.make_room(bottom);
         }
         self.unstolen_pushes.set(self.unstolen_pushes.get().saturating_add(1));
-        SlowPush::Open
+        true
     }
 
     /// Makes room in a closed deque that is full. Returns false on a request to open it.
@@ -246,13 +247,6 @@ impl<T> ChaseLevOwner<T> {
         self.oldest_seen.set(newest + 1); // now empty
         self.words().bottom.store(newest + 1, Ordering::Release);
         won.then(|| self.item(newest)).flatten()
-    }
-
-    /// Undoes the push that was just made. Thieves must not have access to the deque.
-    pub(crate) fn retract(&self) -> Option<NonNull<T>> {
-        let newest = self.words().bottom.load(Ordering::Relaxed) - 1;
-        self.words().bottom.store(newest, Ordering::Relaxed);
-        self.item(newest)
     }
 
     fn record_oldest(&self, oldest: i64) {
