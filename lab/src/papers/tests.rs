@@ -7,6 +7,7 @@ use super::figures::numbers;
 use super::*;
 use crate::cli;
 use crate::experiment::{Record, html, plan::Plan, record, text};
+use crate::experiments;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the laboratory lies in the root")
@@ -212,6 +213,20 @@ fn what_agrees_by_a_record_has_a_condition() {
             assert!(!claims.is_empty(), "{} claims nothing", item.id);
         }
     }
+}
+
+#[test]
+fn an_item_says_when_its_record_was_too_noisy() {
+    const NOISY: &str = "too noisy for a verdict";
+    let mut noisy = 0;
+    for item in items() {
+        let Some(record) = record_of(&item) else { continue };
+        if experiments::report(&record).headline.contains(NOISY) {
+            assert!(item.here.contains(NOISY), "{}", item.id);
+            noisy += 1;
+        }
+    }
+    assert!(noisy > 0);
 }
 
 #[test]
