@@ -8,10 +8,10 @@ use crate::fault::{Fault, Outcome};
 use crate::{cli, files, papers};
 
 pub(super) fn execute(arguments: &papers::Papers) -> Outcome<()> {
-    let papers = papers::all();
     if let Some(id) = arguments.run.first() {
-        return run(&papers, id, arguments);
+        return run(&papers::all(), id, arguments);
     }
+    let papers = papers::computed()?;
     let out = arguments.out.as_deref().unwrap_or(Path::new("out/papers"));
     let page = experiment::prepare_page(out)?;
     if let Some(json) = &arguments.json {
@@ -41,10 +41,8 @@ fn run(papers: &[papers::Paper], id: &str, given: &papers::Papers) -> Outcome<()
     let item = items
         .find(|item| item.id == id)
         .ok_or_else(|| Fault::input(format!("there is no item '{id}'; see locksley papers")))?;
-    let command = item
-        .command
-        .as_ref()
-        .ok_or_else(|| Fault::input(format!("'{id}' has no command: {}", item.here)))?;
+    let command =
+        item.command.as_ref().ok_or_else(|| Fault::input(format!("'{id}' has no command")))?;
     let words = ["locksley"].into_iter().chain(command.split(' ')).map(OsString::from);
     let path = |path: &Option<PathBuf>| path.clone().map(OsString::from);
     let seed = given.seed.map(|seed| seed.to_string().into());

@@ -168,10 +168,12 @@ impl Figures<'_> {
     fn section(&self, (part, about, across): Part) -> Section {
         let (networks, title) = (self.networks(part), parameter(part));
         let unit = if part == UTILIZATION { "utilization" } else { "speedup" };
-        let of_pools = POOLS.iter().flat_map(|pool| [pool, "attempts"]);
-        let columns = ["n, w, m", "T1, s"].into_iter().chain(of_pools);
+        let of_pools =
+            POOLS.iter().flat_map(|pool| [(*pool).to_owned(), format!("{pool}: attempts")]);
+        let columns = ["n, w, m", "T1, s"].map(str::to_owned).into_iter().chain(of_pools);
+        let columns = columns.chain(["LAST/CUR", "Nornir's", "ceiling"].map(str::to_owned));
         let head = format!("{title}: {unit} of {} workers, and 10³ steal attempts/s", self.workers);
-        let mut table = Table::new(&head, columns.chain(["LAST/CUR", "Nornir's", "ceiling"]));
+        let mut table = Table::new(&head, columns);
         let text = |value: Option<f64>| value.map_or_else(String::new, |it| format!("{it:.3}"));
         for network in &networks {
             let mut row = vec![format!("{}, m = {}", network.about(), network.rounds)];

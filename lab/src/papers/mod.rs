@@ -1,12 +1,16 @@
 //! The mechanisms, figures and tables of the papers that Locksley follows, beside its own results.
 //! The data is in `lab/papers/`, one file for each paper.
 
-use std::collections::BTreeSet;
+pub mod figures;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Report, Section, Table};
+use crate::fault::Outcome;
+use figures::Figure;
 
 /// `locksley papers`
 #[derive(Debug, clap::Args)]
@@ -56,16 +60,26 @@ pub struct Item {
     pub command: Option<String>,
     /// The paper's claim or result.
     pub paper: String,
-    /// Locksley's result or implementation.
+    /// Locksley's result or implementation, with the names of figures in braces.
     pub here: String,
     /// The record of that result: a path from the root of the repository.
     #[serde(default)]
     pub record: Option<String>,
     /// Whether paper and Locksley agree.
     pub verdict: Verdict,
-    /// The reason why they do not.
+    /// The reason why they do not, with the names of figures in braces.
     #[serde(default)]
     pub because: Option<String>,
+    /// What the texts take from the record, by name.
+    #[serde(default)]
+    pub figures: BTreeMap<String, Figure>,
+    /// Comparisons of figures that the verdict depends on, or that the texts claim.
+    #[serde(default)]
+    pub claims: Vec<String>,
+    /// Phrases of the texts with numbers that were chosen, not measured: those of the command, of
+    /// the record's plan, of the code or of the paper.
+    #[serde(default)]
+    pub parameters: Vec<String>,
 }
 
 /// Whether the paper and Locksley agree.
@@ -90,13 +104,32 @@ const FILES: [&str; 5] = [
     include_str!("../../papers/lassi.json"),
 ];
 
-/// All papers.
+/// All papers, with the names of figures in their texts.
 ///
 /// # Panics
 ///
 /// If a file does not parse. A test excludes that.
 pub fn all() -> Vec<Paper> {
     FILES.map(|text| serde_json::from_str(text).expect("a paper's data")).into()
+}
+
+/// All papers, with figures that are computed from the records.
+///
+/// # Errors
+///
+/// [`Fault::Input`](crate::fault::Fault::Input) if a record cannot be read,
+/// [`Fault::Run`](crate::fault::Fault::Run) if a claim does not hold.
+pub fn computed() -> Outcome<Vec<Paper>> {
+    let mut papers = all();
+    figures::fill(&mut papers)?;
+    Ok(papers)
+}
+
+impl Item {
+    /// Its record, and those that its figures are from.
+    fn records(&self) -> BTreeSet<&String> {
+        self.record.iter().chain(self.figures.values().flat_map(|it| &it.record)).collect()
+    }
 }
 
 impl Verdict {
@@ -139,7 +172,7 @@ pub fn report(papers: &[Paper]) -> Report {
 pub fn link(papers: &[Paper], mut page: String, root: &str) -> String {
     let items = papers.iter().flat_map(|paper| &paper.items);
     let paths: BTreeSet<&String> =
-        items.flat_map(|item| item.code.iter().chain(&item.record)).collect();
+        items.flat_map(|item| item.code.iter().chain(item.records())).collect();
     for path in paths {
         page =
             page.replace(&format!(">{path}<"), &format!("><a href=\"{root}{path}\">{path}</a><"));
@@ -161,9 +194,7 @@ fn table(item: &Item) -> Table {
     if let Some(command) = &item.command {
         row("command", &format!("locksley {command}"));
     }
-    if let Some(record) = &item.record {
-        row("record", record);
-    }
+    item.records().into_iter().for_each(|path| row("record", path));
     table
 }
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::figures::numbers;
 use super::*;
 use crate::cli;
 use crate::experiment::{Record, html, plan::Plan, record, text};
+use crate::experiments;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the laboratory lies in the root")
@@ -77,22 +79,195 @@ fn what_does_not_agree_has_a_reason() {
     }
 }
 
+/// The record of an item, if it is one of this laboratory.
+fn record_of(item: &Item) -> Option<Record> {
+    figures::read(item.record.as_ref()?).ok()
+}
+
+/// The text of an item's record, if it is another file.
+fn other_file_of(item: &Item) -> Option<String> {
+    let path = item.record.as_ref().filter(|path| path.contains("/others/"))?;
+    Some(std::fs::read_to_string(root().join(path)).unwrap())
+}
+
+/// All numbers of a text, without the commas of thousands.
+fn all_numbers(text: &str) -> impl Iterator<Item = String> + '_ {
+    let is_other = |c: char| !c.is_ascii_digit() && c != '.';
+    let words = text.split_whitespace();
+    let words = words.flat_map(move |word| {
+        let parts = word.split(is_other).map(str::to_owned);
+        parts.chain(word.replace(',', "").split(is_other).map(str::to_owned)).collect::<Vec<_>>()
+    });
+    words.map(|word| word.trim_matches('.').to_owned()).filter(|word| !word.is_empty())
+}
+
+/// A text without what stands in braces.
+fn without_figures(text: &str) -> String {
+    let parts = text.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
+    parts.collect::<Vec<_>>().join("x")
+}
+
+/// Every interval is one of 95 %.
+const LEVEL: &str = "95 %";
+
+/// The numbers that are typed in a text, without those of its parameters.
+fn typed(text: &str, parameters: &[String]) -> Vec<String> {
+    let mut text = without_figures(text);
+    for parameter in parameters.iter().map(String::as_str).chain([LEVEL]) {
+        text = text.replace(parameter, "x");
+    }
+    let words = text.split(|c: char| c.is_whitespace() || "()/;:=".contains(c));
+    let words = words.map(|word| word.trim_end_matches(|c: char| !c.is_alphanumeric()));
+    let begins = |word: &&str| {
+        word.trim_start_matches(|c: char| !c.is_alphanumeric()).starts_with(char::is_numeric)
+    };
+    words.filter(begins).map(str::to_owned).collect()
+}
+
+#[test]
+fn typed_numbers_are_found() {
+    let parameters = ["P = 16".to_owned()];
+    let of = |text: &str| typed(text, &parameters);
+    assert_eq!(of("{a} at P = 16 (95 %: {b.1}), T1 of locksley-bws-64"), [""; 0]);
+    assert_eq!(
+        of("{a}: 0.83 at 16.5, 1/500 (95 %: -3 to 1,000) and P = 17"),
+        ["0.83", "16.5", "1", "500", "-3", "1,000", "17"]
+    );
+}
+
+#[test]
+fn every_number_of_a_text_is_computed_or_was_chosen() {
+    let mut wrong = Vec::new();
+    for item in items() {
+        let file = other_file_of(&item);
+        let in_file: BTreeSet<String> = file.iter().flat_map(|text| all_numbers(text)).collect();
+        let texts = [Some(&item.here), item.because.as_ref()];
+        for number in texts.iter().flatten().flat_map(|text| typed(text, &item.parameters)) {
+            if file.is_none() || !all_numbers(&number).all(|number| in_file.contains(&number)) {
+                wrong.push(format!("{}: {number} is no figure", item.id));
+            }
+        }
+        let plan = record_of(&item).map(|it| serde_json::to_string(&it.plan).unwrap());
+        let is_measured = item.record.is_some();
+        let code = item.code.iter().filter(|path| !is_measured && root().join(path).is_file());
+        let code = code.map(|path| std::fs::read_to_string(root().join(path)).unwrap());
+        let mut sources = vec![item.what.clone(), item.paper.clone()];
+        sources.extend(item.command.iter().cloned().chain(plan).chain(code));
+        let sources: BTreeSet<String> = sources.iter().flat_map(|text| all_numbers(text)).collect();
+        for parameter in &item.parameters {
+            if !texts.iter().flatten().any(|text| text.contains(parameter)) {
+                wrong.push(format!("{}: '{parameter}' is not in the texts", item.id));
+            }
+            let parts: Vec<String> =
+                numbers(parameter).map(|number| number.replace(',', "")).collect();
+            let mut parts = parts.iter().flat_map(|number| all_numbers(number));
+            if let Some(number) = parts.find(|number| !sources.contains(number)) {
+                wrong.push(format!("{}: {number} of '{parameter}' is from nowhere", item.id));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The item that another one refers to instead of a text.
+fn referred(item: &Item) -> Option<Item> {
+    let id = item.here.strip_prefix("See ")?.strip_suffix('.')?;
+    items().into_iter().find(|item| item.id == id)
+}
+
+#[test]
+fn an_item_agrees_as_the_one_does_that_it_refers_to() {
+    let mut number = 0;
+    for item in items() {
+        let Some(other) = referred(&item) else { continue };
+        let of = |item: &Item| (item.verdict, item.record.clone(), item.command.clone());
+        assert_eq!(of(&item), of(&other), "{}", item.id);
+        number += 1;
+    }
+    assert_eq!(number, 5, "figures 1, 4 and 5 and both tables of Hood's study");
+}
+
+#[test]
+fn every_figure_is_in_a_text_or_a_claim() {
+    for item in items() {
+        for name in item.figures.keys() {
+            let texts = [Some(&item.here), item.because.as_ref()].into_iter().flatten();
+            let is_named = |text: &String| {
+                [format!("{{{name}}}"), format!("{{{name}.")].iter().any(|it| text.contains(it))
+            };
+            let is_compared = |claim: &String| {
+                claim.split(' ').any(|it| it == name || it.starts_with(&format!("{name}.")))
+            };
+            let is_used = texts.into_iter().any(is_named) || item.claims.iter().any(is_compared);
+            assert!(is_used, "{}: '{name}' is not used", item.id);
+        }
+    }
+}
+
+#[test]
+fn what_agrees_by_a_record_has_a_condition() {
+    for item in items() {
+        let is_measured = item.record.is_some() && other_file_of(&item).is_none();
+        let claims = &referred(&item).unwrap_or(item.clone()).claims;
+        if item.verdict == Verdict::Agrees && is_measured {
+            assert!(!claims.is_empty(), "{} claims nothing", item.id);
+        }
+    }
+}
+
+#[test]
+fn an_item_says_when_its_record_was_too_noisy() {
+    const NOISY: &str = "too noisy for a verdict";
+    let mut noisy = 0;
+    for item in items() {
+        let Some(record) = record_of(&item) else { continue };
+        if experiments::report(&record).headline.contains(NOISY) {
+            assert!(item.here.contains(NOISY), "{}", item.id);
+            noisy += 1;
+        }
+    }
+    assert!(noisy > 0);
+}
+
+#[test]
+fn all_claims_hold_and_all_figures_are_computed() {
+    let papers = computed().unwrap();
+    for item in papers.into_iter().flat_map(|paper| paper.items) {
+        for text in [Some(item.here), item.because].iter().flatten() {
+            assert!(!text.contains(['{', '}']), "{}: {text}", item.id);
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_does_not_hold_is_refused() {
+    let mut papers = all();
+    let is_claimed = |item: &&mut Item| !item.claims.is_empty();
+    let mut items = papers.iter_mut().flat_map(|paper| &mut paper.items);
+    let item = items.find(is_claimed).unwrap();
+    let name = item.figures.keys().next().unwrap().clone();
+    item.claims = vec![format!("{name} < {name}")];
+    assert!(figures::fill(&mut papers).unwrap_err().to_string().contains("does not hold"));
+}
+
 #[test]
 fn all_items_are_on_the_page_and_in_the_text() {
-    let report = report(&all());
+    let papers = computed().unwrap();
+    let items = || papers.iter().flat_map(|paper| &paper.items);
+    let report = report(&papers);
     let record = Record::new("papers", Plan::default());
     let (page, text) = (html::page(&record, &report), text::tables(&record, &report));
     for Item { id, here, .. } in items() {
-        assert!(page.contains(&id) && text.contains(&id), "{id}");
-        assert!(page.contains(&html::escape(&here)) && text.contains(&here), "{id}");
+        assert!(page.contains(id) && text.contains(id), "{id}");
+        assert!(page.contains(&html::escape(here)) && text.contains(here), "{id}");
     }
     assert!(page.contains("<code>locksley papers --run ID</code>"));
     assert!(!page.contains("seed") && !text.contains("seed 0"));
-    let page = link(&all(), page, "../");
+    let page = link(&papers, page, "../");
     assert!(page.contains(
         "<a href=\"../lab/classic/src/static_partition.rs\">lab/classic/src/static_partition.rs</a>"
     ));
-    for path in items().into_iter().flat_map(|item| item.code.into_iter().chain(item.record)) {
+    for path in items().flat_map(|item| item.code.iter().chain(&item.record)) {
         assert!(page.contains(&format!("<a href=\"../{path}\">")), "{path}");
     }
 }

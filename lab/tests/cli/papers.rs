@@ -17,7 +17,17 @@ fn papers_lists_every_item_and_writes_the_page_and_the_data() {
     for item in papers.iter().flat_map(|paper| paper["items"].as_array().unwrap()) {
         let id = item["id"].as_str().unwrap();
         assert!(text.contains(id) && page.contains(id), "{id}");
+        for (name, is_needed) in [("verdict", true), ("record", false), ("command", false)] {
+            let field = &item[name];
+            assert!(field.is_string() || !is_needed && field.is_null(), "{id}: {name}");
+        }
+        let here = item["here"].as_str().unwrap();
+        assert!(!here.contains(['{', '}']), "{id} has a figure that is not computed: {here}");
     }
+    // Of 28 pairs, in the record of this item.
+    let mut items = papers.iter().flat_map(|paper| paper["items"].as_array().unwrap());
+    let pairs = items.find(|item| item["id"] == "bws-fig2").unwrap();
+    assert!(pairs["here"].as_str().unwrap().contains("of each of 28 pairs"), "{pairs}");
 }
 
 #[test]

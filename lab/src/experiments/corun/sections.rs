@@ -29,6 +29,11 @@ fn percent(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| format!("{:.1}", 100.0 * value))
 }
 
+/// A count with a digit after the point, unless that is 0.
+fn tenths(count: f64) -> String {
+    ((10.0 * count).round() / 10.0).to_string()
+}
+
 /// The pairs of a part, the averages over them, and their context switches.
 pub(super) fn of_part(found: &[Found], part: Part, [title, about]: [&str; 2]) -> Section {
     let of_part = figures::part(found, part);
@@ -93,8 +98,10 @@ fn table(found: &[Found]) -> Table {
             table.row(head.into_iter().chain(of_both(it)).chain([
                 each(&|it| it.variation.map(points)),
                 each(&|it| it.processors.map(|processors| format!("{processors:.2}"))),
-                each(&|it| it.switches.map(|(waits, taken)| format!("{waits:.0} + {taken:.0}"))),
-                each(&|it| it.split.map(|[a, b, c]| format!("{a:.0} + {b:.0} + {c:.0}"))),
+                each(&|it| {
+                    it.switches.map(|(waits, taken)| [waits, taken].map(tenths).join(" + "))
+                }),
+                each(&|it| it.split.map(|split| split.map(tenths).join(" + "))),
                 std::mem::take(&mut remark),
             ]));
         }
