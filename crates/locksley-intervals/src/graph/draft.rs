@@ -25,8 +25,16 @@ use crate::graph::refusal::Refusal;
 /// finds cycles.
 ///
 /// A declared interval is a child of the interval that has made the draft. Before the start, code
-/// outside of the draft can add no edges from or to it. Dropping a draft that was not started drops
-/// the bodies: they do not run.
+/// outside of the draft can add no edges from or to it.
+///
+/// **A draft that is dropped without a start runs nothing.** It drops the bodies, and reports no
+/// error. The compiler warns of a draft that is not used at all:
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # fn body(root: &locksley_intervals::Context<'_, '_>) {
+/// root.draft();
+/// # }
+/// ```
 ///
 /// # Examples
 /// ```
@@ -46,6 +54,7 @@ use crate::graph::refusal::Refusal;
 /// })??;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[must_use = "no declared interval runs before `start`"]
 pub struct Draft<'c, 'g, 'env: 'g> {
     parent: &'c Context<'g, 'env>,
     declared: Vec<NonNull<Header>>,
@@ -61,7 +70,7 @@ impl<'g, 'env> Context<'g, 'env> {
     ///
     /// # Examples
     /// See [`Draft`].
-    #[must_use = "it does nothing until it is started"]
+    #[must_use = "no declared interval runs before `start`"]
     pub fn draft(&self) -> Draft<'_, 'g, 'env> {
         let (declared, indexes, edges) = (Vec::new(), HashMap::new(), Vec::new());
         Draft { parent: self, declared, indexes, edges, refusal: None }
@@ -134,7 +143,8 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
 }
 
 impl<'g, 'env> Draft<'_, 'g, 'env> {
-    /// Declares an interval. Its body runs after the draft has [started](Self::start).
+    /// Declares an interval. Its body runs after the draft has [started](Self::start), and never if
+    /// the draft is dropped before.
     ///
     /// [`Builder::declare_in`] does so with locks, a place, or edges to the end.
     ///
