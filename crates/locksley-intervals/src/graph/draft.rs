@@ -54,6 +54,56 @@ use crate::graph::refusal::Refusal;
 /// })??;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// An interval reads the [result](Handle::get) of one that was declared before it by its handle. It
+/// needs the edge, too:
+/// ```
+/// use locksley_intervals as intervals;
+///
+/// let mut length = 0;
+/// intervals::run("build", |root| {
+///     let mut draft = root.draft();
+///     let compile = draft.declare("compile", |_| vec!["main.o", "parser.o"]);
+///     let length = &mut length;
+///     let link = draft.declare("link", move |cx| *length = compile.get(cx).len());
+///     draft.connect(compile, link);
+///     draft.start()
+/// })??;
+/// assert_eq!(length, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// An interval that is declared first has no handles of those that it waits for. Then the values
+/// are handed on in cells that are made before the root. An edge orders the write of a cell before
+/// the reads:
+/// ```
+/// use locksley_intervals::{self as intervals, Handle};
+/// use std::collections::HashMap;
+/// use std::sync::OnceLock;
+///
+/// // Each is its number plus the sum of what it needs.
+/// let rules = [("all", 1, vec!["one", "two"]), ("two", 2, vec!["one"]), ("one", 3, vec![])];
+/// let sums: HashMap<&str, OnceLock<u32>> =
+///     rules.iter().map(|(name, ..)| (*name, OnceLock::new())).collect();
+/// intervals::run("sums", |root| {
+///     let (mut draft, sums) = (root.draft(), &sums);
+///     let handles: HashMap<&str, Handle<'_, ()>> = (rules.iter())
+///         .map(|(name, number, needs)| {
+///             let handle = draft.declare(*name, move |_| {
+///                 let needed = needs.iter().map(|need| sums[need].get().expect("an edge"));
+///                 sums[name].set(number + needed.sum::<u32>()).expect("it runs once");
+///             });
+///             (*name, handle)
+///         })
+///         .collect();
+///     for (name, _, needs) in &rules {
+///         needs.iter().for_each(|need| draft.connect(handles[need], handles[name]));
+///     }
+///     draft.start()
+/// })??;
+/// assert_eq!(sums["all"].get(), Some(&9));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "no declared interval runs before `start`"]
 pub struct Draft<'c, 'g, 'env: 'g> {
     parent: &'c Context<'g, 'env>,
