@@ -54,6 +54,33 @@
 //! });
 //! assert_eq!(DOWNLOADS.available_permits(), 2);
 //! ```
+//!
+//! The same on a pool of Locksley. Futures that wait occupy no worker. A closure waits by
+//! `locksley::block_on`: another thread works under the worker's index meanwhile.
+//! ```
+//! use locksley::Pool;
+//! use locksley_sync::{Mutex, Semaphore};
+//!
+//! let (downloads, log) = (Semaphore::new(2), Mutex::new(Vec::new()));
+//! Pool::new(4)?.install(|_| {
+//!     locksley::scope(|scope| {
+//!         for page in 0..5 {
+//!             let (downloads, log) = (&downloads, &log);
+//!             scope.spawn_future(async move {
+//!                 let _permit = downloads.acquire().await.expect("not closed");
+//!                 log.lock().await.push(page);
+//!             });
+//!         }
+//!         scope.spawn(|_| {
+//!             let _permit = locksley::block_on(downloads.acquire()).expect("not closed");
+//!         });
+//!     });
+//! });
+//! let mut pages = log.into_inner();
+//! pages.sort();
+//! assert_eq!(pages, [0, 1, 2, 3, 4]);
+//! # Ok::<(), locksley::BuildError>(())
+//! ```
 
 mod barrier;
 mod condvar;

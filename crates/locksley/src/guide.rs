@@ -8,6 +8,7 @@ macro_rules! chapters {
 
 chapters! {
     ForkJoin: "fork-join",
+    Loops: "loops",
     Tasks: "tasks",
     Pools: "pools",
     Tokio: "tokio",

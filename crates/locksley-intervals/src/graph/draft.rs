@@ -25,8 +25,16 @@ use crate::graph::refusal::Refusal;
 /// finds cycles.
 ///
 /// A declared interval is a child of the interval that has made the draft. Before the start, code
-/// outside of the draft can add no edges from or to it. Dropping a draft that was not started drops
-/// the bodies: they do not run.
+/// outside of the draft can add no edges from or to it.
+///
+/// **A draft that is dropped without a start runs nothing.** It drops the bodies, and reports no
+/// error. The compiler warns of a draft that is not used at all:
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # fn body(root: &locksley_intervals::Context<'_, '_>) {
+/// root.draft();
+/// # }
+/// ```
 ///
 /// # Examples
 /// ```
@@ -46,6 +54,57 @@ use crate::graph::refusal::Refusal;
 /// })??;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// An interval reads the [result](Handle::get) of one that was declared before it by its handle. It
+/// needs the edge, too:
+/// ```
+/// use locksley_intervals as intervals;
+///
+/// let mut length = 0;
+/// intervals::run("build", |root| {
+///     let mut draft = root.draft();
+///     let compile = draft.declare("compile", |_| vec!["main.o", "parser.o"]);
+///     let length = &mut length;
+///     let link = draft.declare("link", move |cx| *length = compile.get(cx).len());
+///     draft.connect(compile, link);
+///     draft.start()
+/// })??;
+/// assert_eq!(length, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// An interval that is declared first has no handles of those that it waits for. Then the values
+/// are handed on in cells that are made before the root. An edge orders the write of a cell before
+/// the reads:
+/// ```
+/// use locksley_intervals::{self as intervals, Handle};
+/// use std::collections::HashMap;
+/// use std::sync::OnceLock;
+///
+/// // Each is its number plus the sum of what it needs.
+/// let rules = [("all", 1, vec!["one", "two"]), ("two", 2, vec!["one"]), ("one", 3, vec![])];
+/// let sums: HashMap<&str, OnceLock<u32>> =
+///     rules.iter().map(|(name, ..)| (*name, OnceLock::new())).collect();
+/// intervals::run("sums", |root| {
+///     let (mut draft, sums) = (root.draft(), &sums);
+///     let handles: HashMap<&str, Handle<'_, ()>> = (rules.iter())
+///         .map(|(name, number, needs)| {
+///             let handle = draft.declare(*name, move |_| {
+///                 let needed = needs.iter().map(|need| sums[need].get().expect("an edge"));
+///                 sums[name].set(number + needed.sum::<u32>()).expect("it runs once");
+///             });
+///             (*name, handle)
+///         })
+///         .collect();
+///     for (name, _, needs) in &rules {
+///         needs.iter().for_each(|need| draft.connect(handles[need], handles[name]));
+///     }
+///     draft.start()
+/// })??;
+/// assert_eq!(sums["all"].get(), Some(&9));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "no declared interval runs before `start`"]
 pub struct Draft<'c, 'g, 'env: 'g> {
     parent: &'c Context<'g, 'env>,
     declared: Vec<NonNull<Header>>,
@@ -61,7 +120,7 @@ impl<'g, 'env> Context<'g, 'env> {
     ///
     /// # Examples
     /// See [`Draft`].
-    #[must_use = "it does nothing until it is started"]
+    #[must_use = "no declared interval runs before `start`"]
     pub fn draft(&self) -> Draft<'_, 'g, 'env> {
         let (declared, indexes, edges) = (Vec::new(), HashMap::new(), Vec::new());
         Draft { parent: self, declared, indexes, edges, refusal: None }
@@ -134,7 +193,8 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
 }
 
 impl<'g, 'env> Draft<'_, 'g, 'env> {
-    /// Declares an interval. Its body runs after the draft has [started](Self::start).
+    /// Declares an interval. Its body runs after the draft has [started](Self::start), and never if
+    /// the draft is dropped before.
     ///
     /// [`Builder::declare_in`] does so with locks, a place, or edges to the end.
     ///

@@ -34,7 +34,7 @@ pub fn assists() -> Vec<Assist> {
         let state = system::probe(name);
         Assist { name, purpose, fallback, state }
     };
-    ASSISTS.map(probed).into()
+    ASSISTS.into_iter().map(probed).collect()
 }
 
 /// Name, purpose, fallback.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::ProcessorSet;
+use super::sort::sort_by_key;
 
 /// What a group of processors may have in common.
 ///
@@ -168,8 +169,9 @@ pub struct Level {
 }
 
 impl Level {
+    /// No region is empty.
     pub(super) fn new(kind: Kind, mut regions: Vec<Region>) -> Self {
-        regions.sort_by_key(|region| region.processors.first());
+        sort_by_key(&mut regions, |region| (0, region.processors.as_slice()[0]));
         Self { kind, regions }
     }
 

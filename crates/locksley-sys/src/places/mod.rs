@@ -22,6 +22,7 @@ mod level;
 mod nesting;
 mod partition;
 mod processor_set;
+mod sort;
 mod sysfs;
 mod topology;
 

@@ -1,7 +1,6 @@
 //! Which regions make a tree: any two are apart, or one is in the other.
 
-use std::cmp::Reverse;
-
+use super::sort::sort_by_key;
 use super::{Kind, Level, Region};
 
 /// The levels that `regions` make, the outer ones first, and what of them does not fit. No region
@@ -10,32 +9,42 @@ pub(super) fn levels(mut regions: Vec<Region>) -> (Vec<Level>, Vec<String>) {
     // Where two kinds contradict each other, packages and cores count more, since they come from
     // the processor itself, and memories less, since firmware gets their tables wrong more often.
     // The order among those of a kind is kept: the first one counts.
-    regions.sort_by_key(|region| (region.kind != Kind::Package, Reverse(region.kind.rank())));
+    sort_by_key(&mut regions, |region| {
+        (usize::from(region.kind != Kind::Package), usize::from(u8::MAX - region.kind.rank()))
+    });
     let mut taken: Vec<Region> = Vec::new();
-    let mut doubts = Vec::new();
+    let mut doubts: Vec<String> = Vec::new();
     for region in regions {
         if taken.iter().rev().any(|old| is_named_again(old, &region)) {
             continue;
         }
         match taken.iter().find(|old| contradict(old, &region)) {
             None => taken.push(region),
-            Some(old) => doubts.push(format!("left out: {region}, which contradicts {old}")),
+            Some(old) => {
+                let doubt = format!("left out: {region}, which contradicts {old}");
+                // Each processor names the regions that it is in.
+                if !doubts.contains(&doubt) {
+                    doubts.push(doubt);
+                }
+            }
         }
     }
-    // Each processor names the regions that it is in.
-    doubts.sort();
-    doubts.dedup();
-    let of_a_kind = taken.chunk_by(|a, b| a.kind == b.kind);
-    let mut levels: Vec<Level> =
-        of_a_kind.map(|regions| Level::new(regions[0].kind, regions.to_vec())).collect();
+    let mut levels: Vec<Level> = Vec::new();
+    for regions in taken.chunk_by(|a, b| a.kind == b.kind) {
+        let level = Level::new(regions[0].kind, regions.to_vec());
+        let place = levels.iter().position(|other| is_outside(&level, other));
+        levels.insert(place.unwrap_or(levels.len()), level);
+    }
+    (levels, doubts)
+}
+
+/// Whether the regions of `a` are larger than those of `b`, on average. If not, their kinds decide.
+fn is_outside(a: &Level, b: &Level) -> bool {
     let size = |level: &Level| -> usize {
         level.regions.iter().map(|region| region.processors.len()).sum()
     };
-    levels.sort_by(|a, b| {
-        let (average_a, average_b) = (size(a) * b.regions.len(), size(b) * a.regions.len());
-        average_b.cmp(&average_a).then(a.kind.rank().cmp(&b.kind.rank()))
-    });
-    (levels, doubts)
+    let (average_a, average_b) = (size(a) * b.regions.len(), size(b) * a.regions.len());
+    average_b.cmp(&average_a).then(a.kind.rank().cmp(&b.kind.rank())).is_lt()
 }
 
 /// Whether both are the same, by what is known of them.

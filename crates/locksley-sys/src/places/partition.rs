@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::sort::sort_by_key;
 use super::{Kind, Level, PlacesError, ProcessorSet, Region, Topology};
 
 /// The processors that a program may use, divided into places: each in the same cache, or next to
@@ -64,7 +65,7 @@ impl Places {
     pub fn found(machine: &Topology, allowed: &ProcessorSet) -> Self {
         let candidates = machine.levels().iter().filter(|level| level.kind.keeps_data());
         for level in candidates.filter(|level| is_shared(machine, level, allowed)) {
-            let sets = divide(machine, level.kind, allowed, |region, part| {
+            let sets = divide(machine, level.kind, allowed, &|region, part| {
                 part.len() >= 2 && !is_private(machine, region)
             });
             if sets.len() > 1 {
@@ -104,7 +105,7 @@ impl Places {
         if !is_known {
             return Err(PlacesError(format!("this machine has no {kind} that is known of")));
         }
-        let sets = divide(machine, kind, allowed, |_, part| !part.is_empty());
+        let sets = divide(machine, kind, allowed, &|_, part| !part.is_empty());
         Ok(Self { sets, reason: Reason::Level(kind) })
     }
 
@@ -117,7 +118,10 @@ impl Places {
         allowed: &ProcessorSet,
         sets: impl IntoIterator<Item = ProcessorSet>,
     ) -> Result<Self, PlacesError> {
-        let sets: Vec<ProcessorSet> = sets.into_iter().collect();
+        Self::from_sets(allowed, sets.into_iter().collect())
+    }
+
+    fn from_sets(allowed: &ProcessorSet, sets: Vec<ProcessorSet>) -> Result<Self, PlacesError> {
         let refused = |problem: String| Err(PlacesError(problem));
         if sets.is_empty() {
             return refused("there must be at least one place".to_owned());
@@ -229,7 +233,7 @@ fn divide(
     machine: &Topology,
     kind: Kind,
     allowed: &ProcessorSet,
-    is_part: impl Fn(&Region, &ProcessorSet) -> bool,
+    is_part: &dyn Fn(&Region, &ProcessorSet) -> bool,
 ) -> Vec<ProcessorSet> {
     let inwards = machine.levels().iter().skip_while(|level| level.kind != kind);
     let levels = inwards.filter(|level| level.kind == kind || level.kind.keeps_data());
@@ -242,14 +246,16 @@ fn divide(
             parts.push(part);
         }
     }
-    parts.sort_by_key(ProcessorSet::first);
-    let firsts: Vec<Option<usize>> = parts.iter().map(ProcessorSet::first).collect();
+    // No part is empty.
+    let first = |part: &ProcessorSet| part.as_slice()[0];
+    sort_by_key(&mut parts, |part| (0, first(part)));
+    let firsts: Vec<usize> = parts.iter().map(first).collect();
     for stray in left.iter() {
-        let separation = |&part: &usize| firsts[part].map(|there| machine.separation(stray, there));
+        let separation = |&part: &usize| machine.separation(stray, firsts[part]);
         if let Some(nearest) = (0..parts.len()).min_by_key(separation) {
             parts[nearest] = parts[nearest].union(&[stray].into_iter().collect());
         }
     }
-    parts.sort_by_key(ProcessorSet::first);
+    sort_by_key(&mut parts, |part| (0, first(part)));
     parts
 }

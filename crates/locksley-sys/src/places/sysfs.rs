@@ -1,10 +1,10 @@
 //! Reading a machine: by what a Linux kernel says below `sys/devices`.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use super::topology::Distances;
 use super::{Kind, ProcessorSet, Region, Topology};
 use crate::os::Processors;
 
@@ -25,7 +25,7 @@ impl Topology {
         };
         read.unwrap_or_else(|error| {
             let processors = Processors::allowed().ids().iter().copied().collect();
-            let mut machine = Self::of(processors, []);
+            let mut machine = Self::of_regions(processors, Vec::new());
             machine.doubts.push(error.to_string());
             machine
         })
@@ -57,7 +57,7 @@ impl Topology {
         }
         let (memories, distances) = files.memories(&online);
         regions.extend(memories);
-        let mut machine = Self::of(online, regions);
+        let mut machine = Self::of_regions(online, regions);
         machine.doubts.splice(..0, files.doubts);
         machine.distances = distances;
         Ok(machine)
@@ -120,10 +120,10 @@ impl Files<'_> {
     }
 
     /// The memories (NUMA nodes), and how far they are from each other.
-    fn memories(&mut self, online: &ProcessorSet) -> (Vec<Region>, BTreeMap<(usize, usize), u32>) {
+    fn memories(&mut self, online: &ProcessorSet) -> (Vec<Region>, Distances) {
         let numbers = self.numbered(MEMORIES, "node");
         let mut memories = Vec::new();
-        let mut distances = BTreeMap::new();
+        let mut distances = Vec::new();
         for &number in &numbers {
             let folder = format!("{MEMORIES}/node{number}");
             let near = self.mask(&format!("{folder}/cpumap")).unwrap_or_default();
@@ -144,16 +144,25 @@ impl Files<'_> {
     /// What the file says, where `parse` understands it; `None` where there is no such file, or
     /// nothing in it.
     fn parsed<T>(&mut self, path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let text = self.text(path)?;
+        let value = parse(&text);
+        if value.is_none() && !text.is_empty() {
+            self.doubt_text(path, &text);
+        }
+        value
+    }
+
+    /// What the file says, without white space around it.
+    fn text(&mut self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.root.join(path));
         let text = self.unless_missing(path, text)?;
         // Some kernels end a file with a zero.
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        let value = parse(text);
-        if value.is_none() && !text.is_empty() {
-            let start: String = text.chars().take(40).collect();
-            self.doubt(path, format!("not understood: {start:?}"));
-        }
-        value
+        Some(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
+    }
+
+    fn doubt_text(&mut self, path: &str, text: &str) {
+        let start: String = text.chars().take(40).collect();
+        self.doubt(path, format!("not understood: {start:?}"));
     }
 
     fn mask(&mut self, path: &str) -> Option<ProcessorSet> {

@@ -1,8 +1,8 @@
 //! The machine: its processors, and what they have in common.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
+use super::sort::sort_by_key;
 use super::{Kind, Level, ProcessorSet, Region, nesting};
 
 /// The processors of a machine that are online, and what they have in common: packages, memories,
@@ -31,9 +31,12 @@ pub struct Topology {
     /// The outer ones first.
     levels: Vec<Level>,
     memories: Vec<Region>,
-    pub(super) distances: BTreeMap<(usize, usize), u32>,
+    pub(super) distances: Distances,
     pub(super) doubts: Vec<String>,
 }
+
+/// How far it is from one memory to another one. In ascending order of both.
+pub(super) type Distances = Vec<((usize, usize), u32)>;
 
 impl Topology {
     /// A machine made by hand. Regions that are named twice are one; a region that contradicts
@@ -52,16 +55,22 @@ impl Topology {
     /// ```
     #[must_use]
     pub fn of(processors: ProcessorSet, regions: impl IntoIterator<Item = Region>) -> Self {
-        let restricted = regions.into_iter().map(|region| region.restricted_to(&processors));
+        Self::of_regions(processors, regions.into_iter().collect())
+    }
+
+    pub(super) fn of_regions(processors: ProcessorSet, regions: Vec<Region>) -> Self {
+        let restricted = regions.iter().map(|region| region.restricted_to(&processors));
         let (empty, regions): (Vec<_>, Vec<_>) =
             restricted.partition(|region| region.processors.is_empty());
         let (levels, doubts) = nesting::levels(regions);
         let near = levels.iter().flat_map(|level| &level.regions).cloned();
         let memories = near.chain(empty).filter(|region| region.kind == Kind::Memory);
         let mut memories: Vec<Region> = memories.collect();
-        memories.sort_by_key(|memory| (memory.number, memory.processors.first()));
+        // Memories without a number, or without processors, come first.
+        let key = |key: Option<usize>| key.map_or(0, |key| key.saturating_add(1));
+        sort_by_key(&mut memories, |it| (key(it.number), key(it.processors.first())));
         memories.dedup();
-        Self { processors, levels, memories, distances: BTreeMap::new(), doubts }
+        Self { processors, levels, memories, distances: Vec::new(), doubts }
     }
 
     /// The processors that are online.
@@ -94,7 +103,8 @@ impl Topology {
     /// it is from itself. If the system tells.
     #[must_use]
     pub fn distance(&self, from: usize, to: usize) -> Option<u32> {
-        self.distances.get(&(from, to)).copied()
+        let found = self.distances.binary_search_by_key(&(from, to), |&(memories, _)| memories);
+        found.ok().map(|found| self.distances[found].1)
     }
 
     /// What the system said that could not be read, made no sense, or contradicted something else.

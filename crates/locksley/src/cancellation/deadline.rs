@@ -123,7 +123,9 @@ impl Cancellation {
         let mut state = timer.lock();
         if !state.has_thread {
             let thread = thread::Builder::new().name("locksley-timer".to_owned());
-            thread.spawn(|| timer.cancel_in_time())?;
+            // Boxed, as other threads' bodies are, so that the start of a thread is compiled once.
+            let body: Box<dyn FnOnce() + Send> = Box::new(|| timer.cancel_in_time());
+            thread.spawn(body)?;
             state.has_thread = true;
         }
         state.add(time, Arc::downgrade(&self.0));

@@ -75,11 +75,26 @@ use token::Token;
 /// assert_eq!((heights[999], sum), (1, 332_833_500));
 /// ```
 ///
+/// There is no `find`. The first item that matches is searched by a body that skips the items
+/// behind the best one so far. (For any match, [cancel](crate::Cancellation) the loop.)
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// let words = ["robin", "hood", "marian", "tuck"];
+/// let first = AtomicUsize::new(usize::MAX);
+/// locksley::loops::par(0..words.len()).for_each(|i| {
+///     if i < first.load(Ordering::Relaxed) && words[i].len() == 4 {
+///         first.fetch_min(i, Ordering::Relaxed);
+///     }
+/// });
+/// assert_eq!(words.get(first.into_inner()), Some(&"hood"));
+/// ```
+///
 /// An iterator cannot be divided. The compiler's message names the alternatives:
 /// ```compile_fail,E0277
 /// locksley::loops::par(vec![1, 2].iter()).for_each(|_| ());
 /// ```
-pub fn par<I: IntoParts>(items: I) -> Par<I::Parts> {
+pub fn par<I: IntoParts<Way>, Way>(items: I) -> Par<I::Parts> {
     let plan = Plan { token: (), grain: None, target: Target::Anywhere };
     Par { parts: items.into_parts(), plan }
 }
@@ -113,6 +128,17 @@ impl<P: Parts, T: Token> Par<P, T> {
     /// par(&mut rows).chunks(3).for_each(<[_]>::sort);
     /// assert_eq!(rows, [1, 2, 3, 7, 8, 9]);
     /// assert_eq!(par(0..10).chunks(4).map(|range| range.len()), [4, 4, 2]);
+    /// ```
+    ///
+    /// A chunk does not know its number. To write rows that depend on their numbers, loop over a
+    /// vector of numbered rows:
+    /// ```
+    /// let mut image = vec![0; 4 * 3];
+    /// let mut rows: Vec<(usize, &mut [usize])> = image.chunks_mut(3).enumerate().collect();
+    /// locksley::loops::par(&mut rows).for_each(|(y, row)| {
+    ///     row.iter_mut().enumerate().for_each(|(x, pixel)| *pixel = 10 * *y + x);
+    /// });
+    /// assert_eq!(image[3..9], [10, 11, 12, 20, 21, 22]);
     /// ```
     #[track_caller]
     pub fn chunks(self, size: usize) -> Par<impl Parts<Item = P>, T> {
@@ -154,8 +180,8 @@ impl<P: Parts, T: Token> Par<P, T> {
     /// # Errors
     /// `for_each`, `map` and `reduce` then return a [`Result`]. It is an error,
     /// [`Cancelled`](crate::Cancelled), if some items were not visited, or if the token was
-    /// cancelled before the loop began. The results of the other items are dropped. A panic takes
-    /// precedence over the error.
+    /// cancelled before the loop began. The results of the other items are dropped: a cancelled
+    /// `map` or `reduce` has no partial result. A panic takes precedence over the error.
     ///
     /// # Examples
     /// ```
@@ -167,6 +193,27 @@ impl<P: Parts, T: Token> Par<P, T> {
     /// assert_eq!(squares(), Ok(vec![0, 1, 4, 9]));
     /// token.cancel();
     /// assert_eq!(squares(), Err(Cancelled));
+    /// ```
+    ///
+    /// For a partial result, the loop gets no token, and the fold checks it. All items are visited,
+    /// at the cost of a check each, and those after the cancellation are left out of the result:
+    /// ```
+    /// use locksley::Cancellation;
+    /// use locksley::loops::par;
+    ///
+    /// let token = Cancellation::new();
+    /// let fold = |(count, sum), n: u64| match token.is_cancelled() {
+    ///     true => (count, sum),
+    ///     false => {
+    ///         if n == 500 {
+    ///             token.cancel(); // for example by a deadline
+    ///         }
+    ///         (count + 1, sum + n)
+    ///     }
+    /// };
+    /// let (count, sum) = par(0..1_000_000).reduce(|| (0, 0), fold, |a, b| (a.0 + b.0, a.1 + b.1));
+    /// println!("the sum of {count} numbers is {sum}");
+    /// assert!((1..=1_000_000).contains(&count) && sum >= 500);
     /// ```
     pub fn cancel(self, token: &Cancellation) -> Par<P, &Cancellation> {
         let Self { parts, plan: Plan { grain, target, .. } } = self;

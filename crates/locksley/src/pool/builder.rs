@@ -7,13 +7,12 @@ use std::io;
 use std::sync::Arc;
 
 use super::error::BuildError;
-use super::start::{self, WorkerThread, spawn_worker};
+use super::start::{self, Spawn, WorkerThread, spawn_worker};
 use super::{Pool, global};
 use crate::idle::IdlePolicy;
 use crate::observe::Observer;
 use crate::os::{self, Assists, Processors};
 use crate::places::Places;
-use crate::primitive::thread::JoinHandle;
 use crate::shared::config::{Affinity, Configuration, PolicyOfPool};
 use crate::shared::placement::Placement;
 use crate::sleep::MAX_WORKERS;
@@ -332,7 +331,7 @@ impl PoolBuilder {
         let needed = self.set_numbers()?;
         self.config.names = Some(self.names()?);
         self.config.can_rebuild = true;
-        self.start(needed, spawn_worker)
+        self.start(needed, &mut spawn_worker)
     }
 
     /// Starts the workers on threads of the program.
@@ -365,15 +364,19 @@ impl PoolBuilder {
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
     pub fn build_with(
-        mut self,
+        self,
         mut spawn: impl FnMut(WorkerThread) -> io::Result<()>,
     ) -> Result<Pool, BuildError> {
+        self.build_on(&mut |worker| spawn(worker).map(|()| None))
+    }
+
+    fn build_on(mut self, spawn: &mut Spawn<'_>) -> Result<Pool, BuildError> {
         let needed = self.set_numbers()?;
         self.config.affinity = Affinity::Builder;
         // Only on request: the program may rely on properties of its own threads.
         let wants_threads = self.config.replacements.is_some();
         self.config.names = wants_threads.then(|| self.names()).transpose()?;
-        self.start(needed, |worker| spawn(worker).map(|()| None))
+        self.start(needed, spawn)
     }
 
     /// Builds the pool that [`Pool::global`] returns, and that [`join`](crate::join),
@@ -433,14 +436,10 @@ impl PoolBuilder {
         (0..self.config.workers).map(name).collect()
     }
 
-    fn start(
-        mut self,
-        needed: usize,
-        mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
-    ) -> Result<Pool, BuildError> {
+    fn start(mut self, needed: usize, spawn: &mut Spawn<'_>) -> Result<Pool, BuildError> {
         self.config.tracer = self.config.tracer.or_else(default_tracer);
         self.config.assists = self.assists.map_or_else(default_assists, Ok)?;
-        let pool = match start::start(self.config.clone(), &mut spawn) {
+        let pool = match start::start(self.config.clone(), spawn) {
             // The pool can do without the threads of workers that only sleep at first.
             Err(BuildError::Thread { worker, .. }) if worker >= needed => {
                 start::start(Configuration { workers: needed, ..self.config }, spawn)?
@@ -501,7 +500,7 @@ mod tests {
     fn build_on_three_threads(workers: usize, needed: usize) -> Result<Pool, BuildError> {
         let mut builder = Pool::builder();
         builder.config.workers = workers;
-        builder.start(needed, |worker| {
+        builder.start(needed, &mut |worker| {
             if worker.index() >= 3 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }

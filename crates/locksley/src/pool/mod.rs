@@ -26,7 +26,7 @@ use crate::job::latch::Latch;
 use crate::places::Places;
 use crate::primitive::{self, thread::JoinHandle};
 use crate::shared::Shared;
-use crate::shared::config::Configuration;
+use crate::shared::config::{Configuration, ThreadBody};
 use crate::stats::PoolStats;
 use crate::unwind;
 use crate::worker::Worker;
@@ -156,7 +156,7 @@ impl Pool {
             size: self.shared.config.size.map(|_| self.shared.bounds.most()),
             ..self.shared.config.clone()
         };
-        start::start(config, start::spawn_worker)
+        start::start(config, &mut start::spawn_worker)
             .unwrap_or_else(|error| panic!("a pool could not be built again after a fork: {error}"))
     }
 
@@ -416,7 +416,7 @@ fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Arc<Sha
             have_ended.wake();
         }
     };
-    match primitive::thread::Builder::new().spawn(wait) {
+    match primitive::thread::Builder::new().spawn(Box::new(wait) as ThreadBody) {
         Ok(thread) => {
             foreign.wait_for_others(&have_ended.flag);
             let _ = thread.join();

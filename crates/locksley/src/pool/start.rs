@@ -1,6 +1,5 @@
 //! The start of a pool, and the threads of its workers, from beginning to end.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -21,15 +20,14 @@ use crate::tuning::{GUESTS, REPLACEMENTS};
 use crate::unwind::{self, Payload};
 use crate::worker::{Role, Worker};
 
-/// Starts a pool. `spawn` gives each worker a thread. The handle that it returns is joined when the
-/// pool is dropped.
+/// Gives a worker a thread. The handle that it returns is joined when the pool is dropped.
+pub(super) type Spawn<'s> = dyn FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>> + 's;
+
+/// Starts a pool, whose workers get their threads from `spawn`.
 ///
 /// If the workers start in the background, returns at once. Otherwise returns when all workers are
 /// ready, or, after an error, when those that it can join have ended.
-pub(super) fn start(
-    config: Configuration,
-    spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
-) -> Result<Pool, BuildError> {
+pub(super) fn start(config: Configuration, spawn: &mut Spawn<'_>) -> Result<Pool, BuildError> {
     if config.with_current_thread {
         ensure_not_on_worker()?;
     }
@@ -66,15 +64,12 @@ fn new_shared(mut config: Configuration) -> Arc<Shared> {
 }
 
 /// Gives each worker a thread. Unless they start in the background, waits until they are ready.
-fn start_threads(
-    pool: &mut Pool,
-    mut spawn: impl FnMut(WorkerThread) -> io::Result<Option<JoinHandle<()>>>,
-) -> Result<(), BuildError> {
+fn start_threads(pool: &mut Pool, spawn: &mut Spawn<'_>) -> Result<(), BuildError> {
     let readiness = Arc::new(Readiness::new());
-    let mut awaited = BTreeSet::new();
+    let mut is_missing = vec![false; pool.shared.workers];
     for index in pool.shared.config.borrowed_threads()..pool.shared.workers {
         let is_awaited = !pool.shared.config.in_background;
-        awaited.extend(is_awaited.then_some(index));
+        is_missing[index] = is_awaited;
         let ready = is_awaited.then(|| Ready::of(&readiness));
         let (shared, is_for_global) = (Arc::clone(&pool.shared), global::is_in_build());
         let thread = spawn(WorkerThread { index, shared, ready, is_for_global });
@@ -82,9 +77,9 @@ fn start_threads(
     }
     // The first error counts, but not before each worker is ready, has failed or was dropped.
     for result in readiness.wait() {
-        awaited.remove(&result?);
+        is_missing[result?] = false;
     }
-    awaited.first().map_or(Ok(()), |&worker| {
+    is_missing.into_iter().position(|it| it).map_or(Ok(()), |worker| {
         let source = io::Error::other("the worker was dropped before it had a thread");
         Err(BuildError::Thread { worker, source })
     })
@@ -121,12 +116,13 @@ fn hook_error(worker: usize, payload: Payload) -> BuildError {
 pub(super) fn spawn_worker(worker: WorkerThread) -> io::Result<Option<JoinHandle<()>>> {
     let shared = Arc::clone(&worker.shared);
     let names = shared.config.names.as_ref().expect("the pool creates its threads");
-    let spawned = shared.config.spawn(names[worker.index].clone(), move || {
+    let name = names[worker.index].clone();
+    let serve = Box::new(move || {
         // Before the hooks, so that a hook can set another time slice.
         worker.shared.set_time_slice();
         worker.run();
     });
-    spawned.map(Some)
+    shared.config.spawn(name, serve).map(Some)
 }
 
 /// A worker that has no thread yet: [`run`](Self::run) makes the calling thread its own. See

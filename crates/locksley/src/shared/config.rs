@@ -19,6 +19,9 @@ use crate::unwind::Payload;
 /// Called with the payload of a detached task that panicked.
 pub(crate) type PanicHandler = dyn Fn(Payload) + Send + Sync;
 
+/// What a thread runs. Boxed, so that the start of a thread is compiled once.
+pub(crate) type ThreadBody = Box<dyn FnOnce() + Send>;
+
 pub(crate) type Hook = Arc<dyn Fn(usize) + Send + Sync>;
 type MakeData = Arc<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
 
@@ -126,11 +129,7 @@ impl Configuration {
     }
 
     /// Spawns a thread for a worker.
-    pub(crate) fn spawn(
-        &self,
-        name: String,
-        serve: impl FnOnce() + Send + 'static,
-    ) -> io::Result<JoinHandle<()>> {
+    pub(crate) fn spawn(&self, name: String, serve: ThreadBody) -> io::Result<JoinHandle<()>> {
         let mut thread = thread::Builder::new().name(name);
         if let Some(bytes) = self.stack_size {
             thread = thread.stack_size(bytes);

@@ -61,7 +61,7 @@ impl Shared {
         }
         self.mark_slot_taken(self.slot_of_replacement(number));
         let shared = Arc::clone(self);
-        let serve = move || shared.serve_as_replacement(number);
+        let serve = Box::new(move || shared.serve_as_replacement(number));
         let thread = self.config.spawn(format!("{}'", names[index.get()]), serve)?;
         self.replacements.set_thread(number, thread);
         Ok(())

@@ -143,9 +143,16 @@ pub(crate) fn probe() -> Result<(), String> {
 ///
 /// (A scoped thread would unpark the calling one in the end, whose next `park` would return at
 /// once.)
-pub(super) fn on_a_throwaway_thread<T: Send + 'static>(
-    probe: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
+pub(super) fn on_a_throwaway_thread(
+    probe: impl FnOnce() -> Result<(), String> + Send + 'static,
+) -> Result<(), String> {
+    // Boxed, so that the rest is compiled once.
+    run_on_a_new_thread(Box::new(probe))
+}
+
+fn run_on_a_new_thread(
+    probe: Box<dyn FnOnce() -> Result<(), String> + Send>,
+) -> Result<(), String> {
     let thread = std::thread::Builder::new().spawn(probe).map_err(|error| error.to_string())?;
     thread.join().unwrap_or_else(|_| Err("the probe panicked".to_owned()))
 }
