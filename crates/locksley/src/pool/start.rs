@@ -67,9 +67,10 @@ fn new_shared(mut config: Configuration) -> Arc<Shared> {
 fn start_threads(pool: &mut Pool, spawn: &mut Spawn<'_>) -> Result<(), BuildError> {
     let readiness = Arc::new(Readiness::new());
     let mut is_missing = vec![false; pool.shared.workers];
-    for index in pool.shared.config.borrowed_threads()..pool.shared.workers {
-        let is_awaited = !pool.shared.config.in_background;
-        is_missing[index] = is_awaited;
+    let (first, is_awaited) =
+        (pool.shared.config.borrowed_threads(), !pool.shared.config.in_background);
+    for (index, is_missing) in is_missing.iter_mut().enumerate().skip(first) {
+        *is_missing = is_awaited;
         let ready = is_awaited.then(|| Ready::of(&readiness));
         let (shared, is_for_global) = (Arc::clone(&pool.shared), global::is_in_build());
         let thread = spawn(WorkerThread { index, shared, ready, is_for_global });
