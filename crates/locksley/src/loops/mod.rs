@@ -94,7 +94,7 @@ use token::Token;
 /// ```compile_fail,E0277
 /// locksley::loops::par(vec![1, 2].iter()).for_each(|_| ());
 /// ```
-pub fn par<I: IntoParts<Way>, Way>(items: I) -> Par<I::Parts> {
+pub fn par<I: IntoParts>(items: I) -> Par<I::Parts> {
     let plan = Plan { token: (), grain: None, target: Target::Anywhere };
     Par { parts: items.into_parts(), plan }
 }

@@ -45,9 +45,6 @@ pub trait Parts: Sized + Send {
 }
 
 /// What [`par`](super::par) accepts: [`Parts`], or a reference to a collection that has them.
-///
-/// `Way` is how: [`AsIs`] or [`ByReference`]. The compiler infers it. It is there because impls for
-/// one `Way` would overlap.
 #[diagnostic::on_unimplemented(
     message = "`par` cannot divide `{Self}`",
     label = "not a range of integers, a borrowed vector, array or slice, nor a `Parts`",
@@ -56,7 +53,7 @@ pub trait Parts: Sized + Send {
     note = "an iterator cannot be divided: collect its items, and write `par(&items)`",
     note = "items must be `Sync` for `par(&items)`, and `Send` for `par(&mut items)`"
 )]
-pub trait IntoParts<Way> {
+pub trait IntoParts {
     /// The sequence that the loop divides.
     type Parts: Parts;
 
@@ -64,30 +61,9 @@ pub trait IntoParts<Way> {
     fn into_parts(self) -> Self::Parts;
 }
 
-/// The [`Way`](IntoParts) of what has [`Parts`].
-#[derive(Debug)]
-pub enum AsIs {}
-
-/// The [`Way`](IntoParts) of references to vectors and arrays.
-#[derive(Debug)]
-pub enum ByReference {}
-
 // Errors name the trait above, with its notes.
 #[diagnostic::do_not_recommend]
-impl<P: Parts> IntoParts<AsIs> for P {
-    type Parts = P;
-    fn into_parts(self) -> P {
-        self
-    }
-}
-
-/// No type has this trait.
-pub trait Nothing {}
-
-/// Applies to nothing. If a type had one possible impl only, the one above, the compiler would go
-/// on as if the type had [`Parts`], and report two more errors for one mistake.
-#[diagnostic::do_not_recommend]
-impl<P: Parts + Nothing> IntoParts<()> for P {
+impl<P: Parts> IntoParts for P {
     type Parts = P;
     fn into_parts(self) -> P {
         self
@@ -96,14 +72,14 @@ impl<P: Parts + Nothing> IntoParts<()> for P {
 
 macro_rules! slices {
     ($([$($generics:tt)*] $slices:ty),*) => {$(
-        impl<'a, T: Sync, $($generics)*> IntoParts<ByReference> for &'a $slices {
+        impl<'a, T: Sync, $($generics)*> IntoParts for &'a $slices {
             type Parts = &'a [T];
             fn into_parts(self) -> &'a [T] {
                 self
             }
         }
 
-        impl<'a, T: Send, $($generics)*> IntoParts<ByReference> for &'a mut $slices {
+        impl<'a, T: Send, $($generics)*> IntoParts for &'a mut $slices {
             type Parts = &'a mut [T];
             fn into_parts(self) -> &'a mut [T] {
                 self
