@@ -1,5 +1,5 @@
-//! Fork-join as Locksley, rayon and the papers' schedulers have it, so that a version is written once
-//! for all, and for the serial program.
+//! Fork-join as Locksley, rayon and the papers' schedulers have it, so that a version is written
+//! once for all, and for the serial program.
 
 use std::ops::Range;
 

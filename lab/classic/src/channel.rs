@@ -3,7 +3,10 @@
 //! Source: "A simple improvement of the work-stealing scheduling algorithm", 2010, section 3: a
 //! process blocks when it reads from an empty channel or sends to a full one. "Channels are
 //! protected from concurrent accesses with a busy-waiting mutex: if a task attempts to lock an
-//! already locked mutex, it yields to the scheduler."
+//! already locked mutex, it yields to the scheduler." The paper does not say where such a task goes:
+//! here its worker runs all others first.
+//!
+//! A thread that waits for a channel whose other end was dropped waits for ever.
 
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -92,7 +95,7 @@ impl<T> Channel<T> {
                 other.into_iter().for_each(|other| context.worker().unblock(other));
                 return result;
             }
-            state.waits = Some(context.fiber().head());
+            state.waits = Some(context.head());
             context.fiber().wait(unlock, ptr::from_ref(&self.is_locked).cast(), 0);
         }
     }

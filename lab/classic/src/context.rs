@@ -44,6 +44,11 @@ impl<'e> Context<'e> {
         Created::make(move |fiber, itself| function(&context(fiber, itself)), place)
     }
 
+    /// The head of the fiber that runs the thread.
+    pub(crate) fn head(&self) -> NonNull<Ready> {
+        self.fiber.cast()
+    }
+
     /// The fiber that runs the thread.
     pub(crate) fn fiber(&self) -> &Fiber {
         // SAFETY: fibers live as long as the machine, which outlives its threads.
@@ -55,14 +60,15 @@ impl<'e> Context<'e> {
         self.fiber().worker()
     }
 
-    /// Computes both and returns what they return. Creates a thread for the second one, and runs
-    /// the first; then the thread, if it is still at the bottom of the deque; or else waits for its
-    /// signal.
+    /// Computes both and returns what they return. Creates a thread for the second one and runs the
+    /// first. Then it runs the thread if that is still at the bottom of the deque, or else waits
+    /// for its signal.
     ///
     /// As in Cilk++, on which BWS is built, a thread that was not stolen is a procedure call.
     ///
     /// # Panics
-    /// If one of both panics, after both have ended.
+    /// If either closure panics. If the first one panics and the second was not stolen, the second
+    /// is dropped without running.
     #[inline]
     pub fn join<A: Send, B: Send>(
         &self,
@@ -81,7 +87,7 @@ impl<'e> Context<'e> {
             }
             newest => {
                 newest.into_iter().for_each(|newest| worker.put_back(newest));
-                forked.ended.wait(self.fiber(), 1);
+                forked.ended.wait(self.fiber, 1);
                 Some(forked.into_result())
             }
         };
@@ -98,31 +104,36 @@ impl<'e> Context<'e> {
         self.create_at(None, function)
     }
 
-    /// The same, for a place: into the place's deque. With mailboxes, into that of the worker with
-    /// this number, and into the own deque. Other schedulers do not know of places.
+    /// The same, for a place. [`Queues::OfPlaces`]: `place` is a place, into whose deque the thread
+    /// goes. [`Queues::WithMailboxes`]: it is a worker, into whose mailbox the thread goes, and
+    /// into the deque of the calling worker. [`Queues::OfWorkers`]: it is ignored.
     ///
     /// # Panics
-    /// If there is no such place or worker.
+    /// If there is no such place or worker, unless it is ignored.
     #[track_caller]
     pub fn create_at(
         &self,
         place: impl Into<Option<usize>>,
         function: impl FnOnce(&Context<'e>) + Send + 'e,
     ) -> Thread {
-        let (worker, place) = (self.worker(), place.into());
+        let place = place.into();
+        let worker = self.worker();
         let (queues, deques) = (&worker.shared.queues, worker.shared.deques.len());
-        let is_there = *queues == Queues::OfWorkers || place < Some(deques);
+        let is_there = *queues == Queues::OfWorkers || place.is_none_or(|place| place < deques);
         assert!(is_there, "the last place is {}", deques - 1);
         worker.shared.live.fetch_add(1, Ordering::Relaxed);
-        let (thread, itself) = Context::thread(function, place);
-        match (queues, place) {
-            (Queues::OfPlaces(_), place) => {
-                let turn = || worker.shared.turn.fetch_add(1, Ordering::Relaxed) % deques;
-                worker.push_to(place.unwrap_or_else(turn), thread);
-            }
+        let turn = || worker.shared.turn.fetch_add(1, Ordering::Relaxed) % deques;
+        let sent_to = match queues {
+            Queues::OfPlaces(_) => Some(place.unwrap_or_else(turn)),
+            Queues::WithMailboxes => place,
+            Queues::OfWorkers => None,
+        };
+        let (thread, itself) = Context::thread(function, sent_to);
+        match (queues, sent_to) {
+            (Queues::OfPlaces(_), Some(place)) => worker.push_to(place, thread),
             (Queues::WithMailboxes, Some(affine)) => mailbox::push(thread, affine, worker),
-            // Only its owner pushes to another deque.
-            (Queues::OfWorkers | Queues::WithMailboxes, _) => worker.push(thread),
+            // A worker may push only to its own deque here.
+            _ => worker.push(thread),
         }
         itself
     }
@@ -135,7 +146,7 @@ impl<'e> Context<'e> {
     /// Blocks this thread until it has received this many signals, beyond those that earlier waits
     /// have consumed.
     pub fn wait(&self, signals: u32) {
-        self.itself().0.wait(self.fiber(), signals);
+        self.itself().0.wait(self.fiber, signals);
     }
 
     /// Sends a signal to a thread.
@@ -156,7 +167,7 @@ impl<'e> Context<'e> {
 }
 
 /// # Safety
-/// None is needed: the thread was published by nothing else.
+/// Always safe to call by `Fiber::wait`. It is unsafe only because `Publish` is.
 unsafe fn push_last(_: *const (), _: i64, thread: NonNull<Ready>, worker: &Worker) -> bool {
     worker.push_last(thread);
     true

@@ -10,7 +10,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use locksley_sys::primitive::Ordering;
 
-use crate::worker::{Ready, Worker};
+use crate::worker::{Ready, Spare, Worker};
 
 /// A thread that has not begun: it is called with its head, and the fiber on which it runs.
 #[derive(Clone, Copy)]
@@ -25,12 +25,18 @@ pub(crate) struct Body {
 /// lies on the fiber's stack then.
 pub(crate) type Publish = unsafe fn(*const (), i64, NonNull<Ready>, &Worker) -> bool;
 
+/// The most spare fibers that a worker keeps to itself: a thread may start on one worker and end on
+/// another, again and again.
+const SPARE: usize = 16;
+
 /// Why a fiber gave its worker back.
 enum Pause {
     Ended,
     Waits(Publish, *const (), i64),
 }
 
+/// What a fiber is resumed with: a thread, if it has none. `None` resumes its thread, or ends a
+/// fiber without one.
 type Input = Option<(Body, NonNull<Fiber>)>;
 
 /// A stack, and the thread that runs on it. It lives until the machine ends.
@@ -74,12 +80,11 @@ impl Fiber {
         unsafe { &*self.worker.get() }
     }
 
-    pub(crate) fn head(&self) -> NonNull<Ready> {
-        NonNull::from(self).cast()
-    }
-
-    /// Gives the worker back, which calls `publish`. Returns when the thread no longer waits.
+    /// Suspends the fiber; the worker then calls `publish`. Returns when the thread no longer
+    /// waits.
     pub(crate) fn wait(&self, publish: Publish, of: *const (), number: i64) {
+        // The thread may continue on another OS thread, which has a count of panics of its own.
+        assert!(!std::thread::panicking(), "a thread waits while it panics");
         // SAFETY: only the thread that runs on the fiber calls this, from within the coroutine.
         let yielder = unsafe { &*self.yielder.get() };
         yielder.suspend(Pause::Waits(publish, of, number));
@@ -89,9 +94,10 @@ impl Fiber {
 /// Runs a thread that has not begun, on a spare fiber or a new one.
 ///
 /// # Safety
-/// The caller alone has the thread, and `body` is its own.
+/// The caller has exclusive access to the thread, and `body` is its own.
 pub(crate) unsafe fn start(body: Body, worker: &Worker) {
-    let spare = worker.spare.borrow_mut().pop().map(NonNull::cast);
+    let shared = || worker.shared.spare.pop().map(|spare| spare.0);
+    let spare = worker.spare.borrow_mut().pop().or_else(shared).map(NonNull::cast);
     let fiber = spare.unwrap_or_else(|| Fiber::make(worker));
     // SAFETY: a spare fiber belongs to its worker.
     unsafe { run(fiber, Some((body, fiber)), worker) };
@@ -100,7 +106,7 @@ pub(crate) unsafe fn start(body: Body, worker: &Worker) {
 /// Runs a thread that no longer waits.
 ///
 /// # Safety
-/// It is the head of a fiber that was published, and the caller alone has it.
+/// It is the head of a fiber that was published, to which the caller has exclusive access.
 unsafe fn resume(head: NonNull<Ready>, worker: &Worker) {
     // SAFETY: as the caller says.
     unsafe { run(head.cast(), None, worker) };
@@ -109,36 +115,39 @@ unsafe fn resume(head: NonNull<Ready>, worker: &Worker) {
 /// Runs a fiber until its thread waits or ends.
 ///
 /// # Safety
-/// The caller alone has the fiber. It waits, or it has no thread and gets one by `input`.
+/// The caller has exclusive access to the fiber. It waits, or it has no thread and gets one by
+/// `input`.
 unsafe fn run(fiber: NonNull<Fiber>, mut input: Input, worker: &Worker) {
     loop {
         // SAFETY: fibers live as long as the machine.
         let this = unsafe { fiber.as_ref() };
         this.worker.set(worker);
         this.head.last.store(worker.index, Ordering::Relaxed);
-        // SAFETY: the caller alone has the fiber, so nothing else refers to its coroutine.
+        // SAFETY: the caller has exclusive access, so nothing else refers to its coroutine.
         let coroutine = unsafe { &mut *this.coroutine.get() };
         match coroutine.resume(input.take()) {
             CoroutineResult::Yield(Pause::Waits(publish, of, number)) => {
-                // SAFETY: `wait` was called with what belongs together, and the fiber is not used
-                // below unless its thread need not wait.
+                // SAFETY: the caller of `wait` answers for `of` and `number`. If this returns true,
+                // another worker may run the fiber, which is not used any more here.
                 if unsafe { publish(of, number, fiber.cast(), worker) } {
                     return;
                 }
             }
             CoroutineResult::Yield(Pause::Ended) => {
-                return worker.spare.borrow_mut().push(fiber.cast());
+                let mut spare = worker.spare.borrow_mut();
+                return match spare.len() < SPARE {
+                    true => spare.push(fiber.cast()),
+                    false => worker.shared.spare.push(Spare(fiber.cast())),
+                };
             }
             CoroutineResult::Return(()) => unreachable!("a fiber returns when it is freed"),
         }
     }
 }
 
-/// Frees the spare fibers of a worker.
-pub(crate) fn free_spare(worker: &Worker) {
-    for head in worker.spare.take() {
-        // SAFETY: it was leaked when it was made, and a spare one is referred to by nothing else.
-        let mut fiber = unsafe { Box::from_raw(head.cast::<Fiber>().as_ptr()) };
-        let _ = fiber.coroutine.get_mut().resume(None);
-    }
+/// Frees a spare fiber.
+pub(crate) fn free(head: NonNull<Ready>) {
+    // SAFETY: it was leaked when it was made, and a spare one is referred to by nothing else.
+    let mut fiber = unsafe { Box::from_raw(head.cast::<Fiber>().as_ptr()) };
+    let _ = fiber.coroutine.get_mut().resume(None);
 }

@@ -1,4 +1,4 @@
-//! The parallel machine: workers that park until there is work.
+//! The parallel machine: workers that park between runs.
 //!
 //! Source: "Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, section
 //! 2: "the P processes just park on a condition variable ... the program calls the `HoodParMach`
@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crossbeam_queue::SegQueue;
 use locksley_sys::os;
 use locksley_sys::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering, thread};
 
@@ -31,9 +32,9 @@ pub struct Scheduler {
     pub deque: fn() -> Box<dyn Deque<Ready>>,
     /// What workers do without a task.
     pub stealing: Box<dyn Stealing>,
-    /// Where a thread goes that no longer waits.
+    /// The deque that receives an unblocked thread.
     pub placement: Placement,
-    /// Where threads lie that can run.
+    /// Where ready threads wait.
     pub queues: Queues,
     /// The processors to which each worker is bound. Empty: workers are not bound.
     pub processors: Vec<Vec<usize>>,
@@ -85,21 +86,24 @@ impl Machine {
     /// system refuses a thread.
     ///
     /// # Safety
-    /// A thread may be resumed by another thread of the operating system. So no thread of this
-    /// machine holds something that is not [`Send`] while it may wait: in [`Context::join`], in
-    /// [`Context::wait`], in [`Context::yield_now`], for a semaphore or for a channel.
+    /// - A thread may be resumed by another OS thread. So no thread of this machine holds something
+    ///   that is not [`Send`], or a reference to a thread-local value, while it may wait: in
+    ///   [`Context::join`], [`Context::wait`], [`Context::yield_now`], for a semaphore or for a
+    ///   channel.
+    /// - Each [`Thread`](crate::Thread), semaphore and channel is used by threads of one machine.
+    /// - The deques return each item once.
     pub unsafe fn start(workers: usize, scheduler: Scheduler) -> Result<Machine, StartError> {
         let Scheduler { deque, mut stealing, placement, queues, processors, stack_bytes } =
             scheduler;
-        let deques = queues.deques(workers);
-        let number = deques.iter().max().map_or(0, |last| last + 1);
-        let are_used = (0..number).all(|deque| deques.contains(&deque));
-        let is_pushed_by_others = queues != Queues::OfWorkers || placement == Placement::Last;
+        let deque_of_each = queues.deque_of_each(workers);
+        let deques = deque_of_each.iter().max().map_or(0, |last| last + 1);
+        let are_used = (0..deques).all(|deque| deque_of_each.contains(&deque));
+        let is_pushed_to = queues != Queues::OfWorkers || placement == Placement::Last;
         let has_places = matches!(queues, Queues::OfPlaces(_));
         let refusals = [
             (workers == 0, "a machine needs a worker"),
             (
-                deques.len() != workers || !are_used,
+                deque_of_each.len() != workers || !are_used,
                 "each worker needs one place, and each place a worker",
             ),
             (
@@ -107,10 +111,13 @@ impl Machine {
                 "each worker needs its processors",
             ),
             (
-                is_pushed_by_others && !deque().is_shared(),
+                (has_places || placement == Placement::Last) && !deque().is_shared(),
                 "only a deque with a lock can be used by several workers",
             ),
-            (has_places && stealing.needs_a_deque_each(), "each worker needs a deque of its own"),
+            (
+                is_pushed_to && stealing.repeats(),
+                "a worker that tries several victims or sleeps does not see what others push to it",
+            ),
         ];
         if let Some((_, why)) = refusals.into_iter().find(|refusal| refusal.0) {
             return Err(StartError::Unsuitable(why));
@@ -118,8 +125,8 @@ impl Machine {
         stealing.start(workers);
         let peer = |deque| CachePadded::new(Peer { deque, ..Peer::default() });
         let shared = Arc::new(Shared {
-            deques: (0..number).map(|_| CachePadded::new(deque())).collect(),
-            peers: deques.into_iter().map(peer).collect(),
+            deques: (0..deques).map(|_| CachePadded::new(deque())).collect(),
+            peers: deque_of_each.into_iter().map(peer).collect(),
             stealing,
             placement,
             queues,
@@ -129,6 +136,7 @@ impl Machine {
             unbound: AtomicUsize::new(0),
             panic: Mutex::new(None),
             stack_bytes,
+            spare: SegQueue::new(),
         });
         let (parks, parked) = mpsc::channel();
         let (release, threads) = (Vec::new(), Vec::new());
@@ -164,8 +172,8 @@ impl Machine {
     /// Runs a thread, and all that it creates, and returns its result when all have ended. A second
     /// call meanwhile waits for the first.
     ///
-    /// As in Hood, this does not return if a thread waits for a signal that is never sent. A thread
-    /// of this machine that calls it waits for itself.
+    /// As in Hood, this does not return if a thread waits for a signal that is never sent. A call
+    /// by a thread of this machine deadlocks.
     ///
     /// # Panics
     /// If a thread that is not joined panics, with the first such panic.
@@ -184,8 +192,10 @@ impl Machine {
         assert!(pushed.is_ok(), "all deques are empty between two runs");
         self.release.iter().for_each(|release| release.send(()).expect("a worker is there"));
         self.wait_until_parked(&parked);
+        // Before the next run begins, which may panic, too.
+        let panic = lock(&self.shared.panic).take();
         drop(parked);
-        if let Some(panic) = lock(&self.shared.panic).take() {
+        if let Some(panic) = panic {
             resume_unwind(panic);
         }
         let result = lock(&result).take();
@@ -217,6 +227,9 @@ impl Drop for Machine {
         self.release.clear();
         // A worker does not panic: threads catch their panics.
         self.threads.drain(..).for_each(|thread| _ = thread.join());
+        while let Some(spare) = self.shared.spare.pop() {
+            fiber::free(spare.0);
+        }
     }
 }
 
@@ -224,12 +237,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The life of a worker.
+/// What the OS thread of a worker runs.
 fn work(worker: &Worker, released: &Receiver<()>, parks: &Sender<()>) {
+    let aborts = AbortsOnUnwind;
     // A send fails if the machine could not be started.
     while parks.send(()).is_ok() && released.recv().is_ok() {
         worker.scheduling_loop();
     }
-    fiber::free_spare(worker);
+    worker.spare.take().into_iter().for_each(fiber::free);
     worker.retire();
+    std::mem::forget(aborts);
+}
+
+/// Ends the process if a scheduling loop panics: its threads borrow from callers that wait for them.
+struct AbortsOnUnwind;
+
+impl Drop for AbortsOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
 }

@@ -12,7 +12,7 @@ use locksley_sys::primitive::{AtomicBool, Ordering};
 
 use crate::worker::{Ready, Worker};
 
-/// A thread in a deque and in a mailbox. The first worker that comes runs it.
+/// A thread in a deque and in a mailbox. It runs when the item is first taken from one of both.
 #[repr(C)] // the head comes first
 struct Item {
     head: Ready,
@@ -31,8 +31,8 @@ pub(crate) fn push(thread: NonNull<Ready>, affine: usize, worker: &Worker) {
     worker.push(item);
 }
 
-/// Runs the item's thread if it comes from its first queue, and frees the item if it comes from the
-/// second.
+/// Runs the thread the first time the item is taken from a queue, and frees the item the second
+/// time.
 ///
 /// # Safety
 /// The item was taken out of one of its two queues.

@@ -1,4 +1,4 @@
-//! Where threads lie that can run.
+//! Where ready threads wait.
 //!
 //! Source: Weibel, "An Advanced Scheduler for Intervals", 2010, "Work-Stealing Places" and
 //! "Alternative Designs".
@@ -12,13 +12,14 @@ pub enum Queues {
     /// Each worker has a deque and a mailbox: see `mailbox.rs`.
     WithMailboxes,
     /// Each place has a deque, which its workers share. A thread without a place goes to one place
-    /// after the other. The vector has the place of each worker, from 0 on.
+    /// after the other; joined and unblocked threads go to the place of the worker that pushes them.
+    /// The vector has the place of each worker, from 0 on.
     OfPlaces(Vec<usize>),
 }
 
 impl Queues {
-    /// The deque of each worker.
-    pub(crate) fn deques(&self, workers: usize) -> Vec<usize> {
+    /// The number of each worker's deque.
+    pub(crate) fn deque_of_each(&self, workers: usize) -> Vec<usize> {
         match self {
             Queues::OfPlaces(places) => places.clone(),
             Queues::OfWorkers | Queues::WithMailboxes => (0..workers).collect(),

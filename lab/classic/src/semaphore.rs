@@ -3,7 +3,7 @@
 //! Source: "Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, sections
 //! 2 and 3.2: the one synchronization variable of Hood 2.1, with a non-blocking queue of threads.
 //!
-//! The queue is crossbeam's. A thread that waits is pushed first, and then decrements the count; an
+//! The queue is crossbeam's: lock-free, but a pop may wait for a push in progress. A thread that waits is pushed first, and then decrements the count; an
 //! operation that finds that one thread may go on pops one. So the queue has at least as many
 //! threads as operations that pop.
 
@@ -60,9 +60,10 @@ impl Semaphore {
 /// Enqueues a thread whose fiber can be resumed.
 ///
 /// # Safety
-/// `of` is a semaphore that lives until the thread is resumed, and after.
+/// `of` is the semaphore for which the thread waits. Until this has changed the count, one of the
+/// threads that wait stays in the queue, and its borrow keeps the semaphore alive.
 unsafe fn enqueue(of: *const (), _: i64, thread: NonNull<Ready>, worker: &Worker) -> bool {
-    // SAFETY: the caller says that it lives.
+    // SAFETY: it lives until the last use below, as said above.
     let semaphore = unsafe { &*of.cast::<Semaphore>() };
     semaphore.threads.push(Waiting(thread));
     // Release: what pops sees the push. Acquire: a unit may have come meanwhile, with what was done

@@ -3,8 +3,8 @@
 //!
 //! Source: "The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 1.1:
 //! the program "creates some number P of processes [...], and each process performs a 1/P fraction
-//! of the total work"; section 4 compares with it. The threads are created within the measured time.
-//! They begin when all have been created, so that none begins if the system refuses one.
+//! of the total work"; section 4 compares with it. The threads are created within the measured
+//! time. They begin when all have been created, so that none begins if the system refuses one.
 
 use std::sync::{Barrier, mpsc};
 use std::thread;
@@ -48,11 +48,11 @@ impl Team {
     }
 
     /// Creates a thread for each share, which runs `body(rank, shares[rank], barrier)`. Returns the
-    /// time until the last one has ended, and what each returned. The barrier is for all of them, as
-    /// often as they like.
+    /// time until the last one has ended, and what each returned. The barrier is for all of them,
+    /// as often as they like.
     ///
     /// # Panics
-    /// If there is not one share for each thread, if a body panics, or if the system does not give
+    /// If there is not one share for each thread, if a body panics while no other waits at the barrier, or if the system does not give
     /// the threads that it gave when the team was started.
     pub fn run<T: Send, R: Send>(
         &self,

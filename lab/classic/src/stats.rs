@@ -48,7 +48,8 @@ pub struct Stats {
     pub switches: Option<u64>,
     /// Workers that the system did not bind to their processors.
     pub unbound: usize,
-    /// Threads that ran at another place than the one that was named for them.
+    /// Threads that ran at another place than the one to which they were sent; with mailboxes, on
+    /// another worker.
     pub out_of_place: u64,
     /// The time without a task, of all workers.
     pub searching: Duration,

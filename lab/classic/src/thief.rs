@@ -11,17 +11,18 @@ pub trait Stealing: Send + Sync {
         let _ = workers;
     }
 
-    /// Called whenever the deque of `w` is empty. Returns after one attempt to steal or more, or
+    /// Called whenever `w` has no thread to run. Returns after one attempt to steal or more, or
     /// when the work is done.
     fn steal(&self, w: &dyn Thief);
 
-    /// Called when `w` has put a thread into a deque.
+    /// Called after `w` has created or unblocked a thread.
     fn generated(&self, w: &dyn Thief) {
         let _ = w;
     }
 
-    /// True if victims are workers, so that each needs a deque of its own.
-    fn needs_a_deque_each(&self) -> bool {
+    /// True if `steal` makes several attempts, or sleeps. Meanwhile the worker does not look into
+    /// its own deque, so no other worker may push there.
+    fn repeats(&self) -> bool {
         false
     }
 }
@@ -56,11 +57,12 @@ pub trait Thief {
 
     /// Yields the processor to a worker.
     ///
-    /// The kernels of today have no such call. This yields, and the kernel chooses the next thread.
+    /// The kernels of today have no such call. This yields, and the kernel chooses the next thread
+    /// of this processor, even if the worker waits for another one.
     fn yield_to(&self, worker: usize);
 
     /// Lowers the priority of this worker until the result is dropped. `None` where it could not be
-    /// raised again.
+    /// raised again, as for most processes without privileges.
     fn lower_priority(&self) -> Option<LoweredPriority>;
 
     /// True if a worker sleeps.
@@ -72,7 +74,11 @@ pub trait Thief {
     /// Wakes a worker. Returns false if it did not sleep.
     fn wake(&self, worker: usize) -> bool;
 
-    /// Wakes a worker that sleeps, if there is one: the first from a random one on. Returns its
-    /// number.
-    fn wake_any(&self) -> Option<usize>;
+    /// A worker that sleeps, if there is one: the first from a random one on.
+    fn sleeper(&self) -> Option<usize>;
+
+    /// Tries to wake a worker that sleeps. Returns its number.
+    fn wake_any(&self) -> Option<usize> {
+        self.sleeper().filter(|&sleeper| self.wake(sleeper))
+    }
 }

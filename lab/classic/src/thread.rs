@@ -38,9 +38,10 @@ pub(crate) struct JoinCounter {
 impl JoinCounter {
     /// Blocks the thread on `fiber`, which is always the same for a counter, until it has received
     /// `signals` more.
-    pub(crate) fn wait(&self, fiber: &Fiber, signals: u32) {
-        self.waits.store(fiber.head().as_ptr(), Ordering::Relaxed);
-        fiber.wait(set, ptr::from_ref(self).cast(), signals.into());
+    pub(crate) fn wait(&self, fiber: NonNull<Fiber>, signals: u32) {
+        self.waits.store(fiber.cast().as_ptr(), Ordering::Relaxed);
+        // SAFETY: fibers live as long as the machine.
+        unsafe { fiber.as_ref() }.wait(add_missing, ptr::from_ref(self).cast(), signals.into());
     }
 
     /// Sends a signal, from a thread that runs on `worker`.
@@ -50,8 +51,8 @@ impl JoinCounter {
     pub(crate) unsafe fn signal(this: *const JoinCounter, worker: &Worker) {
         // SAFETY: the caller says that it lives.
         let missing = unsafe { &(*this).missing };
-        // Release pairs with the acquire in `set` and below: the thread that waited sees what came
-        // before the signals. Acquire pairs with the release in `set`.
+        // Release pairs with the acquire in `add_missing` and below: the thread that waited sees
+        // what came before the signals. Acquire pairs with the release in `add_missing`.
         if missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             // SAFETY: the thread waits, and so the counter lives until it is unblocked.
             let waits = unsafe { &(*this).waits };
@@ -61,15 +62,15 @@ impl JoinCounter {
     }
 }
 
-/// Sets the counter of a thread whose fiber can be resumed.
+/// Adds to the counter of a thread whose fiber can be resumed. Returns false if all signals came.
 ///
 /// # Safety
 /// `of` is a counter, which lives until the thread is resumed.
-unsafe fn set(of: *const (), signals: i64, _: NonNull<Ready>, _: &Worker) -> bool {
+unsafe fn add_missing(of: *const (), signals: i64, _: NonNull<Ready>, _: &Worker) -> bool {
     // SAFETY: the thread was not resumed yet.
     let missing = unsafe { &(*of.cast::<JoinCounter>()).missing };
-    // Release: a signal that unblocks the thread sees `waits`, and the fiber as it is. Acquire pairs
-    // with the signals that came before.
+    // Release: a signal that unblocks the thread sees `waits`, and the fiber as it is. Acquire
+    // pairs with the signals that came before.
     missing.fetch_add(signals, Ordering::AcqRel) + signals > 0
 }
 
@@ -108,7 +109,7 @@ impl<F: FnOnce(NonNull<Fiber>) -> R, R> Forked<F, R> {
     }
 
     unsafe fn start(head: NonNull<Ready>, worker: &Worker) {
-        // SAFETY: the caller took it out of a deque, and so has it alone.
+        // SAFETY: the caller took it out of a deque, and so has exclusive access.
         unsafe { fiber::start(Body { call: Self::run, head }, worker) };
     }
 
@@ -146,7 +147,7 @@ impl<F: FnOnce(NonNull<Fiber>, Thread)> Created<F> {
     }
 
     unsafe fn start(head: NonNull<Ready>, worker: &Worker) {
-        // SAFETY: the caller took it out of a deque, and so has it alone.
+        // SAFETY: the caller took it out of a deque, and so has exclusive access.
         unsafe { fiber::start(Body { call: Self::run, head }, worker) };
     }
 

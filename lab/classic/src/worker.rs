@@ -11,6 +11,7 @@ use std::num::NonZeroU64;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock, PoisonError};
 
+use crossbeam_queue::SegQueue;
 use locksley_sys::os::{self, Assists, RunState, ThreadWatch};
 use locksley_sys::primitive::{
     AtomicBool, AtomicUsize, CachePadded, Instant, Mutex, Ordering, thread,
@@ -57,7 +58,15 @@ pub(crate) struct Shared {
     /// The first panic of a thread that is not joined.
     pub(crate) panic: std::sync::Mutex<Option<Panic>>,
     pub(crate) stack_bytes: usize,
+    /// Spare fibers of all workers, beyond those that each keeps.
+    pub(crate) spare: SegQueue<Spare>,
 }
+
+/// The head of a fiber without a thread.
+pub(crate) struct Spare(pub(crate) NonNull<Ready>);
+
+// SAFETY: a fiber without a thread may be used by any worker.
+unsafe impl Send for Spare {}
 
 /// What other workers see of a worker.
 #[derive(Default)]
@@ -111,9 +120,11 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
     random: Cell<NonZeroU64>,
-    /// Heads of fibers without a thread, for the next ones.
+    /// Heads of fibers without a thread, for the next ones. (As heads, so that this file does not
+    /// depend on fibers.)
     pub(crate) spare: RefCell<Vec<NonNull<Ready>>>,
-    /// Threads for which the bounded deque has no room.
+    /// Threads for which the bounded deque has no room, and those that yield where it has no other
+    /// end. They run when the deque is empty, and are not stolen.
     overflow: RefCell<Vec<NonNull<Ready>>>,
 }
 
@@ -154,7 +165,7 @@ impl Worker {
             }
         }
         self.count(search);
-        // What is still there has run already, from another queue.
+        // Only items of mailboxes are left, whose threads ran from the other queue.
         while let Some(thread) = self.next() {
             self.run(thread);
         }
@@ -181,7 +192,7 @@ impl Worker {
         self.peer().has_task.store(false, Ordering::Relaxed);
     }
 
-    /// Takes the thread at the bottom of the own deque.
+    /// Takes the thread at the bottom of the worker's deque.
     pub(crate) fn pop(&self) -> Option<NonNull<Ready>> {
         self.shared.deque(self.peer().deque).pop_bottom()
     }
@@ -191,12 +202,12 @@ impl Worker {
         mailbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Puts a thread back at the bottom of the own deque.
+    /// Puts a thread at the bottom of the worker's deque, and does not announce it.
     pub(crate) fn put_back(&self, thread: NonNull<Ready>) {
         self.enqueue_at(self.peer().deque, thread);
     }
 
-    /// Puts a thread at the bottom of the own deque, and announces it.
+    /// Puts a thread at the bottom of the worker's deque, and announces it.
     pub(crate) fn push(&self, thread: NonNull<Ready>) {
         self.push_to(self.peer().deque, thread);
     }
@@ -207,13 +218,13 @@ impl Worker {
         self.shared.stealing.generated(self);
     }
 
-    /// Counts a thread that was meant for another place than this one.
-    pub(crate) fn count_place(&self, named: Option<usize>) {
-        let is_elsewhere = named.is_some_and(|place| place != self.peer().deque);
+    /// Counts a thread that was sent to another deque or mailbox than this worker's.
+    pub(crate) fn count_place(&self, sent_to: Option<usize>) {
+        let is_elsewhere = sent_to.is_some_and(|place| place != self.peer().deque);
         self.counters().out_of_place.add(is_elsewhere.into());
     }
 
-    /// Puts a thread that no longer waits where the placement says.
+    /// Puts an unblocked thread where the placement says.
     pub(crate) fn unblock(&self, thread: NonNull<Ready>) {
         // SAFETY: a thread that waits lives.
         let last = unsafe { thread.as_ref() }.last.load(Ordering::Relaxed);
@@ -223,10 +234,12 @@ impl Worker {
         }
     }
 
-    /// Puts a thread that could run on at the top of the own deque: the worker runs others first.
+    /// Puts a thread where the worker runs others first: at the top of its deque, if it has a lock.
     pub(crate) fn push_last(&self, thread: NonNull<Ready>) {
         let own = self.shared.deque(self.peer().deque);
-        own.push_top(thread).unwrap_or_else(|thread| self.overflow.borrow_mut().push(thread));
+        if !own.is_shared() || own.push_top(thread).is_err() {
+            self.overflow.borrow_mut().push(thread);
+        }
     }
 
     fn enqueue_at(&self, deque: usize, thread: NonNull<Ready>) {
@@ -337,9 +350,9 @@ impl Thief for Worker {
         was_asleep
     }
 
-    fn wake_any(&self) -> Option<usize> {
+    fn sleeper(&self) -> Option<usize> {
         let (first, workers) = (self.random(self.workers()), self.workers());
         let mut all = (first..first + workers).map(|number| number % workers);
-        all.find(|&worker| self.is_asleep(worker) && self.wake(worker))
+        all.find(|&worker| self.is_asleep(worker))
     }
 }

@@ -271,16 +271,39 @@ fn parts_that_do_not_fit_together_are_refused() {
     for (workers, scheduler) in [
         (0, Scheduler::default()),
         (2, Scheduler { placement: Placement::Last, ..Scheduler::default() }),
-        (2, Scheduler { queues: Queues::WithMailboxes, ..Scheduler::default() }),
         (2, Scheduler { queues: Queues::OfPlaces(vec![0, 1]), ..Scheduler::default() }),
         (3, Scheduler { queues: Queues::OfPlaces(vec![0, 1]), ..nornir() }),
         (2, Scheduler { queues: Queues::OfPlaces(vec![0, 2]), ..nornir() }),
         (2, Scheduler { processors: vec![vec![0]], ..nornir() }),
         (2, bws),
+        (2, Scheduler { placement: Placement::Last, stealing: Box::new(Hood), ..nornir() }),
+        (2, Scheduler { queues: Queues::WithMailboxes, stealing: Box::new(BusyWakes), ..nornir() }),
     ] {
         // SAFETY: no thread is run.
         let refused = unsafe { Machine::start(workers, scheduler) };
         assert!(matches!(refused, Err(StartError::Unsuitable(_))));
+    }
+}
+
+#[test]
+fn a_new_run_finds_thieves_that_are_awake() {
+    // Of two workers, one is a thief. If the watchdog of one run worked in the next, it would sleep.
+    let machine = machine(
+        2,
+        Scheduler { stealing: Box::new(Bws::with_threshold(0)), ..Scheduler::default() },
+    );
+    for _ in 0..200 {
+        let (one, other) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        machine.run(|context| {
+            // Each half waits for the other one to begin, so both workers are needed.
+            let meet = |mine: &AtomicUsize, theirs: &AtomicUsize| {
+                mine.store(1, Ordering::SeqCst);
+                while theirs.load(Ordering::SeqCst) == 0 {
+                    std::thread::yield_now();
+                }
+            };
+            context.join(|_| meet(&one, &other), |_| meet(&other, &one));
+        });
     }
 }
 

@@ -175,8 +175,8 @@ fn out_of_place(record: &Record) -> Section {
             }
         }
     }
-    let about = "With mailboxes, a task that another worker ran. In records before 2026-11-29, each \
-                 of these tasks was two intervals, and both count.";
+    let about = "With mailboxes, a task that another worker ran. In records before 2026-11-29, \
+                 each of these tasks was two intervals, and both count.";
     Section::new("Out of place", about, [table])
 }
 

@@ -1,5 +1,5 @@
-//! The figures in the texts of items: cells of the reports of records, so that a text says nothing
-//! else than the page of its record, and the comparisons that a text claims.
+//! The figures in the texts of items, and the comparisons that a text claims. A figure is a cell of
+//! the report of a record, so that a text says nothing else than the page of its record.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub struct Figure {
     pub rows: Rows,
     /// The heads of the columns.
     pub columns: Vec<String>,
-    /// What stands between the slashes of each cell, from 0 [default: the whole cell].
+    /// The n-th part of each cell, from 0, where it is split at ` / ` [default: the whole cell].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<usize>,
     /// The number within that, from 0 [default: all of the text].
@@ -56,7 +56,7 @@ pub struct Figure {
 /// for anything.
 type Rows = BTreeMap<String, Vec<String>>;
 
-/// In what the cells of a divisor differ from those that they divide.
+/// The rows and columns of the divisors: what is not stated is as in the figure.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Over {
@@ -90,7 +90,7 @@ pub enum Statistic {
     GeometricMean,
     /// The median.
     Median,
-    /// The interval of 95 % of the median.
+    /// The 95 % confidence interval of the median.
     Interval,
 }
 
@@ -384,8 +384,8 @@ fn find(name: &str, values: &Values) -> Result<Value, String> {
     Ok(Value { texts, numbers })
 }
 
-/// Whether a claim holds: two figures or numbers with `<` or `>` between them. One of several
-/// numbers holds if it holds for each.
+/// Whether a claim holds: two figures or numbers with `<` or `>` between them. Lists are compared
+/// element by element, and all comparisons must hold.
 fn holds(claim: &str, values: &Values) -> Result<bool, String> {
     let numbers = |name: &str| match name.parse() {
         Ok(number) => Ok(vec![number]),

@@ -22,7 +22,7 @@ pub struct Papers {
     /// At most a minute
     #[arg(long, requires = "run")]
     pub quick: bool,
-    /// What all random input follows from
+    /// The seed of all random input
     #[arg(long, value_name = "N", requires = "run")]
     pub seed: Option<u64>,
     /// Write all items, or the run's record, into this file

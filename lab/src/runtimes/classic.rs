@@ -10,7 +10,7 @@ use super::{Model, Runtime};
 
 /// Each of them. Those on ABP's deque say nothing of a deque.
 pub(super) static ALL: &[Runtime] = &[
-    classic("classic-hood", "thieves yield, at lowered priority", || with(Hood)),
+    classic("classic-hood", "thieves yield, later at lowered priority", || with(Hood)),
     classic("classic-abp", "Algorithm 1 of BWS: a yield before each attempt", || with(Abp)),
     classic("classic-bws", "Algorithm 2 of BWS, with its watchdog", || with(Bws::default())),
     classic("classic-bws-32", AT, || with(Bws::with_threshold(32))),
@@ -63,6 +63,8 @@ pub fn blocking() -> Box<dyn Deque<Ready>> {
 /// As [`Machine::start`].
 #[expect(unsafe_code, reason = "a promise about all programs of the laboratory")]
 pub fn start(workers: usize, scheduler: Scheduler) -> Result<Machine, StartError> {
-    // SAFETY: threads of the laboratory hold slices and numbers while they wait.
+    // SAFETY: while they wait, threads of the laboratory hold slices, numbers, boxed tasks, times and
+    // the ends of channels, all of which are `Send`, and no reference to a thread-local value. Each
+    // channel is used on one machine. The deques are the crate's own.
     unsafe { Machine::start(workers, scheduler) }
 }

@@ -11,8 +11,8 @@
 //! | `age = (tag, top)` | `age`: both in one word of 64 bits |
 //! | `cas` | `compare_exchange` |
 //!
-//! Items are at `top..bottom`. Both indices grow, until the owner finds the deque empty and resets
-//! them to the first slot. Each reset increases the tag, so a thief that was suspended does not
+//! Items are at `top..bottom`. `top` only grows, until the owner finds the deque empty and resets
+//! both to the first slot. Each reset increases the tag, so a thief that was suspended does not
 //! mistake the new `top` for the old one.
 //!
 //! Two things differ. The paper assumes sequentially consistent memory; the orderings below are
@@ -26,11 +26,11 @@
 //! lowered `bottom`, or the owner sees the thief's `top`, or both try to change the same age, and
 //! one compare-and-swap fails.
 //!
-//! *The owner's plain store of the age*, after a thief was faster, overwrites no compare-and-swap of
-//! another thief. Say that the owner lowered `bottom` to n and finds `top` at n + 1. A thief that
-//! tries item n + 1 has read `top` = n + 1, and then a `bottom` above that. If `bottom` was ever
-//! above, the pop that lowered it to n + 1 made a fence and then saw a smaller `top`. So the fence
-//! of the thief is the later one, and it sees the lowered `bottom`.
+//! *The owner's plain store of the age*, after a thief was faster, overwrites no compare-and-swap
+//! of another thief. Say that the owner lowered `bottom` to n and finds `top` at n + 1. A thief
+//! that tries item n + 1 has read `top` = n + 1, and then a `bottom` above that. If `bottom` was
+//! ever above, the pop that lowered it to n + 1 made a fence and then saw a smaller `top`. So the
+//! fence of the thief is the later one, and it sees the lowered `bottom`.
 
 use std::ptr::{self, NonNull};
 
@@ -38,7 +38,7 @@ use locksley_sys::primitive::{AtomicPtr, AtomicU64, AtomicUsize, CachePadded, Or
 
 use super::Deque;
 
-/// The most pushes between two resets.
+/// The number of slots.
 pub(super) const CAPACITY: usize = if cfg!(loom) { 4 } else { 1 << 15 };
 
 /// The tag and `top` in one word.

@@ -5,8 +5,9 @@
 //!
 //! `yield core to v` needs a system call that BWS added to its kernel: see [`Thief::yield_to`].
 //!
-//! The paper does not say which worker becomes the watchdog at first, or if the watchdog steals and
-//! wakes no worker. Here the position is vacant then, and the next worker that would sleep takes it.
+//! The paper does not say which worker is the first watchdog, or which one follows a watchdog that
+//! woke no worker. Here the position is vacant then, and the next worker that would sleep takes it.
+//! Nor does it say how many workers the watchdog wakes: here two, as after other steals.
 
 use locksley_sys::primitive::{AtomicUsize, CachePadded, Ordering};
 
@@ -44,7 +45,7 @@ impl Stealing for Bws {
         self.counters = (0..workers).map(|_| CachePadded::new(WakeUpCounter::new())).collect();
     }
 
-    fn needs_a_deque_each(&self) -> bool {
+    fn repeats(&self) -> bool {
         true
     }
 
@@ -55,9 +56,10 @@ impl Stealing for Bws {
             let v = w.random_victim(); // line 10
             if w.steal_from(v) {
                 // lines 11 and 12
-                match self.watchdog.is(w.index()) {
-                    true => self.watchdog.resign(w),
-                    false => self.c(w.index()).add(2), // line 13
+                if self.watchdog.is(w.index()) {
+                    self.watchdog.resign(w);
+                } else {
+                    self.c(w.index()).add(2); // line 13
                 }
                 return; // lines 14 and 15
             }
@@ -68,20 +70,22 @@ impl Stealing for Bws {
                 } else if self.c(v).take_one() {
                     self.c(w.index()).add(1); // lines 21 to 23
                 }
-            } else if w.is_asleep(v) && self.c(w.index()).is_positive() {
-                // line 27
-                w.wake(v); // line 28
-                self.c(w.index()).take_one(); // line 29
+            } else if w.is_asleep(v) && self.c(w.index()).take_one() && !w.wake(v) {
+                // lines 27 to 29: the counter first, or a thief could take the same unit. Another
+                // worker has woken v.
+                self.c(w.index()).add(1);
             }
             n += 1; // line 32
+            // line 34
             if n > self.threshold {
-                // line 34; lines 35 to 37
-                if !self.c(w.index()).take_one() && !self.watchdog.is_or_becomes(w.index()) {
+                // lines 35 to 37
+                if !self.c(w.index()).take_one() && !self.watchdog.try_become(w.index()) {
                     w.sleep();
                 }
                 n = 0; // line 39
             }
             if w.work_is_done() {
+                self.watchdog.vacate(w.index());
                 return; // line 41
             }
         }
@@ -92,6 +96,8 @@ impl Stealing for Bws {
 pub(super) struct Watchdog(AtomicUsize);
 
 const VACANT: usize = usize::MAX;
+/// The workers that the watchdog wakes: as many as line 13 has others wake.
+const WAKES: usize = 2;
 
 impl Watchdog {
     fn vacant() -> Self {
@@ -102,17 +108,28 @@ impl Watchdog {
         self.0.load(Ordering::Relaxed) == worker
     }
 
-    /// True if the worker is the watchdog, or the position was vacant.
-    pub(super) fn is_or_becomes(&self, worker: usize) -> bool {
+    /// Gives the position to the worker if it is vacant. Returns true if the worker has it.
+    pub(super) fn try_become(&self, worker: usize) -> bool {
         let order = Ordering::Relaxed;
         self.0.compare_exchange(VACANT, worker, order, order).is_ok() || self.is(worker)
     }
 
-    /// The watchdog `w` has stolen a task: it wakes sleeping workers itself, two as in line 13, and
-    /// appoints one of them.
+    /// The worker leaves the position if it has it.
+    fn vacate(&self, worker: usize) {
+        let _ = self.0.compare_exchange(worker, VACANT, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// The watchdog `w` has stolen a task. It wakes sleeping workers itself, and appoints one of
+    /// them, before it wakes it: that worker is a thief then, and no other becomes the watchdog.
     fn resign(&self, w: &dyn Thief) {
-        let woken = [w.wake_any(), w.wake_any()];
-        let successor = woken.into_iter().flatten().next();
-        self.0.store(successor.unwrap_or(VACANT), Ordering::Relaxed);
+        self.0.store(VACANT, Ordering::Relaxed);
+        for _ in 0..WAKES {
+            let Some(sleeper) = w.sleeper() else { return };
+            let is_appointed = self.try_become(sleeper);
+            if !w.wake(sleeper) && is_appointed {
+                // Another worker has woken it, so it may work already.
+                self.vacate(sleeper);
+            }
+        }
     }
 }

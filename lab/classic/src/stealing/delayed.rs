@@ -2,6 +2,8 @@
 //!
 //! Source: "BWS: Balanced Work Stealing for Time-Sharing Multicores", 2012, section 5.3, after
 //! Intel's TBB of that time.
+//!
+//! The count begins anew after each steal.
 
 use crate::thief::{Stealing, Thief};
 
@@ -10,6 +12,10 @@ use crate::thief::{Stealing, Thief};
 pub struct Delayed;
 
 impl Stealing for Delayed {
+    fn repeats(&self) -> bool {
+        true
+    }
+
     fn steal(&self, w: &dyn Thief) {
         let threshold = 2 * w.workers();
         let mut failures = 0;

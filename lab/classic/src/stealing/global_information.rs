@@ -6,7 +6,8 @@
 //! tries to keep a fixed ratio between the number of busy workers and the number of non-sleeping
 //! thieves. We set the ratio to 2". The numbers are behind a lock, whose cost the paper measured.
 //!
-//! At least one thief is awake, or else new tasks would go unnoticed.
+//! At least one thief is meant to be awake, or else new tasks would go unnoticed. Half of the busy
+//! workers is rounded up. Thieves do not yield; the paper does not say whether they do.
 
 use std::cmp::Ordering::{self, Equal, Greater, Less};
 use std::sync::PoisonError;
@@ -47,6 +48,10 @@ impl GlobalInformation {
 impl Stealing for GlobalInformation {
     fn start(&mut self, workers: usize) {
         self.update(|it| it.busy = workers);
+    }
+
+    fn repeats(&self) -> bool {
+        true
     }
 
     fn steal(&self, w: &dyn Thief) {

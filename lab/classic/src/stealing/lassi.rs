@@ -5,7 +5,7 @@
 //! victim place chosen at random." The thesis does not say what a worker does after a failure; here
 //! it yields.
 //!
-//! The deques of places, and the turn of threads without a place, come by
+//! The deques of places, and the turn of threads without a place, are set by
 //! [`Queues::OfPlaces`](crate::Queues::OfPlaces).
 
 use crate::thief::{Stealing, Thief};

@@ -7,6 +7,9 @@
 //! is the case, the thread calls the `sched_yield` function [...] before starting the next loop
 //! iteration."
 //!
+//! Here the scheduling loop looks at the worker's own queue before each iteration: WS-LAST puts tasks
+//! there.
+//!
 //! With [`Placement`](crate::Placement), [`channel`](crate::channel), run queues in blocking locks,
 //! and workers bound to one processor each, this is Nornir's scheduler.
 
@@ -18,10 +21,7 @@ pub struct Nornir;
 
 impl Stealing for Nornir {
     fn steal(&self, w: &dyn Thief) {
-        loop {
-            if w.steal_from(w.random_victim()) || w.work_is_done() {
-                return;
-            }
+        if !w.steal_from(w.random_victim()) && !w.work_is_done() {
             w.yield_core();
         }
     }

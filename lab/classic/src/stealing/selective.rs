@@ -1,6 +1,8 @@
 //! Selective-yielding: a thief yields once after every 64 failures.
 //!
 //! Source: "BWS: Balanced Work Stealing for Time-Sharing Multicores", 2012, section 5.3.
+//!
+//! The count begins anew after each steal.
 
 use crate::thief::{Stealing, Thief};
 
@@ -12,6 +14,10 @@ pub struct Selective;
 const FAILURES: u64 = 64;
 
 impl Stealing for Selective {
+    fn repeats(&self) -> bool {
+        true
+    }
+
     fn steal(&self, w: &dyn Thief) {
         let mut failures = 0;
         while !w.work_is_done() && !w.steal_from(w.random_victim()) {

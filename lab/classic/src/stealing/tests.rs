@@ -1,4 +1,4 @@
-//! What each policy decides, by the text of its paper: a thief that sees what a table says.
+//! What each policy decides, by the text of its paper, on a worker that is made up.
 
 use std::cell::{Cell, RefCell};
 
@@ -36,12 +36,20 @@ struct Seen {
     workers: usize,
     victim: Victim,
     failures: Cell<usize>,
+    /// The work is done after this many calls of a policy.
+    calls_to_do: Cell<usize>,
     calls: RefCell<Vec<Call>>,
 }
 
 impl Seen {
     fn new(victim: Victim, failures: usize) -> Seen {
-        Seen { workers: 4, victim, failures: Cell::new(failures), calls: RefCell::default() }
+        Seen {
+            workers: 4,
+            victim,
+            failures: Cell::new(failures),
+            calls_to_do: Cell::new(usize::MAX),
+            calls: RefCell::default(),
+        }
     }
 
     fn call(&self, call: Call) {
@@ -65,7 +73,7 @@ impl Thief for Seen {
     }
 
     fn work_is_done(&self) -> bool {
-        false
+        self.calls.borrow().len() >= self.calls_to_do.get()
     }
 
     fn random_victim(&self) -> usize {
@@ -120,8 +128,8 @@ impl Thief for Seen {
         self.victim == Victim::Sleeps
     }
 
-    fn wake_any(&self) -> Option<usize> {
-        self.wake(2).then_some(2)
+    fn sleeper(&self) -> Option<usize> {
+        (self.victim == Victim::Sleeps).then_some(2)
     }
 }
 
@@ -151,8 +159,8 @@ fn naive_thieves_only_try() {
 
 #[test]
 fn nornir_yields_after_each_failure() {
-    let calls = Seen::new(Victim::Works, 2).calls_of(&Nornir);
-    assert_eq!(calls, [Fails(1), Yield, Fails(1), Yield, Steals(1)]);
+    let calls = |failures| Seen::new(Victim::Works, failures).calls_of(&Nornir);
+    assert_eq!((calls(0), calls(1)), (vec![Steals(1)], vec![Fails(1), Yield]));
 }
 
 #[test]
@@ -230,7 +238,7 @@ fn bws_takes_wake_ups_over_from_a_victim_that_works() {
 fn bws_sleeps_when_failures_exceed_the_threshold() {
     // Lines 34 to 40. The first time, the position of the watchdog is vacant.
     let policy = bws(3);
-    policy.watchdog.is_or_becomes(2);
+    policy.watchdog.try_become(2);
     assert_eq!(after(&policy, 3, Sleep), [0; 0]);
     policy.c(0).drain();
     assert_eq!(after(&policy, 8, Sleep), [4, 8]);
@@ -243,7 +251,7 @@ fn bws_sleeps_when_failures_exceed_the_threshold() {
 #[test]
 fn the_look_at_the_victim_comes_before_the_threshold() {
     let policy = bws(0);
-    policy.watchdog.is_or_becomes(2);
+    policy.watchdog.try_become(2);
     let calls = Seen::new(Victim::IsPreempted, 1).calls_of(&policy);
     assert_eq!(calls, [Fails(1), YieldTo(1), Sleep, Steals(1)]);
 }
@@ -255,10 +263,20 @@ fn the_watchdog_does_not_sleep_and_wakes_by_itself() {
     assert_eq!(after(&policy, 40, Sleep), [0; 0]);
     // After a steal it wakes no sleeper by counter: the first one that it woke is its successor.
     assert_eq!(policy.c(0).drain(), 0);
-    policy.watchdog.is_or_becomes(0);
+    policy.watchdog.try_become(0);
     let calls = Seen::new(Victim::Sleeps, 0).calls_of(&policy);
     assert_eq!(calls, [Steals(1), Wake(2), Wake(2)]);
-    assert!(policy.watchdog.is(2) && !policy.watchdog.is_or_becomes(0));
+    assert!(policy.watchdog.is(2) && !policy.watchdog.try_become(0));
+}
+
+#[test]
+fn a_watchdog_leaves_its_position_when_the_work_is_done() {
+    let policy = bws(3);
+    let seen = Seen::new(Victim::Works, 100);
+    seen.calls_to_do.set(50);
+    assert!(!seen.calls_of(&policy).contains(&Sleep));
+    // Otherwise it could work in the next run, while all others sleep.
+    assert!(!policy.watchdog.is(0) && policy.watchdog.try_become(3));
 }
 
 #[test]
@@ -268,7 +286,7 @@ fn busy_workers_wake_two_and_thieves_only_sleep() {
     assert_eq!(sleeping.calls.into_inner(), [Wake(2), Wake(2)]);
     let working = Seen::new(Victim::Works, 0);
     BusyWakes.generated(&working);
-    assert_eq!(working.calls.into_inner(), [Wake(2)]);
+    assert_eq!(working.calls.into_inner(), []);
     assert_eq!(after(&BusyWakes, 64, Sleep), [0; 0]);
     assert_eq!(after(&BusyWakes, 130, Sleep), [65, 130]);
 }

@@ -33,10 +33,7 @@ pub(super) const PLACEMENTS: [(&str, &str); 10] = [
     (RANDOM, "intervals go to random places"),
     (SHARED_DEQUES, "as best, on LASSI's scheduler: a deque behind a mutex for each place"),
     (MAILBOXES, "as best, on its alternative: a deque and a mailbox for each worker"),
-    (
-        ROUND_ROBIN,
-        "no place is named, on LASSI's scheduler, which lets places take turns; the order is random",
-    ),
+    (ROUND_ROBIN, "no place is named, on LASSI's scheduler: places take turns; a random order"),
     (IGNORANT, "no place is named; intervals are made in a random order; workers are bound"),
     (UNDIVIDED, "as ignorant, in a pool of one place, with workers that are not bound"),
     (THREADS_BEST, "as best, by 8 threads bound to each processor, without a scheduler"),
@@ -142,13 +139,20 @@ impl Case<'_> {
     fn as_published(&self, machine: &Machine, tasks: Vec<Placed<'_>>) -> Duration {
         let start = Instant::now();
         machine.run(move |context| {
-            for (number, (place, task)) in tasks.into_iter().enumerate() {
-                // A worker of the place, which has every `places`-th one: see `Ground::machine`.
-                let place = self.place(place).map(|place| match self.placement {
-                    MAILBOXES => (place + number * self.places) % machine.workers(),
-                    _ => place % self.places.min(machine.workers()),
+            let mut turns = vec![0; self.places];
+            for (place, task) in tasks {
+                // Each place has every n-th worker (`Ground::machine`). With mailboxes, they take
+                // turns.
+                let places = self.places.min(machine.workers());
+                let to = self.place(place).map(|place| place % places).map(|place| {
+                    let workers = (machine.workers() - place).div_ceil(places);
+                    turns[place] += 1;
+                    match self.placement {
+                        MAILBOXES => place + turns[place] % workers * places,
+                        _ => place,
+                    }
                 });
-                context.create_at(place, move |_| task());
+                context.create_at(to, move |_| task());
             }
         });
         start.elapsed()

@@ -184,7 +184,7 @@ const MOST_STACKS: u64 = 20_000;
 /// The size of such a stack in bytes.
 const STACK: usize = 1 << 16;
 
-/// As [`on_pool`], on Nornir's scheduler: the same processes and channels.
+/// As [`on_pool`], on Nornir's scheduler: processes with stacks, and channels with locks.
 fn on_nornir(
     Network { processes, rounds, .. }: Network,
     workers: usize,
