@@ -70,6 +70,10 @@ pub struct Item {
     /// The reason why they do not, with the names of figures in braces.
     #[serde(default)]
     pub because: Option<String>,
+    /// Whether the record has the paper's schedulers as options of a Locksley pool, which they were
+    /// before they got a crate of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_options: bool,
     /// What the texts take from the record, by name.
     #[serde(default)]
     pub figures: BTreeMap<String, Figure>,
@@ -180,6 +184,10 @@ pub fn link(papers: &[Paper], mut page: String, root: &str) -> String {
     page
 }
 
+/// What is said of a record with the paper's schedulers as options.
+const OPTIONS: &str = "In this record, the paper's schedulers are options of a Locksley pool, and have \
+                       its waits, wake-ups and inboxes. Those of lab/classic have not been measured.";
+
 fn table(item: &Item) -> Table {
     let verdict = match &item.because {
         Some(because) => format!("{}: {because}", item.verdict.words()),
@@ -189,6 +197,9 @@ fn table(item: &Item) -> Table {
     let mut row = |name: &str, text: &str| table.row([name, text]);
     row("paper", &item.paper);
     row("here", &item.here);
+    if item.is_of_options {
+        row("note", OPTIONS);
+    }
     // Each path in a cell of its own: see `link`.
     item.code.iter().for_each(|path| row("code", path));
     if let Some(command) = &item.command {

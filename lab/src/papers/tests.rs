@@ -63,6 +63,42 @@ fn every_record_exists_and_is_of_its_command() {
     }
 }
 
+/// Names of the papers' schedulers in records before 2026-11-29, when they were options of a pool.
+const OPTIONS: [&str; 19] = [
+    "locksley-abp",
+    "locksley-abp-exact",
+    "locksley-abp-deque",
+    "locksley-awake",
+    "locksley-blocking",
+    "locksley-blocking-yields",
+    "locksley-bws",
+    "locksley-bws-exact",
+    "locksley-bws-busy",
+    "locksley-delayed",
+    "locksley-global",
+    "locksley-naive",
+    "locksley-selective",
+    "locksley-spinlock",
+    "nornir-last",
+    "nornir-cur",
+    "shared-deques",
+    "mailboxes",
+    "round-robin",
+];
+
+#[test]
+fn an_item_says_whether_its_record_has_options_of_a_pool() {
+    for item in items() {
+        let figures = serde_json::to_string(&item.figures).unwrap();
+        let names = |text: &str| OPTIONS.iter().any(|name| text.contains(&format!("\"{name}")));
+        let is_old = item.records().into_iter().any(|path| {
+            let date = path.rsplit('/').next().unwrap_or_default();
+            date < "2026-11-29"
+        });
+        assert_eq!(item.is_of_options, is_old && names(&figures), "{}", item.id);
+    }
+}
+
 #[test]
 fn every_command_can_be_given() {
     for item in items() {

@@ -2,7 +2,7 @@
 
 use super::effects::effect;
 use super::figures::{
-    self, ABP, BWS, Balance, FORMER_ABP, Found, RATE, Share, averages, common_runtimes,
+    self, ABP, BWS, Balance, FORMER_ABP, FORMER_BWS, Found, RATE, Share, averages, common_runtimes,
     mean_variation, numbered, runtimes, shares_of_switches, threshold,
 };
 use super::metrics::mean;
@@ -159,10 +159,11 @@ fn effects(record: &Record, found: &[Found]) -> Table {
     let columns = "runtime,minus,unfairness,95 %,speedup,95 %,,pairs,runs of each";
     let title = "differences of paired runs, with bootstrap intervals; unfairness in points";
     let mut table = Table::new(title, columns.split(','));
-    let (base, one) = (baseline(record), format!("{BWS}-64"));
+    let base = baseline(record);
+    let twice = [BWS, FORMER_BWS].map(|name| (format!("{name}-64"), name));
     let others = runtimes(found).into_iter().filter(|name| *name != base);
     let others = others.filter(|name| threshold(name).is_none()).map(|name| [name, base]);
-    for names in others.chain([[one.as_str(), BWS]]) {
+    for names in others.chain(twice.iter().map(|(one, other)| [one.as_str(), other])) {
         let Some(it) = effect(record, found, names) else { continue };
         let figures = [(it.unfairness, 100.0, 0), (it.speedup, 1.0, 2)].map(|(it, by, digits)| {
             let text = |value: f64| format!("{:+.digits$}", by * value);
