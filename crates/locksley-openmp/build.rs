@@ -1,5 +1,5 @@
-//! Sets the library's soname, and makes two links beside the library: its soname, which cargo cannot
-//! give to a file, and an older name.
+//! Sets the library's soname, and makes two links beside the library: its soname, which cargo
+//! cannot give to a file, and an older name.
 
 use std::path::Path;
 use std::{env, fs};

@@ -35,8 +35,8 @@ pub(crate) const SHORT_CALL: Duration = Duration::from_millis(2);
 
 /// *Tasks.* How many tasks of other scopes a wait moves at a time. A join that has taken more from
 /// above its fork sets them aside, where no later join comes upon them; a wait looks at so many of
-/// those. Recursions of joins, 32,000 deep, that leave a task at each level: 38 ms, and 1,709 if all
-/// are pushed back each time. No other value was tried.
+/// those. Recursions of joins, 32,000 deep, that leave a task at each level: 38 ms, and 1,709 if
+/// all are pushed back each time. No other value was tried.
 pub(crate) const MOVED_AT_ONCE: usize = 16;
 
 /// *Threads.* The most guests of a pool at a time.

@@ -3,8 +3,8 @@
 //! Source: "A simple improvement of the work-stealing scheduling algorithm", 2010, section 3: a
 //! process blocks when it reads from an empty channel or sends to a full one. "Channels are
 //! protected from concurrent accesses with a busy-waiting mutex: if a task attempts to lock an
-//! already locked mutex, it yields to the scheduler." The paper does not say where such a task goes:
-//! here its worker runs all others first.
+//! already locked mutex, it yields to the scheduler." The paper does not say where such a task
+//! goes: here its worker runs all others first.
 //!
 //! A thread that waits for a channel whose other end was dropped waits for ever.
 

@@ -249,7 +249,8 @@ fn work(worker: &Worker, released: &Receiver<()>, parks: &Sender<()>) {
     std::mem::forget(aborts);
 }
 
-/// Ends the process if a scheduling loop panics: its threads borrow from callers that wait for them.
+/// Ends the process if a scheduling loop panics: its threads borrow from callers that wait for
+/// them.
 struct AbortsOnUnwind;
 
 impl Drop for AbortsOnUnwind {

@@ -12,8 +12,8 @@ pub enum Queues {
     /// Each worker has a deque and a mailbox: see `mailbox.rs`.
     WithMailboxes,
     /// Each place has a deque, which its workers share. A thread without a place goes to one place
-    /// after the other; joined and unblocked threads go to the place of the worker that pushes them.
-    /// The vector has the place of each worker, from 0 on.
+    /// after the other; joined and unblocked threads go to the place of the worker that pushes
+    /// them. The vector has the place of each worker, from 0 on.
     OfPlaces(Vec<usize>),
 }
 

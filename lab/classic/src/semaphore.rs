@@ -3,9 +3,9 @@
 //! Source: "Hood: A User-Level Threads Library for Multiprogrammed Multiprocessors", 1998, sections
 //! 2 and 3.2: the one synchronization variable of Hood 2.1, with a non-blocking queue of threads.
 //!
-//! The queue is crossbeam's: lock-free, but a pop may wait for a push in progress. A thread that waits is pushed first, and then decrements the count; an
-//! operation that finds that one thread may go on pops one. So the queue has at least as many
-//! threads as operations that pop.
+//! The queue is crossbeam's: lock-free, but a pop may wait for a push in progress. A thread that
+//! waits is pushed first, and then decrements the count; an operation that finds that one thread
+//! may go on pops one. So the queue has at least as many threads as operations that pop.
 
 use std::ptr::{self, NonNull};
 

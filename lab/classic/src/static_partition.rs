@@ -52,8 +52,8 @@ impl Team {
     /// as often as they like.
     ///
     /// # Panics
-    /// If there is not one share for each thread, if a body panics while no other waits at the barrier, or if the system does not give
-    /// the threads that it gave when the team was started.
+    /// If there is not one share for each thread, if a body panics while no other waits at the
+    /// barrier, or if the system does not give the threads that it gave when the team was started.
     pub fn run<T: Send, R: Send>(
         &self,
         shares: Vec<T>,

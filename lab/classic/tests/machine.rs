@@ -287,7 +287,8 @@ fn parts_that_do_not_fit_together_are_refused() {
 
 #[test]
 fn a_new_run_finds_thieves_that_are_awake() {
-    // Of two workers, one is a thief. If the watchdog of one run worked in the next, it would sleep.
+    // Of two workers, one is a thief. If the watchdog of one run worked in the next, it would
+    // sleep.
     let machine = machine(
         2,
         Scheduler { stealing: Box::new(Bws::with_threshold(0)), ..Scheduler::default() },

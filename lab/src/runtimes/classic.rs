@@ -63,8 +63,8 @@ pub fn blocking() -> Box<dyn Deque<Ready>> {
 /// As [`Machine::start`].
 #[expect(unsafe_code, reason = "a promise about all programs of the laboratory")]
 pub fn start(workers: usize, scheduler: Scheduler) -> Result<Machine, StartError> {
-    // SAFETY: while they wait, threads of the laboratory hold slices, numbers, boxed tasks, times and
-    // the ends of channels, all of which are `Send`, and no reference to a thread-local value. Each
-    // channel is used on one machine. The deques are the crate's own.
+    // SAFETY: while they wait, threads of the laboratory hold slices, numbers, boxed tasks, times
+    // and the ends of channels, all of which are `Send`, and no reference to a thread-local value.
+    // Each channel is used on one machine. The deques are the crate's own.
     unsafe { Machine::start(workers, scheduler) }
 }

@@ -34,7 +34,7 @@ fn papers_lists_every_item_and_writes_the_page_and_the_data() {
 fn an_item_is_done_again_by_its_command() {
     assert_eq!(stdout_of(&["papers", "--run", "bws-table1"]), stdout_of(&["apps"]));
     assert_refused(&locksley(&["papers", "--run", "bws-fig7"]), "bws-fig7");
-    assert_refused(&locksley(&["papers", "--run", "bws-watchdog"]), "no command");
+    assert_refused(&locksley(&["papers", "--run", "hood-library-semaphore"]), "no command");
     assert_refused(&locksley(&["papers", "--quick"]), "--run");
     // The command has no options, and is given all, wherever they stand.
     for option in [&["--quick"][..], &["--seed", "7"], &["--json", "file"], &["--out", "folder"]] {

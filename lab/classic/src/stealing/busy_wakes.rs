@@ -2,8 +2,8 @@
 //!
 //! Source: "BWS: Balanced Work Stealing for Time-Sharing Multicores", 2012, section 5.5: "when a
 //! busy worker generates a new task, it wakes up two sleeping workers if there are any, and a thief
-//! goes to sleep when its number of unsuccessful steals exceeds a threshold." The yield to a preempted
-//! victim is that of Algorithm 2. There is no watchdog.
+//! goes to sleep when its number of unsuccessful steals exceeds a threshold." The yield to a
+//! preempted victim is that of Algorithm 2. There is no watchdog.
 
 use super::SLEEP_THRESHOLD;
 use crate::thief::{Stealing, Thief};

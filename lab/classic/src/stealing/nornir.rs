@@ -7,8 +7,8 @@
 //! is the case, the thread calls the `sched_yield` function [...] before starting the next loop
 //! iteration."
 //!
-//! Here the scheduling loop looks at the worker's own queue before each iteration: WS-LAST puts tasks
-//! there.
+//! Here the scheduling loop looks at the worker's own queue before each iteration: WS-LAST puts
+//! tasks there.
 //!
 //! With [`Placement`](crate::Placement), [`channel`](crate::channel), run queues in blocking locks,
 //! and workers bound to one processor each, this is Nornir's scheduler.
