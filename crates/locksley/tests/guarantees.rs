@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, Mutex, OnceLock, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::idle_policies::{Helping, RESTLESS, SLEEPY, Yielding};
+use common::idle_policies::{RESTLESS, SLEEPY};
 use common::{Confined, in_time, wait_for};
 use locksley::{Pool, PoolBuilder, Spawn, Worker};
 
@@ -492,6 +492,8 @@ mod threads {
     }
 
     fn with_policies() -> [fn(PoolBuilder) -> PoolBuilder; 4] {
+        use crate::common::idle_policies::{Helping, Yielding};
+
         [
             |pool| pool.idle_policy(Balanced::default()),
             |pool| pool.idle_policy(Helping { attempts: 64 }),
