@@ -185,9 +185,8 @@ pub fn link(papers: &[Paper], mut page: String, root: &str) -> String {
 }
 
 /// What is said of a record with the paper's schedulers as options.
-const OPTIONS: &str = "In this record, the paper's schedulers are options of a Locksley pool, and \
-                       have its waits, wake-ups and inboxes. Those of lab/classic have not been \
-                       measured.";
+const OPTIONS: &str = "In records before 2026-11-29, the paper's schedulers are options of a \
+                       Locksley pool, and have its waits, wake-ups and inboxes.";
 
 fn table(item: &Item) -> Table {
     let verdict = match &item.because {

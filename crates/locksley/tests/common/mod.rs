@@ -22,8 +22,7 @@ use locksley::{Pool, PoolBuilder, Worker};
 
 /// As on a machine with one processor: pushes keep one worker awake.
 ///
-/// `pool/stall.rs` has its own policy of this kind, with shorter waits: unit tests cannot use this
-/// module.
+/// `pool/stall.rs` has its own policy of this kind, with shorter waits.
 #[derive(Debug)]
 pub(crate) struct Confined;
 
