@@ -23,31 +23,24 @@ pub(crate) trait Fork {
     }
 }
 
-impl Fork for Worker {
-    const IS_PARALLEL: bool = true;
+macro_rules! forks {
+    ($($type:ty),*) => {$(
+        impl Fork for $type {
+            const IS_PARALLEL: bool = true;
 
-    #[inline(always)]
-    fn join<A: Send, B: Send>(
-        &self,
-        one: impl FnOnce(&Self) -> A + Send,
-        other: impl FnOnce(&Self) -> B + Send,
-    ) -> (A, B) {
-        Worker::join(self, one, other)
-    }
+            #[inline(always)]
+            fn join<A: Send, B: Send>(
+                &self,
+                one: impl FnOnce(&Self) -> A + Send,
+                other: impl FnOnce(&Self) -> B + Send,
+            ) -> (A, B) {
+                <$type>::join(self, one, other)
+            }
+        }
+    )*};
 }
 
-impl Fork for Context<'_> {
-    const IS_PARALLEL: bool = true;
-
-    #[inline(always)]
-    fn join<A: Send, B: Send>(
-        &self,
-        one: impl FnOnce(&Self) -> A + Send,
-        other: impl FnOnce(&Self) -> B + Send,
-    ) -> (A, B) {
-        Context::join(self, one, other)
-    }
-}
+forks!(Worker, Context<'_>);
 
 /// One after the other.
 pub(crate) struct Serial;

@@ -124,8 +124,8 @@ pub(crate) struct Worker {
     /// depend on fibers.)
     pub(crate) spare: RefCell<Vec<NonNull<Ready>>>,
     /// Threads for which the bounded deque has no room, and those that yield where it has no other
-    /// end. They run when the deque is empty, and are not stolen.
-    overflow: RefCell<Vec<NonNull<Ready>>>,
+    /// end. They run when the deque is empty, in this order, and are not stolen.
+    overflow: RefCell<VecDeque<NonNull<Ready>>>,
 }
 
 impl Worker {
@@ -172,7 +172,9 @@ impl Worker {
     }
 
     fn next(&self) -> Option<NonNull<Ready>> {
-        self.pop().or_else(|| self.overflow.borrow_mut().pop()).or_else(|| self.take_from_mailbox())
+        self.pop()
+            .or_else(|| self.overflow.borrow_mut().pop_front())
+            .or_else(|| self.take_from_mailbox())
     }
 
     /// Counts a search that has ended, from its beginning on.
@@ -234,17 +236,17 @@ impl Worker {
         }
     }
 
-    /// Puts a thread where the worker runs others first: at the top of its deque, if it has a lock.
+    /// Puts a thread where the worker runs others first: at the top of its deque if that is shared.
     pub(crate) fn push_last(&self, thread: NonNull<Ready>) {
         let own = self.shared.deque(self.peer().deque);
         if !own.is_shared() || own.push_top(thread).is_err() {
-            self.overflow.borrow_mut().push(thread);
+            self.overflow.borrow_mut().push_back(thread);
         }
     }
 
     fn enqueue_at(&self, deque: usize, thread: NonNull<Ready>) {
         let pushed = self.shared.deque(deque).push_bottom(thread);
-        pushed.unwrap_or_else(|thread| self.overflow.borrow_mut().push(thread));
+        pushed.unwrap_or_else(|thread| self.overflow.borrow_mut().push_back(thread));
     }
 
     /// A random number below `bound`, by xorshift64*.

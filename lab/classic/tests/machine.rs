@@ -148,6 +148,28 @@ fn a_thread_is_sent_a_signal_by_its_parent() {
 }
 
 #[test]
+fn a_thread_that_yields_lets_all_others_run() {
+    for scheduler in schedulers() {
+        let Scheduler { deque, .. } = scheduler;
+        let machine = machine(1, Scheduler { deque, ..Scheduler::default() });
+        let steps = AtomicUsize::new(0);
+        machine.run(|context| {
+            context.create(|context| {
+                while steps.load(Ordering::Relaxed) < 3 {
+                    context.yield_now();
+                }
+            });
+            context.create(|context| {
+                for _ in 0..3 {
+                    context.yield_now();
+                    steps.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        });
+    }
+}
+
+#[test]
 fn a_semaphore_admits_as_many_threads_as_it_has_units() {
     for scheduler in schedulers() {
         let machine = machine(4, scheduler);

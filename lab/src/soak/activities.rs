@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use locksley::idle::Balanced;
+use locksley::idle::{Balanced, IdleContext, IdlePolicy, Move, Thief};
 use locksley::loops::par;
 use locksley::{BuildError, Cancellation, Pool, Scope, Spawn, Worker, blocking, scope_until};
 
@@ -198,14 +198,40 @@ pub(super) fn cancel(pool: &Pool, random: &mut Random, checks: &mut Checks) -> C
     checks.expect("whether a future is cancelled", is_cancelled, true)
 }
 
-/// A pool with thieves that sleep as by default, at once, or late, in turn.
+/// A pool with thieves that sleep as by default, at once, or late, or one without a limit, in turn.
 pub(super) fn policy_pool(workers: usize, turn: u64) -> Result<Pool, BuildError> {
-    let policy = match turn % 3 {
-        0 => Balanced::default(),
-        1 => Balanced::with_threshold(0),
-        _ => Balanced::with_threshold(4096),
-    };
-    Pool::builder().workers(workers).idle_policy(policy).build()
+    let pool = Pool::builder().workers(workers);
+    match turn % 4 {
+        0 => pool.idle_policy(Balanced::default()),
+        1 => pool.idle_policy(Balanced::with_threshold(0)),
+        2 => pool.idle_policy(Balanced::with_threshold(4096)),
+        _ => pool.idle_policy(Unlimited),
+    }
+    .build()
+}
+
+/// Thieves yield, also beside other programs, and sleep late. All workers may be active.
+#[derive(Clone, Copy, Debug)]
+struct Unlimited;
+
+impl IdlePolicy for Unlimited {
+    fn name(&self) -> &'static str {
+        "unlimited"
+    }
+
+    fn thief(&self, _worker: usize, _workers: usize) -> Box<dyn Thief> {
+        Box::new(*self)
+    }
+}
+
+impl Thief for Unlimited {
+    fn next(&mut self, context: &IdleContext<'_>) -> Move {
+        match context.failures {
+            500.. => Move::Sleep,
+            failures if failures % 16 == 15 => Move::Yield,
+            _ => Move::Search,
+        }
+    }
 }
 
 /// A pool that changes its size while it works.

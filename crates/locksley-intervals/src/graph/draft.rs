@@ -35,6 +35,13 @@ use crate::graph::refusal::Refusal;
 /// root.draft();
 /// # }
 /// ```
+/// This is no warning:
+/// ```
+/// #![deny(unused_must_use)]
+/// # fn body(root: &locksley_intervals::Context<'_, '_>) {
+/// let _ = root.draft();
+/// # }
+/// ```
 ///
 /// # Examples
 /// ```
