@@ -1,0 +1,1 @@
+//! The kernel's scheduler: which thread runs on which processor.
