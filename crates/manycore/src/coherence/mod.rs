@@ -1,1 +1,419 @@
 //! Cache coherence: which processors have a line, and what it costs to get it.
+//!
+//! A [`Coherence`] is a pure data structure. It knows nothing of threads, and has no clock: each
+//! request carries the time at which its processor makes it. Equal calls give equal results.
+//!
+//! # How to call it
+//!
+//! - For each access, call [`hit`](Coherence::hit). `Some(cost)`: perform the access on the host's
+//!   memory and add the cost to the processor's clock.
+//! - `None`: wait until no other processor has an event before the processor's clock. Then call
+//!   [`miss`](Coherence::miss) and perform the access at once, before another processor makes a
+//!   request. The processor goes on at [`Miss::retires`].
+//! - So requests come in the order of their times. Hits may run ahead of other processors'
+//!   events by less than [`min_transfer`](Coherence::min_transfer).
+//! - If [`Miss::invalidated`], wake the threads that sleep until the line changes.
+//!
+//! The host's order of accesses is then the one order of all operations: memory is sequentially
+//! consistent. The README of this module has the argument.
+
+mod costs;
+mod directory;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+pub use self::costs::CacheCosts;
+use self::directory::{Directory, Holders};
+use crate::ids::{Cpu, Nanos};
+use crate::topology::{Distance, Topology};
+
+/// What an operation does to its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes as one operation: also a compare-exchange that fails.
+    ReadModifyWrite,
+}
+
+/// The number of a cache line in the table of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineIndex(pub u32);
+
+impl LineIndex {
+    /// Its index in tables of lines.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How a request was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissKind {
+    /// The processor has the line by now: no transfer.
+    Hit,
+    /// Another processor has asked for the line, but a lease still keeps it here: no transfer.
+    Lease,
+    /// No processor had touched the line.
+    Memory,
+    /// A copy came from a processor at this distance.
+    Copy(Distance),
+    /// The line became this processor's alone. The farthest processor that had it was at this
+    /// distance.
+    Take(Distance),
+}
+
+/// What a request costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// When the operation is done: the line is here, and a read-modify-write has finished.
+    pub done: Nanos,
+    /// When the processor goes on. A store that retires early does so before it is done.
+    pub retires: Nanos,
+    /// True if another processor has lost its copy: threads that spin on the line see the change.
+    pub invalidated: bool,
+    /// How the request was served.
+    pub kind: MissKind,
+}
+
+/// A line that moved often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HotLine {
+    /// The line.
+    pub line: LineIndex,
+    /// The name that was given to it last.
+    pub name: Option<String>,
+    /// How often it was requested from memory or another processor.
+    pub transfers: u32,
+    /// How many copies of it became invalid.
+    pub invalidations: u32,
+    /// How long all processors together waited for it.
+    pub waited: Nanos,
+}
+
+impl std::fmt::Display for HotLine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.name {
+            Some(name) => f.write_str(name),
+            None => write!(f, "line {:#x}", self.line.0),
+        }
+    }
+}
+
+/// Totals of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Accesses without a transfer.
+    pub hits: u64,
+    /// First accesses to a line.
+    pub from_memory: u64,
+    /// Transfers from another processor, by `Distance as usize`. That of `Same` is 0.
+    pub transfers: [u64; 5],
+    /// Copies that became invalid.
+    pub invalidations: u64,
+    /// How long all processors together waited for lines.
+    pub waited: Nanos,
+}
+
+impl Statistics {
+    /// Accesses that had to wait for memory or another processor.
+    pub fn misses(&self) -> u64 {
+        self.from_memory + self.transfers.iter().sum::<u64>()
+    }
+}
+
+/// What is known of a line besides its holders, packed so that a table of zeros is valid.
+struct Line {
+    /// When all transfers that were asked for have ended, as far as the next one has to wait.
+    busy_until: Nanos,
+    waited: Nanos,
+    is_watched: bool,
+    transfers: u32,
+    invalidations: u32,
+}
+
+const WATCHED: u64 = 1 << 63;
+
+impl Line {
+    fn unpack([busy_until, waited, counts]: [u64; 3]) -> Self {
+        Self {
+            busy_until,
+            waited: waited & !WATCHED,
+            is_watched: waited & WATCHED != 0,
+            transfers: counts as u32,
+            invalidations: (counts >> 32) as u32,
+        }
+    }
+
+    fn pack(&self) -> [u64; 3] {
+        let counts = u64::from(self.transfers) | u64::from(self.invalidations) << 32;
+        [self.busy_until, self.waited | if self.is_watched { WATCHED } else { 0 }, counts]
+    }
+}
+
+/// How many stores of a processor can wait for their lines at once: the line fill buffers of an
+/// Ice Lake core.
+const STORE_BUFFER: usize = 12;
+
+/// What is known of a processor.
+#[derive(Clone, Default)]
+struct Processor {
+    /// The line that the last read-modify-write brought, and until when the processor keeps it.
+    lease: Option<(LineIndex, Nanos)>,
+    /// When the last stores that retired early are done, in a ring.
+    stores: [Nanos; STORE_BUFFER],
+    oldest_store: usize,
+}
+
+/// The caches of a machine.
+pub struct Coherence {
+    topology: Topology,
+    costs: CacheCosts,
+    directory: Directory,
+    lines: Vec<[u64; 3]>,
+    processors: Vec<Processor>,
+    /// When each socket's link to the others is free.
+    links: Vec<Nanos>,
+    /// In the order of first accesses.
+    touched: Vec<LineIndex>,
+    names: Vec<(LineIndex, LineIndex, String)>,
+    statistics: Statistics,
+}
+
+impl Coherence {
+    /// Caches without content, for `lines` lines. The table takes 32 bytes for each, of address
+    /// space at first: the host's kernel provides memory for those that are touched.
+    pub fn new(topology: Topology, costs: CacheCosts, lines: usize) -> Self {
+        let processors = topology.processors();
+        Self {
+            topology,
+            costs,
+            directory: Directory::new(processors, lines),
+            lines: vec![[0; 3]; lines],
+            processors: vec![Processor::default(); processors],
+            links: vec![0; processors / topology.processors_of_socket()],
+            touched: Vec::new(),
+            names: Vec::new(),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// The costs.
+    pub const fn costs(&self) -> &CacheCosts {
+        &self.costs
+    }
+
+    /// The least time that a miss takes here: how far hits may run ahead of other processors.
+    pub fn min_transfer(&self) -> Nanos {
+        self.costs.min_transfer(&self.topology)
+    }
+
+    /// The cost of an access, if the processor has the line in the state that it needs.
+    ///
+    /// # Panics
+    /// If the table has no such line. If the machine has no such processor, it may panic.
+    #[inline]
+    pub fn hit(&mut self, cpu: Cpu, line: LineIndex, access: Access) -> Option<Nanos> {
+        let permits = self.directory.permits(line, cpu, access != Access::Load);
+        self.statistics.hits += u64::from(permits);
+        permits.then(|| self.costs.hit(access))
+    }
+
+    /// Requests the line at the time `now`, for an access that is no [`hit`](Self::hit). The
+    /// transfer takes `noise` longer than the costs say.
+    ///
+    /// Requests for a line are served in the order of the calls.
+    ///
+    /// # Panics
+    /// If the table has no such line, or the machine no such processor.
+    pub fn miss(
+        &mut self,
+        cpu: Cpu,
+        line: LineIndex,
+        access: Access,
+        now: Nanos,
+        noise: Nanos,
+    ) -> Miss {
+        let mut state = Line::unpack(self.lines[line.index()]);
+        let served = |kind| {
+            let done = now + self.costs.hit(access);
+            Miss { done, retires: done, invalidated: false, kind }
+        };
+        if self.directory.permits(line, cpu, access != Access::Load) {
+            self.statistics.hits += 1;
+            return served(MissKind::Hit);
+        }
+        let lease = self.processors[cpu.index()].lease;
+        if !state.is_watched && lease.is_some_and(|(of, until)| of == line && now < until) {
+            self.statistics.hits += 1;
+            return served(MissKind::Lease);
+        }
+
+        let holders = self.directory.holders(line);
+        let is_copy_of_shared = holders == Holders::Sharers && access == Access::Load;
+        let (kind, lost) = self.source(cpu, line, access, holders);
+        let latency = match kind {
+            MissKind::Copy(distance) | MissKind::Take(distance) => self.costs.transfer(distance),
+            _ => self.costs.memory,
+        } + self.link_delay(cpu, kind, now)
+            + Nanos::from(lost) * self.costs.invalidation;
+
+        let start = now.max(state.busy_until);
+        let arrival = start + latency + noise;
+        let mut done = arrival;
+        state.busy_until = arrival;
+        if is_copy_of_shared {
+            state.busy_until = start + self.costs.shared_occupancy.min(latency);
+        }
+        if access == Access::ReadModifyWrite {
+            done += self.costs.read_modify_write;
+            state.busy_until = done.max(arrival + self.costs.lease);
+            self.processors[cpu.index()].lease = Some((line, state.busy_until));
+        }
+        let is_read_by_others = state.is_watched || holders == Holders::Sharers;
+        let retires = if access == Access::Store && !is_read_by_others {
+            self.retire_early(cpu, now, done)
+        } else {
+            done
+        };
+
+        match (kind, access) {
+            (MissKind::Copy(_), Access::Load) => self.directory.add_sharer(line, cpu),
+            _ => self.directory.set_owner(line, cpu),
+        }
+        match kind {
+            MissKind::Copy(distance) | MissKind::Take(distance) => {
+                self.statistics.transfers[distance as usize] += 1;
+            }
+            _ => {
+                self.statistics.from_memory += 1;
+                self.touched.push(line);
+            }
+        }
+        self.statistics.invalidations += u64::from(lost);
+        self.statistics.waited += retires - now;
+        state.transfers = state.transfers.saturating_add(1);
+        state.invalidations = state.invalidations.saturating_add(lost);
+        state.waited += retires - now;
+        self.lines[line.index()] = state.pack();
+        Miss { done, retires, invalidated: lost > 0, kind }
+    }
+
+    /// Where the line comes from, and how many other processors lose their copy.
+    fn source(
+        &self,
+        cpu: Cpu,
+        line: LineIndex,
+        access: Access,
+        holders: Holders,
+    ) -> (MissKind, u32) {
+        match holders {
+            Holders::Nobody => (MissKind::Memory, 0),
+            Holders::Owner(owner) => {
+                let distance = self.topology.distance(owner, cpu);
+                match access {
+                    Access::Load => (MissKind::Copy(distance), 0),
+                    Access::Store | Access::ReadModifyWrite => (MissKind::Take(distance), 1),
+                }
+            }
+            Holders::Sharers => {
+                let own = u32::from(self.directory.permits(line, cpu, false));
+                let count = |range| self.directory.sharers_in(line, &range) - own;
+                let surroundings = self.surroundings(cpu);
+                if access == Access::Load {
+                    let nearest = surroundings.into_iter().find(|(_, range)| count(range.clone()) > 0);
+                    (MissKind::Copy(nearest.map_or(Distance::Remote, |(distance, _)| distance)), 0)
+                } else {
+                    let all = count(0..self.topology.processors());
+                    let farthest =
+                        surroundings.into_iter().find(|(_, range)| count(range.clone()) == all);
+                    let distance = farthest.map_or(Distance::Remote, |(distance, _)| distance);
+                    (MissKind::Take(distance), all)
+                }
+            }
+        }
+    }
+
+    /// The processors within each distance of `cpu` but the largest, from the inside out.
+    fn surroundings(&self, cpu: Cpu) -> [(Distance, Range<usize>); 3] {
+        let around = |count: usize| {
+            let first = cpu.index() / count * count;
+            first..first + count
+        };
+        [
+            (Distance::Core, around(self.topology.threads_of_core())),
+            (Distance::Cluster, around(self.topology.processors_of_cluster())),
+            (Distance::Socket, around(self.topology.processors_of_socket())),
+        ]
+    }
+
+    /// How long a transfer that is asked for now waits for the link between sockets.
+    fn link_delay(&mut self, cpu: Cpu, kind: MissKind, now: Nanos) -> Nanos {
+        let (MissKind::Copy(Distance::Remote) | MissKind::Take(Distance::Remote)) = kind else {
+            return 0;
+        };
+        let link = &mut self.links[self.topology.socket(cpu)];
+        let free = now.max(*link);
+        *link = free + self.costs.link;
+        free - now
+    }
+
+    /// Puts a store into the processor's buffer. Returns when the processor goes on: at once, or
+    /// when the buffer has a free entry.
+    fn retire_early(&mut self, cpu: Cpu, now: Nanos, done: Nanos) -> Nanos {
+        let processor = &mut self.processors[cpu.index()];
+        let entry = &mut processor.stores[processor.oldest_store];
+        processor.oldest_store = (processor.oldest_store + 1) % STORE_BUFFER;
+        let free = std::mem::replace(entry, done);
+        free.max(now + self.costs.hit).min(done)
+    }
+
+    /// The cost of a fence at the time `now`: until the processor's stores are done, and the fence
+    /// itself.
+    pub fn fence(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
+        let done = self.processors[cpu.index()].stores.into_iter().fold(now, Nanos::max);
+        done - now + self.costs.fence
+    }
+
+    /// Says that a thread sleeps until the line is invalidated. From now on, no lease and no early
+    /// retirement hides a write to it.
+    ///
+    /// A write by a processor that already owns the line invalidates nothing. A thread that sleeps
+    /// so, and loses its processor to another thread, has to look again when it runs.
+    pub fn watch(&mut self, line: LineIndex) {
+        self.lines[line.index()][1] |= WATCHED;
+    }
+
+    /// Ends [`watch`](Self::watch): no thread sleeps so any more.
+    pub fn unwatch(&mut self, line: LineIndex) {
+        self.lines[line.index()][1] &= !WATCHED;
+    }
+
+    /// Names the lines from `first` to `last` in reports. The last name of a line counts.
+    pub fn name(&mut self, first: LineIndex, last: LineIndex, name: impl Into<String>) {
+        self.names.push((first, last, name.into()));
+    }
+
+    /// The `count` lines that moved most often. Equal ones are in the order of their indexes.
+    pub fn hottest(&self, count: usize) -> Vec<HotLine> {
+        let state = |line: LineIndex| Line::unpack(self.lines[line.index()]);
+        let mut lines = self.touched.clone();
+        lines.sort_by_key(|&line| (std::cmp::Reverse(state(line).transfers), line));
+        let hot = |&line: &LineIndex| {
+            let named = self.names.iter().rev().find(|(a, b, _)| (*a..=*b).contains(&line));
+            let Line { waited, transfers, invalidations, .. } = state(line);
+            let name = named.map(|(.., name)| name.clone());
+            HotLine { line, name, transfers, invalidations, waited }
+        };
+        lines.iter().take(count).map(hot).collect()
+    }
+
+    /// The totals so far.
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+}

@@ -1,0 +1,156 @@
+//! Which processors have each line.
+//!
+//! One word for each line, zero at first, so that the table can be large and untouched parts of it
+//! cost nothing:
+//!
+//! | bits 62 and 63 | bits 0 to 61 |
+//! |---|---|
+//! | `NOBODY` | 0 |
+//! | `OWNED` | the owner's tag |
+//! | `FEW` | the tags of 1 to `INLINE` sharers, 13 bits each; 0 is no tag |
+//! | `MANY` | the number of a block, which has one bit for each processor |
+//!
+//! A processor's tag is its number plus one. A block returns to the pool when its line gets an
+//! owner.
+
+use std::ops::Range;
+
+use super::LineIndex;
+use crate::ids::Cpu;
+
+const NOBODY: u64 = 0;
+const OWNED: u64 = 1 << 62;
+const FEW: u64 = 2 << 62;
+const MANY: u64 = 3 << 62;
+const KIND: u64 = 3 << 62;
+
+/// Tags of sharers that fit in a line's word.
+pub(super) const INLINE: u32 = 4;
+const TAG_BITS: u32 = 13;
+const TAG: u64 = (1 << TAG_BITS) - 1;
+
+/// Who has a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holders {
+    /// No processor yet.
+    Nobody,
+    /// One processor, which may write.
+    Owner(Cpu),
+    /// Some processors, which may read.
+    Sharers,
+}
+
+/// The holders of all lines.
+pub(super) struct Directory {
+    words: Vec<u64>,
+    /// The pool of blocks, one after the other.
+    blocks: Vec<u64>,
+    block_words: usize,
+    free: Vec<usize>,
+}
+
+const fn tag(cpu: Cpu) -> u64 {
+    cpu.0 as u64 + 1
+}
+
+/// The tags in a word of kind `FEW`.
+fn tags(word: u64) -> impl Iterator<Item = u64> {
+    (0..INLINE).map(move |slot| word >> (slot * TAG_BITS) & TAG).filter(|&tag| tag != 0)
+}
+
+impl Directory {
+    pub(super) fn new(processors: usize, lines: usize) -> Self {
+        let block_words = processors.div_ceil(64);
+        Self { words: vec![NOBODY; lines], blocks: Vec::new(), block_words, free: Vec::new() }
+    }
+
+    /// True if `cpu` may read the line and, if it `writes`, write it.
+    #[inline]
+    pub(super) fn permits(&self, line: LineIndex, cpu: Cpu, writes: bool) -> bool {
+        let word = self.words[line.index()];
+        word == OWNED | tag(cpu) || (!writes && word >= FEW && self.is_sharer(word, cpu))
+    }
+
+    #[inline]
+    fn is_sharer(&self, word: u64, cpu: Cpu) -> bool {
+        if word & KIND == FEW {
+            tags(word).any(|other| other == tag(cpu))
+        } else {
+            self.block(word)[cpu.index() / 64] >> (cpu.index() % 64) & 1 != 0
+        }
+    }
+
+    pub(super) fn holders(&self, line: LineIndex) -> Holders {
+        let word = self.words[line.index()];
+        match word & KIND {
+            NOBODY => Holders::Nobody,
+            OWNED => Holders::Owner(Cpu((word & TAG) as u16 - 1)),
+            _ => Holders::Sharers,
+        }
+    }
+
+    /// How many sharers of the line have numbers in `range`.
+    pub(super) fn sharers_in(&self, line: LineIndex, range: &Range<usize>) -> u32 {
+        let word = self.words[line.index()];
+        if word & KIND == FEW {
+            return tags(word).map(|tag| u32::from(range.contains(&(tag as usize - 1)))).sum();
+        }
+        let block = self.block(word);
+        let count = |index: usize| {
+            let first = range.start.saturating_sub(index * 64).min(63);
+            let unused = 64 - (range.end - index * 64).min(64);
+            (block[index] >> first << first << unused).count_ones()
+        };
+        (range.start / 64..range.end.div_ceil(64)).map(count).sum()
+    }
+
+    /// Makes `cpu` the owner.
+    pub(super) fn set_owner(&mut self, line: LineIndex, cpu: Cpu) {
+        let word = std::mem::replace(&mut self.words[line.index()], OWNED | tag(cpu));
+        if word & KIND == MANY {
+            self.free.push(self.start(word));
+        }
+    }
+
+    /// Adds `cpu` to the sharers. An owner becomes a sharer.
+    pub(super) fn add_sharer(&mut self, line: LineIndex, cpu: Cpu) {
+        let word = self.words[line.index()];
+        let inline = if word & KIND == MANY { INLINE } else { tags(word).count() as u32 };
+        self.words[line.index()] = if inline < INLINE {
+            FEW | word & !KIND | tag(cpu) << (inline * TAG_BITS)
+        } else {
+            let many = if word & KIND == MANY { word } else { self.spill(word) };
+            self.set_bit(many, tag(cpu));
+            many
+        };
+    }
+
+    /// Moves the sharers of a full word into a block.
+    fn spill(&mut self, word: u64) -> u64 {
+        let start = self.free.pop().unwrap_or(self.blocks.len());
+        self.blocks.resize(self.blocks.len().max(start + self.block_words), 0);
+        self.blocks[start..start + self.block_words].fill(0);
+        let many = MANY | (start / self.block_words) as u64;
+        tags(word).for_each(|tag| self.set_bit(many, tag));
+        many
+    }
+
+    fn set_bit(&mut self, many: u64, tag: u64) {
+        let (start, cpu) = (self.start(many), tag as usize - 1);
+        self.blocks[start + cpu / 64] |= 1 << (cpu % 64);
+    }
+
+    fn start(&self, many: u64) -> usize {
+        (many & !KIND) as usize * self.block_words
+    }
+
+    fn block(&self, many: u64) -> &[u64] {
+        let start = self.start(many);
+        &self.blocks[start..start + self.block_words]
+    }
+
+    #[cfg(test)]
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks.len() / self.block_words
+    }
+}
