@@ -1,0 +1,153 @@
+//! The queue of one processor, as each scheduler implements it.
+
+use super::{Policy, Scheduler, round_robin::RoundRobin};
+use crate::ids::{Nanos, ThreadId};
+use std::ops::{Index, IndexMut};
+
+/// Why a thread enters a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Enqueue {
+    /// Its first wake-up.
+    New,
+    /// A wake-up on the processor that queued it before, or on another one.
+    Wake,
+    /// It was runnable and left another queue, or this one, for a moment: it was moved, its weight
+    /// was changed, or its group is not throttled any more.
+    Return,
+}
+
+/// Why a thread leaves a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dequeue {
+    /// It blocks.
+    Sleep,
+    /// It exits.
+    Exit,
+    /// It will come back by [`Enqueue::Return`].
+    Leave,
+}
+
+/// The threads of one processor that are runnable, the current one included.
+///
+/// Adding a scheduler: a file that implements this trait, a variant of [`Scheduler`], and a line in
+/// [`new_queue`]. The current thread counts as queued.
+pub(super) trait RunQueue {
+    /// Adds a thread.
+    fn enqueue(&mut self, entities: &mut Entities, thread: ThreadId, why: Enqueue);
+
+    /// Removes a thread, which may be the current one. False if it stays in the queue though it
+    /// sleeps: then [`pick`](Self::pick) removes it later.
+    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) -> bool;
+
+    /// Wakes a thread up that [`dequeue`](Self::dequeue) left in the queue.
+    fn requeue(&mut self, _entities: &mut Entities, _thread: ThreadId) {
+        unreachable!("this scheduler removes sleeping threads at once");
+    }
+
+    /// Chooses the thread that runs from now on, and makes it the current one. The former current
+    /// thread, if it is still queued, waits from now on unless it is chosen again.
+    fn pick(&mut self, entities: &mut Entities) -> Option<ThreadId>;
+
+    /// Makes this waiting thread the current one, with the rest of the current thread's slice. The
+    /// former current thread waits.
+    fn pick_directly(&mut self, entities: &mut Entities, thread: ThreadId);
+
+    /// The current thread has run for `ran`. True if the processor should reschedule.
+    fn update_current(&mut self, entities: &mut Entities, ran: Nanos) -> bool;
+
+    /// The current thread calls `sched_yield`.
+    fn yield_current(&mut self, entities: &mut Entities);
+
+    /// True if a thread that has just been woken up should run instead of the current one.
+    fn preempts(&mut self, entities: &mut Entities, woken: ThreadId) -> bool;
+
+    /// A tick, after [`update_current`](Self::update_current). True if the processor should
+    /// reschedule.
+    fn tick(&mut self, entities: &mut Entities) -> bool;
+
+    /// How long the current thread may run until its slice ends. `None` without a current thread.
+    fn slice_left(&self, entities: &Entities) -> Option<Nanos>;
+
+    /// How many threads are runnable, the current one included.
+    fn len(&self) -> usize;
+
+    /// The sum of their weights.
+    fn load(&self) -> u64;
+
+    /// The `n`th of the threads that wait and are not asleep, in the order of the queue.
+    fn waiting(&self, entities: &Entities, n: usize) -> Option<ThreadId>;
+}
+
+/// An empty queue of this scheduler. Its times are multiplied by `scale`.
+pub(super) fn new_queue(scheduler: Scheduler, scale: u64, _tick: Nanos) -> Box<dyn RunQueue> {
+    match scheduler {
+        Scheduler::Eevdf(options) => Box::new(RoundRobin::new(options.base_slice * scale)),
+        Scheduler::Cfs(options) => Box::new(RoundRobin::new(options.latency * scale)),
+        Scheduler::RoundRobin { slice } => Box::new(RoundRobin::new(slice)),
+    }
+}
+
+/// What a scheduler knows of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entity {
+    /// Its share relative to other threads. Nice 0 has [`NICE_0`](super::weights::NICE_0).
+    pub(super) weight: u64,
+    pub(super) policy: Policy,
+    /// The slice that the thread asked for.
+    pub(super) slice: Option<Nanos>,
+    /// Weighted run time, on the clock of its queue.
+    pub(super) vruntime: i64,
+    /// Virtual deadline, on the same clock.
+    pub(super) deadline: i64,
+    /// The virtual time by which the thread was behind its queue when it left.
+    pub(super) lag: i64,
+    /// The virtual time until which other threads do not preempt it.
+    pub(super) protected: i64,
+    /// True if `deadline` counts from `vruntime`, as it does outside of queues.
+    pub(super) is_relative: bool,
+    /// True if the thread sleeps in the queue.
+    pub(super) is_delayed: bool,
+    /// Run time since the thread was picked.
+    pub(super) ran: Nanos,
+}
+
+impl Entity {
+    pub(super) fn new() -> Self {
+        Self {
+            weight: super::weights::NICE_0,
+            policy: Policy::Other,
+            slice: None,
+            vruntime: 0,
+            deadline: 0,
+            lag: 0,
+            protected: 0,
+            is_relative: false,
+            is_delayed: false,
+            ran: 0,
+        }
+    }
+}
+
+/// The entities of all threads.
+#[derive(Default)]
+pub(super) struct Entities(Vec<Entity>);
+
+impl Entities {
+    pub(super) fn push(&mut self, entity: Entity) {
+        self.0.push(entity);
+    }
+}
+
+impl Index<ThreadId> for Entities {
+    type Output = Entity;
+
+    fn index(&self, thread: ThreadId) -> &Entity {
+        &self.0[thread.index()]
+    }
+}
+
+impl IndexMut<ThreadId> for Entities {
+    fn index_mut(&mut self, thread: ThreadId) -> &mut Entity {
+        &mut self.0[thread.index()]
+    }
+}

@@ -1,0 +1,114 @@
+//! A thread as the kernel sees it: its state, where it may run, and its times.
+
+use super::{bandwidth::GroupId, cpu_set::CpuSet};
+use crate::ids::{Cpu, Nanos, ProgramId};
+
+/// Whether a thread runs, waits for a processor, or waits for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadState {
+    /// It waits for a wake-up. A thread that was added and not yet woken is blocked too.
+    Blocked,
+    /// It waits in the queue of [`processor`](super::Kernel::processor).
+    Ready,
+    /// It is the current thread of [`processor`](super::Kernel::processor).
+    Running,
+    /// It is runnable, but its group has used its quota on this processor.
+    Throttled,
+    /// It has exited.
+    Exited,
+}
+
+/// The scheduling policy of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// `SCHED_OTHER`.
+    #[default]
+    Other,
+    /// `SCHED_BATCH`: as `Other`, but its wake-ups do not preempt.
+    Batch,
+    /// `SCHED_IDLE`: weight 3 (nice 0 has 1,024), and any other thread's wake-up preempts it.
+    Idle,
+}
+
+/// The times and counters of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadTimes {
+    /// Nanoseconds on processors. The cost of the switch to this thread is part of it, as in Linux;
+    /// time that a hypervisor took is not.
+    pub run: Nanos,
+    /// Nanoseconds in which the thread was runnable and did not run, throttled or not: the second
+    /// number of `/proc/self/schedstat`.
+    pub delay: Nanos,
+    /// The part of `delay` in which the thread's group was throttled.
+    pub throttled: Nanos,
+    /// Switches because the thread blocked.
+    pub voluntary_switches: u64,
+    /// Switches while the thread was runnable. A yield is one of them, as in Linux.
+    pub involuntary_switches: u64,
+    /// How often the thread was put on another processor.
+    pub migrations: u64,
+}
+
+pub(super) struct Thread {
+    pub(super) state: ThreadState,
+    pub(super) program: ProgramId,
+    pub(super) group: Option<GroupId>,
+    /// The processor that runs it, queues it, or ran it before it blocked.
+    pub(super) cpu: Cpu,
+    /// The processor that ran it last.
+    pub(super) ran_on: Option<Cpu>,
+    /// `None`: all processors.
+    pub(super) affinity: Option<CpuSet>,
+    /// Since when it is in its state, if that is `Ready` or `Throttled`.
+    pub(super) since: Nanos,
+    /// Until when it ran last.
+    pub(super) ran_at: Nanos,
+    pub(super) nice: i8,
+    pub(super) policy: Policy,
+    /// True until its first wake-up.
+    pub(super) is_new: bool,
+    pub(super) times: ThreadTimes,
+}
+
+impl Thread {
+    pub(super) fn new(program: ProgramId, group: Option<GroupId>, cpu: Cpu) -> Self {
+        Self {
+            state: ThreadState::Blocked,
+            program,
+            group,
+            cpu,
+            ran_on: None,
+            affinity: None,
+            since: 0,
+            ran_at: 0,
+            nice: 0,
+            policy: Policy::Other,
+            is_new: true,
+            times: ThreadTimes::default(),
+        }
+    }
+
+    /// Adds the time since the last change of state to the delay, and restarts it.
+    pub(super) fn settle_delay(&mut self, now: Nanos) {
+        let delay = now.saturating_sub(self.since);
+        match self.state {
+            ThreadState::Ready => self.times.delay += delay,
+            ThreadState::Throttled => {
+                self.times.delay += delay;
+                self.times.throttled += delay;
+            }
+            _ => {}
+        }
+        self.since = self.since.max(now);
+    }
+
+    pub(super) fn enter(&mut self, state: ThreadState, now: Nanos) {
+        self.settle_delay(now);
+        self.state = state;
+        self.since = now;
+    }
+
+    pub(super) fn is_allowed(&self, cpu: Cpu) -> bool {
+        self.affinity.as_ref().is_none_or(|set| set.contains(cpu))
+    }
+}
