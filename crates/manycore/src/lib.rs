@@ -1,6 +1,33 @@
 //! A virtual multiprocessor: threads and atomics run on many processors in virtual time.
+#![doc = include_str!("../README.md")]
 
+mod arena;
+pub mod atomic;
+pub mod cell;
 pub mod coherence;
-pub mod ids;
+mod costs;
+mod engine;
+pub mod hint;
+pub mod hypervisor;
+mod ids;
 pub mod kernel;
-pub mod topology;
+mod lines;
+mod local;
+pub mod machine;
+mod neighbours;
+pub mod os;
+mod queue;
+pub mod sync;
+pub mod thread;
+mod thread_state;
+pub mod time;
+mod topology;
+mod trace;
+
+pub use arena::Allocator;
+pub use costs::SystemCosts;
+pub use ids::{Cpu, Nanos, ProgramId, ThreadId};
+pub use machine::{Machine, Outcome, RunError, Statistics};
+pub use neighbours::Program;
+pub use topology::{Distance, MAX_PROCESSORS, Topology, TopologyError};
+pub use trace::{TraceEvent, TraceKind};

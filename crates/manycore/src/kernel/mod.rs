@@ -15,6 +15,7 @@ mod round_robin;
 mod run_queue;
 #[cfg(test)]
 mod tests;
+mod settings;
 mod thread;
 mod weights;
 

@@ -1,0 +1,934 @@
+//! Virtual time: whose code runs next, and for how long.
+//!
+//! The code of one virtual thread goes on without a switch while its clock is before the next event
+//! plus the shortest transfer between processors. Nothing that another processor does from then on
+//! could have reached this one yet. A miss and a system call are served in the exact order of their
+//! times.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use crate::arena::{self, outside};
+use crate::coherence::{Access, Coherence, LineIndex};
+use crate::costs::SystemCosts;
+use crate::hypervisor::{Hypervisor, View};
+use crate::ids::{Cpu, Nanos, ProgramId, ThreadId};
+use crate::kernel::{Kernel, KernelTimer, Request as KernelRequest};
+use crate::lines::LineNumbers;
+use crate::queue::Queue;
+use crate::thread_state::{ThreadState, Wait};
+use crate::topology::Topology;
+use crate::trace::{Trace, TraceKind};
+
+/// What an event is about. An event with an old number is stale.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// The current thread of a processor runs, unless the processor's number has changed.
+    Run(Cpu, u32),
+    /// A processor picks a thread.
+    Reschedule(Cpu),
+    Kernel(KernelTimer),
+    /// A thread's wait is over, unless its number has changed.
+    Timeout(ThreadId, u32),
+    /// The hypervisor decides which processors run.
+    Hypervisor,
+}
+
+/// Why the code of a thread gave the host's thread back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pause {
+    /// It is another processor's turn.
+    Turn,
+    /// The thread computes.
+    Work,
+    /// The thread is blocked.
+    Block,
+    /// The kernel picks a thread for this processor.
+    Reschedule,
+    /// Nothing changes until a line is invalidated, or until this time.
+    Spin(Nanos),
+}
+
+/// A processor as the engine sees it.
+struct Processor {
+    clock: Nanos,
+    /// Counts runs, so that the event of an earlier one is known as stale.
+    number: u32,
+    running: Option<ThreadId>,
+    /// Since when the running thread computes.
+    since: Nanos,
+    /// The hypervisor has taken the processor away since then.
+    away_since: Option<Nanos>,
+    /// The kernel wants to pick a thread when the processor is back.
+    wants_pick: bool,
+    stolen: Nanos,
+    /// In thousandths.
+    speed: u64,
+}
+
+/// Threads that wait for a futex.
+#[derive(Default)]
+struct Futex {
+    busy_until: Nanos,
+    waiters: VecDeque<ThreadId>,
+}
+
+/// A program's part of the statistics.
+pub(crate) struct ProgramState {
+    pub(crate) name: String,
+    pub(crate) group: Option<crate::kernel::GroupId>,
+    pub(crate) count: u64,
+}
+
+/// Settings that the builder has checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) topology: Topology,
+    pub(crate) system: SystemCosts,
+    pub(crate) pause: Nanos,
+    pub(crate) look_ahead: Nanos,
+    pub(crate) seed: u64,
+    /// Each transfer takes up to this much longer, at random.
+    pub(crate) noise: Nanos,
+    pub(crate) spin_quantum: Nanos,
+    pub(crate) time_limit: Nanos,
+    /// What a hardware thread does while its core's other one runs, in thousandths.
+    pub(crate) smt_speed: u64,
+    pub(crate) stack_bytes: usize,
+}
+
+/// Why a run cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Deadlock,
+    TimeLimit,
+}
+
+/// The machine while it runs. The first fields are those of the fast paths.
+pub(crate) struct Engine {
+    /// The clock of the current processor.
+    pub(crate) clock: Nanos,
+    /// The current thread pauses when the clock reaches it.
+    limit: Nanos,
+    next_event: Nanos,
+    pub(crate) cpu: Cpu,
+    pub(crate) current: ThreadId,
+    pub(crate) lines: LineNumbers,
+    pub(crate) coherence: Coherence,
+    pub(crate) settings: Settings,
+    pause: Pause,
+    random: u64,
+    pub(crate) kernel: Kernel,
+    queue: Queue<What>,
+    processors: Vec<Processor>,
+    #[expect(clippy::vec_box, reason = "a thread stays where it is while others are made")]
+    pub(crate) threads: Vec<Box<ThreadState>>,
+    pub(crate) programs: Vec<ProgramState>,
+    futexes: BTreeMap<(ProgramId, usize), Futex>,
+    /// The processors whose threads spin on a line, with their numbers.
+    watchers: HashMap<u32, Vec<(Cpu, u32)>>,
+    membarrier_until: Nanos,
+    hypervisor: Option<Box<dyn Hypervisor>>,
+    pub(crate) trace: Trace,
+    /// How often each line moved for each place in the source, if that is wanted.
+    pub(crate) sites: Option<HashMap<(LineIndex, &'static Location<'static>), u32>>,
+    pub(crate) events: u64,
+    pub(crate) switches: u64,
+    pub(crate) spin_sleeps: u64,
+    /// How many suspended threads unwind.
+    suspended_unwinding: usize,
+}
+
+thread_local! {
+    static ENGINE: Cell<Option<NonNull<Engine>>> = const { Cell::new(None) };
+}
+
+/// The machine that runs on this thread of the host, as the code of its current thread sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Here(NonNull<Engine>);
+
+/// The machine that runs on this thread of the host.
+#[inline(always)]
+pub(crate) fn engine() -> Option<Here> {
+    ENGINE.get().map(Here)
+}
+
+/// As [`engine`], for what exists only within a machine.
+#[track_caller]
+pub(crate) fn here() -> Here {
+    engine().expect("this works only within a machine's run")
+}
+
+impl Here {
+    /// The engine. The reference is used at once: not across a suspension, and not beside another.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "one host thread has the engine")]
+    pub(crate) fn get<'a>(self) -> &'a mut Engine {
+        // SAFETY: the engine lives until the run is over, one host thread uses it, and callers use
+        // the reference as the comment says.
+        unsafe { &mut *self.0.as_ptr() }
+    }
+
+    /// Adds to the clock of the current processor, and lets others run when it is their turn.
+    #[inline(always)]
+    pub(crate) fn charge(self, cost: Nanos) {
+        let engine = self.get();
+        engine.clock += cost;
+        if engine.clock >= engine.limit {
+            self.suspend(Pause::Turn);
+        }
+    }
+
+    /// Gives the host's thread back. When this returns, the thread may be on another processor.
+    #[inline(never)]
+    fn suspend(self, pause: Pause) {
+        let engine = self.get();
+        engine.pause = pause;
+        let unwinds = engine.is_unwinding(std::thread::panicking());
+        engine.suspended_unwinding += usize::from(unwinds);
+        let thread = &mut engine.threads[engine.current.index()];
+        thread.unwinds = unwinds;
+        // SAFETY: the thread's code runs now, so that its coroutine and yielder exist.
+        let yielder = unsafe { &*thread.yielder };
+        yielder.suspend(());
+        self.get().suspended_unwinding -= usize::from(unwinds);
+    }
+
+    /// Lets everything happen that is earlier than the current processor's clock.
+    #[inline]
+    fn wait_for_turn(self) {
+        while self.get().clock > self.get().next_event {
+            self.suspend(Pause::Turn);
+        }
+    }
+
+    /// Runs `operation`, which reads or changes the value at `address`, at its cost.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn access<T>(
+        self,
+        address: *const (),
+        access: Access,
+        operation: impl FnOnce() -> T,
+    ) -> T {
+        let engine = self.get();
+        let line = engine.lines.of(address.addr());
+        if access == Access::Load {
+            engine.spin_of_current().note_read(line);
+        } else {
+            engine.spin_of_current().note_other();
+        }
+        let cost = match engine.coherence.hit(engine.cpu, line, access) {
+            Some(cost) => cost,
+            None => self.miss(line, access),
+        };
+        let result = operation();
+        self.charge(cost);
+        result
+    }
+
+    /// Gets a line, and returns how long that keeps the processor.
+    #[inline(never)]
+    #[track_caller]
+    fn miss(self, line: LineIndex, access: Access) -> Nanos {
+        self.wait_for_turn();
+        let engine = self.get();
+        engine.spin_of_current().note_other();
+        if let Some(cost) = engine.coherence.hit(engine.cpu, line, access) {
+            return cost; // it came while this waited for its turn
+        }
+        let noise = engine.noise();
+        let now = engine.clock;
+        let site = Location::caller();
+        outside(|| {
+            if let Some(sites) = &mut engine.sites {
+                *sites.entry((line, site)).or_default() += 1;
+            }
+            let miss = engine.coherence.miss(engine.cpu, line, access, now, noise);
+            engine.trace.mix(u64::from(line.0) ^ miss.done << 20);
+            if miss.invalidated {
+                engine.wake_spinners(line, miss.done);
+            }
+            miss.retires.saturating_sub(now)
+        })
+    }
+
+    /// A fence: waits for the processor's own stores.
+    pub(crate) fn fence(self) {
+        let engine = self.get();
+        engine.spin_of_current().note_other();
+        let cost = engine.coherence.fence(engine.cpu, engine.clock);
+        self.charge(cost);
+    }
+
+    /// The thread spins. If nothing can change, it is not run until something does.
+    pub(crate) fn spin_loop(self) {
+        let engine = self.get();
+        let (pause, quantum) = (engine.settings.pause, engine.settings.spin_quantum);
+        let spin = engine.spin_of_current();
+        let sleeps = spin.end_iteration() && quantum > 0;
+        if !sleeps {
+            return self.charge(pause);
+        }
+        let (lines, count) = spin.last_lines();
+        spin.reset();
+        self.wait_for_turn();
+        let engine = self.get();
+        let is_here =
+            |line: &u32| engine.coherence.hit(engine.cpu, LineIndex(*line), Access::Load).is_some();
+        if !lines[..count].iter().all(is_here) {
+            return self.charge(pause); // one of them changed meanwhile
+        }
+        engine.clock += pause;
+        engine.spin_sleeps += 1;
+        let until = engine.clock + quantum;
+        let watcher = (engine.cpu, engine.processors[engine.cpu.index()].number);
+        outside(|| {
+            for &line in &lines[..count] {
+                engine.coherence.watch(LineIndex(line));
+                engine.watchers.entry(line).or_default().push(watcher);
+            }
+        });
+        self.suspend(Pause::Spin(until));
+    }
+
+    /// Computes for `time`, on a processor of full speed. The thread can be preempted meanwhile.
+    pub(crate) fn work(self, time: Nanos) {
+        let engine = self.get();
+        engine.spin_of_current().note_other();
+        let end = engine.clock.saturating_add(engine.stretched(engine.cpu, time));
+        if end < engine.limit {
+            engine.clock = end;
+            return;
+        }
+        let current = engine.current;
+        engine.threads[current.index()].remaining = time.max(1);
+        self.suspend(Pause::Work);
+    }
+
+    /// Enters the kernel, at the cost of a call and `more`, when all that is earlier has happened.
+    fn enter_kernel(self, more: Nanos) {
+        self.wait_for_turn();
+        let engine = self.get();
+        engine.spin_of_current().note_other();
+        engine.clock += engine.settings.system.system_call + more;
+    }
+
+    /// A call to the kernel that changes or reads its state.
+    pub(crate) fn system_call<T>(self, cost: Nanos, call: impl FnOnce(&mut Engine) -> T) -> T {
+        self.enter_kernel(cost);
+        let engine = self.get();
+        let result = outside(|| {
+            let result = call(engine);
+            engine.carry_out();
+            result
+        });
+        self.charge(0);
+        result
+    }
+
+    /// A call to the kernel after which it picks a thread for this processor.
+    pub(crate) fn reschedule<T>(self, call: impl FnOnce(&mut Kernel, Cpu, Nanos) -> T) -> T {
+        self.enter_kernel(0);
+        let engine = self.get();
+        let result = outside(|| call(&mut engine.kernel, engine.cpu, engine.clock));
+        self.suspend(Pause::Reschedule);
+        result
+    }
+
+    /// Blocks if `is_unchanged` says so, which is one step with the check. Returns false if the
+    /// time was over.
+    pub(crate) fn futex_wait(
+        self,
+        address: usize,
+        is_unchanged: impl FnOnce() -> bool,
+        timeout: Option<Nanos>,
+    ) -> bool {
+        self.enter_kernel(0);
+        let engine = self.get();
+        let cost = engine.kernel_read(address);
+        let thread = engine.current;
+        let program = engine.threads[thread.index()].program;
+        let blocks = outside(|| {
+            engine.lock_futex(program, address);
+            engine.clock += cost;
+            let blocks = is_unchanged();
+            if blocks {
+                engine.futexes.entry((program, address)).or_default().waiters.push_back(thread);
+            }
+            blocks
+        });
+        if !blocks {
+            self.charge(0);
+            return true;
+        }
+        self.block(Wait::Futex(address), timeout)
+    }
+
+    /// Wakes up to `count` threads that wait for the futex, and returns how many.
+    pub(crate) fn futex_wake(self, address: usize, count: usize) -> usize {
+        self.enter_kernel(0);
+        let engine = self.get();
+        let program = engine.program();
+        let woken = outside(|| {
+            engine.lock_futex(program, address);
+            let mut woken = 0;
+            while woken < count {
+                let Some(futex) = engine.futexes.get_mut(&(program, address)) else { break };
+                let Some(thread) = futex.waiters.pop_front() else {
+                    engine.futexes.remove(&(program, address));
+                    break;
+                };
+                engine.wake(thread, Some(engine.cpu), engine.clock);
+                woken += 1;
+            }
+            engine.carry_out();
+            woken
+        });
+        self.charge(0);
+        woken
+    }
+
+    /// Blocks for `time`.
+    pub(crate) fn sleep(self, time: Nanos) {
+        self.enter_kernel(0);
+        self.block(Wait::Sleep, Some(time));
+    }
+
+    /// Returns false if the time was over.
+    fn block(self, wait: Wait, timeout: Option<Nanos>) -> bool {
+        let engine = self.get();
+        let (id, clock) = (engine.current, engine.clock);
+        let thread = &mut engine.threads[id.index()];
+        (thread.wait, thread.has_timed_out) = (wait, false);
+        thread.wait_number += 1;
+        let number = thread.wait_number;
+        if let Some(timeout) = timeout {
+            let end = clock.saturating_add(timeout);
+            outside(|| engine.queue.push(end, What::Timeout(id, number)));
+        }
+        self.suspend(Pause::Block);
+        !self.get().threads[id.index()].has_timed_out
+    }
+
+    /// Interrupts all other processors that run this program, and waits for them.
+    pub(crate) fn membarrier(self) {
+        self.enter_kernel(0);
+        let engine = self.get();
+        let system = engine.settings.system;
+        // One barrier at a time.
+        engine.clock = engine.clock.max(engine.membarrier_until) + system.membarrier
+            - system.system_call.min(system.membarrier);
+        let program = engine.program();
+        let others = (0..engine.processors.len()).map(Cpu::new).filter(|&cpu| {
+            let running = engine.processors[cpu.index()].running;
+            cpu != engine.cpu
+                && running.is_some_and(|thread| engine.threads[thread.index()].program == program)
+        });
+        let others: Vec<_> = outside(|| others.collect());
+        outside(|| {
+            for &cpu in &others {
+                engine.clock += system.membarrier_each;
+                engine.interrupt(cpu, engine.clock, system.interrupt);
+            }
+        });
+        engine.membarrier_until = engine.clock;
+        outside(|| drop(others));
+        self.charge(0);
+    }
+
+    /// Makes a thread, which begins to run. Returns `None` if there is no memory for its stack.
+    pub(crate) fn spawn(
+        self,
+        name: Option<&str>,
+        stack_bytes: Option<usize>,
+        body: Box<dyn FnOnce()>,
+    ) -> Option<ThreadId> {
+        self.enter_kernel(self.get().settings.system.spawn);
+        let engine = self.get();
+        let id = outside(|| {
+            let program = engine.program();
+            let parent = Some(engine.current);
+            let id = engine.add_thread(program, parent, name.map(Box::from), stack_bytes, body)?;
+            engine.wake(id, Some(engine.cpu), engine.clock);
+            engine.carry_out();
+            Some(id)
+        });
+        self.charge(0);
+        id
+    }
+}
+
+impl Engine {
+    pub(crate) fn new(
+        settings: Settings,
+        coherence: Coherence,
+        kernel: Kernel,
+        speeds: &[u64],
+        hypervisor: Option<Box<dyn Hypervisor>>,
+        trace: Trace,
+        keeps_sites: bool,
+    ) -> Box<Self> {
+        let processor = |&speed: &u64| Processor {
+            clock: 0,
+            number: 0,
+            running: None,
+            since: 0,
+            away_since: None,
+            wants_pick: false,
+            stolen: 0,
+            speed,
+        };
+        let mut queue = Queue::new();
+        if hypervisor.is_some() {
+            queue.push(0, What::Hypervisor);
+        }
+        Box::new(Self {
+            clock: 0,
+            limit: 0,
+            next_event: 0,
+            cpu: Cpu(0),
+            current: ThreadId(0),
+            lines: LineNumbers::new(),
+            coherence,
+            pause: Pause::Turn,
+            random: settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            settings,
+            kernel,
+            queue,
+            processors: speeds.iter().map(processor).collect(),
+            threads: Vec::new(),
+            programs: Vec::new(),
+            futexes: BTreeMap::new(),
+            watchers: HashMap::new(),
+            membarrier_until: 0,
+            hypervisor,
+            trace,
+            sites: keeps_sites.then(HashMap::new),
+            events: 0,
+            switches: 0,
+            spin_sleeps: 0,
+            suspended_unwinding: 0,
+        })
+    }
+
+    /// Runs until the thread `root` has ended.
+    pub(crate) fn run(self: &mut Box<Self>, root: ThreadId) -> Result<(), Stop> {
+        struct AtEnd;
+        impl Drop for AtEnd {
+            fn drop(&mut self) {
+                ENGINE.set(None);
+            }
+        }
+        assert!(ENGINE.get().is_none(), "a machine runs already on this host thread");
+        let here = Here(NonNull::from(&mut **self));
+        ENGINE.set(Some(here.0));
+        let _at_end = AtEnd;
+        while !here.get().threads[root.index()].is_over {
+            step(here)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn add_program(
+        &mut self,
+        name: String,
+        group: Option<crate::kernel::GroupId>,
+    ) -> ProgramId {
+        self.programs.push(ProgramState { name, group, count: 0 });
+        ProgramId(u16::try_from(self.programs.len() - 1).expect("at most 65,536 programs"))
+    }
+
+    /// Makes a thread that is blocked. Returns `None` if there is no memory for its stack.
+    pub(crate) fn add_thread(
+        &mut self,
+        program: ProgramId,
+        parent: Option<ThreadId>,
+        name: Option<Box<str>>,
+        stack_bytes: Option<usize>,
+        body: Box<dyn FnOnce()>,
+    ) -> Option<ThreadId> {
+        let group = self.programs[program.index()].group;
+        let next = ThreadId(u32::try_from(self.threads.len()).ok()?);
+        let stack_bytes = stack_bytes.unwrap_or(self.settings.stack_bytes);
+        let state = ThreadState::new(next, program, name, stack_bytes, body).ok()?;
+        let id = self.kernel.add_thread(program, group, self.cpu);
+        assert_eq!(id, next);
+        if let Some(parent) = parent {
+            self.kernel.inherit(id, parent);
+        }
+        self.threads.push(state);
+        Some(id)
+    }
+
+    /// The first wake-up of a thread, from outside of the machine.
+    pub(crate) fn begin(&mut self, thread: ThreadId) {
+        self.kernel.wake(thread, None, 0);
+        self.carry_out();
+    }
+
+    /// The program of the current thread.
+    pub(crate) fn program(&self) -> ProgramId {
+        self.threads[self.current.index()].program
+    }
+
+    /// The thread has read the clock: the next iteration of a spin is not like the last one.
+    #[inline]
+    pub(crate) fn note_clock(&mut self) {
+        self.spin_of_current().note_other();
+    }
+
+    /// Whether the current thread unwinds, as far as the host's counter of panics tells.
+    pub(crate) fn is_unwinding(&self, host_is_panicking: bool) -> bool {
+        let current = &self.threads[self.current.index()];
+        host_is_panicking && (self.suspended_unwinding == 0 || current.unwinds)
+    }
+
+    pub(crate) fn random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn noise(&mut self) -> Nanos {
+        match self.settings.noise {
+            0 => 0,
+            noise => (self.random() >> 33) % (noise + 1),
+        }
+    }
+
+    #[inline(always)]
+    fn spin_of_current(&mut self) -> &mut crate::thread_state::Spin {
+        &mut self.threads[self.current.index()].spin
+    }
+
+    /// The kernel reads a word of the program.
+    fn kernel_read(&mut self, address: usize) -> Nanos {
+        let line = self.lines.of(address);
+        let (cpu, now) = (self.cpu, self.clock);
+        self.coherence.hit(cpu, line, Access::Load).unwrap_or_else(|| {
+            outside(|| self.coherence.miss(cpu, line, Access::Load, now, 0).retires - now)
+        })
+    }
+
+    /// Takes the kernel's lock of a futex, whose holders come one after the other.
+    fn lock_futex(&mut self, program: ProgramId, address: usize) {
+        let held = self.settings.system.futex_lock;
+        let futex = self.futexes.entry((program, address)).or_default();
+        self.clock = self.clock.max(futex.busy_until) + held;
+        futex.busy_until = self.clock;
+    }
+
+    /// Ends a thread's wait. The waker pays on its clock.
+    fn wake(&mut self, thread: ThreadId, waker: Option<Cpu>, now: Nanos) {
+        let state = &mut self.threads[thread.index()];
+        state.wait = Wait::Nothing;
+        state.wait_number += 1;
+        let cost = self.kernel.wake(thread, waker, now);
+        if waker.is_some() {
+            self.clock += cost;
+        }
+        self.trace.note(now, self.kernel.processor(thread), thread, TraceKind::Wake);
+    }
+
+    /// Turns what the kernel wants into events.
+    fn carry_out(&mut self) {
+        let mut earliest = Nanos::MAX;
+        let kernel = &mut self.kernel;
+        for request in kernel.take_requests() {
+            let (at, what) = match request {
+                KernelRequest::Reschedule { cpu, at } => (at, What::Reschedule(cpu)),
+                KernelRequest::Timer { at, timer } => (at, What::Kernel(timer)),
+            };
+            self.queue.push(at, what);
+            earliest = earliest.min(at);
+        }
+        self.bring_forward(earliest);
+    }
+
+    /// An event was pushed while code runs: the code may not run ahead of it.
+    fn bring_forward(&mut self, event: Nanos) {
+        if event < self.next_event {
+            self.next_event = event;
+            self.limit = self.limit.min(event.saturating_add(self.settings.look_ahead));
+        }
+    }
+
+    /// How long work takes on a processor.
+    fn stretched(&self, cpu: Cpu, work: Nanos) -> Nanos {
+        match self.speed(cpu) {
+            1000 => work,
+            speed => (work as u128 * 1000 / u128::from(speed)) as Nanos,
+        }
+    }
+
+    /// The speed of a processor now, in thousandths: hardware threads of a core share it.
+    fn speed(&self, cpu: Cpu) -> u64 {
+        let speed = self.processors[cpu.index()].speed;
+        let is_shared = self.siblings(cpu).any(|sibling| {
+            self.processors[sibling.index()].running.is_some()
+        });
+        if is_shared { speed * self.settings.smt_speed / 1000 } else { speed }
+    }
+
+    fn siblings(&self, cpu: Cpu) -> impl Iterator<Item = Cpu> + use<> {
+        let threads = self.settings.topology.threads_of_core();
+        let first = cpu.index() / threads * threads;
+        (first..first + threads).map(Cpu::new).filter(move |&other| other != cpu)
+    }
+
+    /// Brings a processor's clock to `now` at least, and the work of its thread up to date. Its
+    /// next run needs a new event.
+    fn settle(&mut self, cpu: Cpu, now: Nanos) {
+        let speed = self.speed(cpu);
+        let processor = &mut self.processors[cpu.index()];
+        processor.number += 1;
+        if let Some(thread) = processor.running
+            && processor.away_since.is_none()
+        {
+            let remaining = &mut self.threads[thread.index()].remaining;
+            let passed = now.saturating_sub(processor.since);
+            let done = (u128::from(passed) * u128::from(speed) / 1000) as Nanos;
+            *remaining = remaining.saturating_sub(done);
+            processor.since = processor.since.max(now);
+        }
+        processor.clock = processor.clock.max(now);
+    }
+
+    /// Lets the thread of a processor go on, at the processor's clock.
+    fn go_on(&mut self, cpu: Cpu) {
+        let processor = &self.processors[cpu.index()];
+        let Some(thread) = processor.running else { return };
+        if processor.away_since.is_some() {
+            return;
+        }
+        let remaining = self.threads[thread.index()].remaining;
+        let end = processor.clock.saturating_add(self.stretched(cpu, remaining));
+        let processor = &mut self.processors[cpu.index()];
+        processor.since = processor.clock;
+        processor.number += 1;
+        self.queue.push(end, What::Run(cpu, processor.number));
+        self.bring_forward(end);
+    }
+
+    /// The kernel picks a thread for a processor.
+    fn pick(&mut self, cpu: Cpu, now: Nanos) {
+        if self.processors[cpu.index()].away_since.is_some() {
+            self.processors[cpu.index()].wants_pick = true;
+            return;
+        }
+        self.settle(cpu, now);
+        let clock = self.processors[cpu.index()].clock;
+        let picked = self.kernel.pick(cpu, clock);
+        let processor = &mut self.processors[cpu.index()];
+        processor.clock += picked.cost;
+        let was_idle = processor.running.is_none();
+        let clock = processor.clock;
+        if was_idle != picked.thread.is_none() && self.settings.topology.threads_of_core() > 1 {
+            let siblings: Vec<_> = self.siblings(cpu).collect();
+            siblings.iter().for_each(|&sibling| self.settle(sibling, clock.max(now)));
+            self.processors[cpu.index()].running = picked.thread;
+            siblings.iter().for_each(|&sibling| self.go_on(sibling));
+        }
+        self.processors[cpu.index()].running = picked.thread;
+        if let Some(thread) = picked.thread {
+            if picked.switched {
+                self.trace.note(clock, cpu, thread, TraceKind::Run);
+            }
+            self.go_on(cpu);
+        }
+    }
+
+    /// Something takes `cost` from a processor.
+    fn interrupt(&mut self, cpu: Cpu, now: Nanos, cost: Nanos) {
+        self.settle(cpu, now);
+        self.processors[cpu.index()].clock += cost;
+        self.go_on(cpu);
+    }
+
+    /// Runs the threads that spin on a line, for they see it change.
+    fn wake_spinners(&mut self, line: LineIndex, now: Nanos) {
+        self.coherence.unwatch(line);
+        for (cpu, number) in self.watchers.remove(&line.0).unwrap_or_default() {
+            if self.processors[cpu.index()].number == number {
+                self.settle(cpu, now);
+                self.go_on(cpu);
+            }
+        }
+    }
+
+    /// A timer of the kernel: its handler takes time from its processor.
+    fn expire(&mut self, timer: KernelTimer, now: Nanos) {
+        let cost = self.kernel.expire(timer, now);
+        if let Some(cpu) = timer.cpu()
+            && cost > 0
+        {
+            self.interrupt(cpu, now, cost);
+        }
+    }
+
+    fn time_out(&mut self, id: ThreadId, now: Nanos) {
+        let thread = &mut self.threads[id.index()];
+        thread.has_timed_out = true;
+        if let Wait::Futex(address) = thread.wait
+            && let Some(futex) = self.futexes.get_mut(&(thread.program, address))
+        {
+            futex.waiters.retain(|&waiter| waiter != id);
+        }
+        self.wake(id, None, now);
+    }
+
+    /// The hypervisor takes processors away, or gives them back.
+    fn let_hypervisor_decide(&mut self, now: Nanos) {
+        let Some(mut hypervisor) = self.hypervisor.take() else { return };
+        let running: Vec<_> = self.processors.iter().map(|it| it.running).collect();
+        let view = View { now, running: &running };
+        let mut available = vec![true; self.processors.len()];
+        let next = hypervisor.decide(&view, &mut available);
+        for (index, is_available) in available.into_iter().enumerate() {
+            let cpu = Cpu::new(index);
+            match (is_available, self.processors[index].away_since) {
+                (true, Some(since)) => self.give_back(cpu, since, now),
+                (false, None) => {
+                    self.settle(cpu, now);
+                    self.processors[index].away_since = Some(now);
+                }
+                _ => {}
+            }
+        }
+        self.queue.push(now.saturating_add(next.max(1)), What::Hypervisor);
+        self.hypervisor = Some(hypervisor);
+    }
+
+    fn give_back(&mut self, cpu: Cpu, since: Nanos, now: Nanos) {
+        let processor = &mut self.processors[cpu.index()];
+        let stolen = now - since;
+        processor.away_since = None;
+        processor.stolen += stolen;
+        processor.clock = processor.clock.max(now);
+        processor.since = processor.since.max(now);
+        let wants_pick = std::mem::take(&mut processor.wants_pick);
+        self.kernel.steal(cpu, stolen);
+        if wants_pick { self.pick(cpu, now) } else { self.go_on(cpu) }
+    }
+
+    /// How long the hypervisor has taken a processor away.
+    pub(crate) fn stolen(&self, cpu: Cpu, now: Nanos) -> Nanos {
+        let processor = &self.processors[cpu.index()];
+        processor.stolen + processor.away_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    /// The latest clock of any processor that has run.
+    pub(crate) fn end_time(&self) -> Nanos {
+        self.clock
+    }
+
+    /// Ends all threads, as the end of a process does.
+    pub(crate) fn forget_threads(&mut self) {
+        self.threads.iter_mut().for_each(|thread| thread.forget());
+    }
+
+    /// Lists threads that have not ended, for the message about a deadlock.
+    pub(crate) fn describe_threads(&self) -> String {
+        let waiting = self.threads.iter().enumerate().filter(|(_, thread)| !thread.is_over);
+        let describe = |(id, thread): (usize, &Box<ThreadState>)| {
+            let name = thread.name.as_deref().unwrap_or("unnamed");
+            format!("thread {id} ({name}): {:?}", thread.wait)
+        };
+        let all: Vec<_> = waiting.map(describe).collect();
+        let more = all.len().saturating_sub(8);
+        let shown = all[..all.len().min(8)].join(", ");
+        if more > 0 { format!("{shown}, and {more} more") } else { shown }
+    }
+}
+
+/// Handles the next event. No reference to the engine lives while code of a thread runs.
+fn step(here: Here) -> Result<(), Stop> {
+    let engine = here.get();
+    let Some(event) = engine.queue.pop() else { return Err(Stop::Deadlock) };
+    let now = event.time;
+    engine.events += 1;
+    if now >= engine.settings.time_limit {
+        return Err(Stop::TimeLimit);
+    }
+    match event.what {
+        What::Run(cpu, number) => {
+            if engine.processors[cpu.index()].number == number {
+                run_code(here, cpu, now);
+            }
+        }
+        What::Reschedule(cpu) => engine.pick(cpu, now),
+        What::Kernel(timer) => engine.expire(timer, now),
+        What::Timeout(thread, number) => {
+            if engine.threads[thread.index()].wait_number == number {
+                engine.time_out(thread, now);
+            }
+        }
+        What::Hypervisor => engine.let_hypervisor_decide(now),
+    }
+    here.get().carry_out();
+    Ok(())
+}
+
+/// Runs the code of a processor's thread until it pauses.
+fn run_code(here: Here, cpu: Cpu, now: Nanos) {
+    let engine = here.get();
+    let processor = &mut engine.processors[cpu.index()];
+    processor.clock = processor.clock.max(now);
+    processor.number += 1;
+    let id = processor.running.expect("a processor runs a thread");
+    (engine.clock, engine.cpu, engine.current) = (processor.clock, cpu, id);
+    engine.next_event = engine.queue.next_time();
+    engine.limit = engine
+        .next_event
+        .saturating_add(engine.settings.look_ahead)
+        .min(engine.settings.time_limit);
+    engine.switches += 1;
+    engine.trace.mix(engine.clock ^ u64::from(id.0) << 40 ^ u64::from(cpu.0) << 52);
+    let thread = &mut engine.threads[id.index()];
+    thread.remaining = 0;
+    let mut coroutine = thread.coroutine.take().expect("a thread that runs has not ended");
+    arena::activate(&raw mut thread.heap);
+    let is_over = coroutine.resume(()).as_return().is_some();
+    arena::activate(std::ptr::null_mut());
+
+    let engine = here.get();
+    let thread = &mut engine.threads[id.index()];
+    thread.is_over = is_over;
+    if !is_over {
+        thread.coroutine = Some(coroutine);
+    }
+    let clock = engine.clock;
+    let processor = &mut engine.processors[cpu.index()];
+    (processor.clock, processor.since) = (clock, clock);
+    // No code runs: events may be pushed at any time.
+    engine.next_event = 0;
+    if is_over {
+        engine.trace.note(clock, cpu, id, TraceKind::Exit);
+        engine.kernel.exit(cpu, clock);
+        return engine.pick(cpu, clock);
+    }
+    match engine.pause {
+        Pause::Turn | Pause::Work => engine.go_on(cpu),
+        Pause::Block => {
+            engine.trace.note(clock, cpu, id, TraceKind::Block);
+            engine.kernel.block(cpu, clock);
+            engine.pick(cpu, clock);
+        }
+        Pause::Reschedule => engine.pick(cpu, clock),
+        Pause::Spin(until) => {
+            let number = engine.processors[cpu.index()].number;
+            engine.queue.push(until, What::Run(cpu, number));
+        }
+    }
+}
+
+/// The processor time that this host thread has used.
+pub(crate) fn host_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}

@@ -1,0 +1,222 @@
+//! Values that each virtual thread has for itself, as std's `thread_local!`.
+
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::arena::outside;
+use crate::engine::engine;
+
+/// A value is not there because the thread is about to end, and has dropped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessError;
+
+impl std::fmt::Display for AccessError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the thread has already dropped the value")
+    }
+}
+
+impl std::error::Error for AccessError {}
+
+enum Slot {
+    Unused,
+    Value(*mut (), unsafe fn(*mut ())),
+    Dropped,
+}
+
+/// The locals of one thread, by key.
+#[derive(Default)]
+pub(crate) struct Locals {
+    slots: Vec<Slot>,
+    /// Keys in the order in which their values were made.
+    made: Vec<usize>,
+}
+
+impl Locals {
+    /// Values that are to be dropped now, in the order in which they were made. Later uses find
+    /// that they are gone.
+    pub(crate) fn begin_destruction(&mut self) -> Vec<Dying> {
+        let slots = &mut self.slots;
+        let take = |key: usize| match std::mem::replace(&mut slots[key], Slot::Dropped) {
+            Slot::Value(value, drop) => Some(Dying(value, drop)),
+            Slot::Unused | Slot::Dropped => None,
+        };
+        std::mem::take(&mut self.made).into_iter().filter_map(take).collect()
+    }
+}
+
+/// A value that is dropped with this.
+pub(crate) struct Dying(*mut (), unsafe fn(*mut ()));
+
+impl Drop for Dying {
+    fn drop(&mut self) {
+        // SAFETY: the function is that of the value's type, and the value was taken out.
+        unsafe { (self.1)(self.0) };
+    }
+}
+
+/// Keys are numbered in the order of first use, in the whole process.
+static NEXT_KEY: AtomicUsize = AtomicUsize::new(1);
+
+thread_local! {
+    /// The locals of host threads that run no machine.
+    static OUTSIDE: UnsafeCell<Locals> = UnsafeCell::default();
+}
+
+/// A value for each virtual thread, made when first used. [`thread_local!`](crate::thread_local)
+/// declares one.
+///
+/// On a host thread that runs no machine, the value belongs to that thread, and is never dropped.
+pub struct LocalKey<T: 'static> {
+    init: fn() -> T,
+    key: AtomicUsize,
+}
+
+impl<T> std::fmt::Debug for LocalKey<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalKey").finish_non_exhaustive()
+    }
+}
+
+impl<T: 'static> LocalKey<T> {
+    #[doc(hidden)]
+    pub const fn new(init: fn() -> T) -> Self {
+        Self { init, key: AtomicUsize::new(0) }
+    }
+
+    fn key(&self) -> usize {
+        match self.key.load(Relaxed) {
+            0 => {
+                let key = NEXT_KEY.fetch_add(1, Relaxed);
+                self.key.compare_exchange(0, key, Relaxed, Relaxed).map_or_else(|old| old, |_| key)
+            }
+            key => key,
+        }
+    }
+
+    /// Runs `use_it` with the value of this thread.
+    ///
+    /// # Panics
+    /// If the thread has dropped the value, for it is about to end.
+    pub fn with<R>(&'static self, use_it: impl FnOnce(&T) -> R) -> R {
+        self.try_with(use_it).expect("the value is there until its thread ends")
+    }
+
+    /// Runs `use_it` with the value of this thread.
+    ///
+    /// # Errors
+    /// If the thread has dropped the value, for it is about to end.
+    pub fn try_with<R>(&'static self, use_it: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
+        let key = self.key();
+        let value = match with_locals(|locals| match locals.slots.get(key) {
+            None | Some(Slot::Unused) => Ok(None),
+            Some(Slot::Value(value, _)) => Ok(Some(*value)),
+            Some(Slot::Dropped) => Err(AccessError),
+        })? {
+            Some(value) => value,
+            None => {
+                let value: *mut T = Box::into_raw(Box::new((self.init)()));
+                with_locals(|locals| outside(|| locals.insert(key, value.cast(), drop_box::<T>)));
+                value.cast()
+            }
+        };
+        // SAFETY: the slot has a value of this type, which stays where it is until it is dropped: at
+        // the end of this thread, after which this frame does not exist.
+        Ok(use_it(unsafe { &*value.cast::<T>() }))
+    }
+}
+
+impl Locals {
+    fn insert(&mut self, key: usize, value: *mut (), drop: unsafe fn(*mut ())) {
+        if self.slots.len() <= key {
+            self.slots.resize_with(key + 1, || Slot::Unused);
+        }
+        self.slots[key] = Slot::Value(value, drop);
+        self.made.push(key);
+    }
+}
+
+unsafe fn drop_box<T>(value: *mut ()) {
+    // SAFETY: it came from such a box.
+    drop(unsafe { Box::from_raw(value.cast::<T>()) });
+}
+
+/// Runs `code` with the locals of this thread. It must not suspend, nor call this again.
+fn with_locals<R>(code: impl FnOnce(&mut Locals) -> R) -> R {
+    match engine() {
+        Some(here) => {
+            let engine = here.get();
+            let thread = engine.current;
+            code(&mut engine.threads[thread.index()].locals)
+        }
+        // SAFETY: this host thread alone has them, and `code` does not call this again.
+        None => OUTSIDE.with(|locals| code(unsafe { &mut *locals.get() })),
+    }
+}
+
+impl<T: 'static> LocalKey<Cell<T>> {
+    /// Replaces the value.
+    pub fn set(&'static self, value: T) {
+        self.with(|cell| cell.set(value));
+    }
+
+    /// Copies the value.
+    pub fn get(&'static self) -> T
+    where
+        T: Copy,
+    {
+        self.with(Cell::get)
+    }
+
+    /// Takes the value, and leaves the default.
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.with(Cell::take)
+    }
+
+    /// Replaces the value, and returns the old one.
+    pub fn replace(&'static self, value: T) -> T {
+        self.with(|cell| cell.replace(value))
+    }
+}
+
+impl<T: 'static> LocalKey<RefCell<T>> {
+    /// Runs `use_it` with the value.
+    ///
+    /// # Panics
+    /// If the value is borrowed mutably.
+    pub fn with_borrow<R>(&'static self, use_it: impl FnOnce(&T) -> R) -> R {
+        self.with(|cell| use_it(&cell.borrow()))
+    }
+
+    /// Runs `use_it` with the value.
+    ///
+    /// # Panics
+    /// If the value is borrowed.
+    pub fn with_borrow_mut<R>(&'static self, use_it: impl FnOnce(&mut T) -> R) -> R {
+        self.with(|cell| use_it(&mut cell.borrow_mut()))
+    }
+}
+
+/// Declares values that each virtual thread has for itself, as std's macro of this name.
+#[macro_export]
+macro_rules! thread_local {
+    () => {};
+    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = const $init:block; $($rest:tt)*) => {
+        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = const $init);
+        $crate::thread_local!($($rest)*);
+    };
+    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = const $init:block) => {
+        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = $init);
+    };
+    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = $init:expr; $($rest:tt)*) => {
+        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = $init);
+        $crate::thread_local!($($rest)*);
+    };
+    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = $init:expr) => {
+        $(#[$meta])* $visibility static $name: $crate::thread::LocalKey<$t> =
+            $crate::thread::LocalKey::new(|| $init);
+    };
+}

@@ -1,0 +1,455 @@
+//! The machine as its users see it: a builder, a run, and what the run was like.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatistics};
+use crate::costs::SystemCosts;
+use crate::engine::{Engine, Settings, Stop, host_time};
+use crate::hypervisor::Hypervisor;
+use crate::ids::{Nanos, ProgramId, ThreadId};
+use crate::kernel::{Bandwidth, Kernel, KernelConfig};
+use crate::lines::MAX_LINES;
+use crate::neighbours::Program;
+use crate::time::nanos;
+use crate::topology::{Topology, TopologyError};
+use crate::trace::{Trace, TraceEvent};
+
+/// Settings of a [`Machine`].
+#[must_use = "a builder does nothing until it runs"]
+pub struct Builder {
+    sockets: usize,
+    clusters: usize,
+    cores: usize,
+    smt: usize,
+    kernel: KernelConfig,
+    costs: CacheCosts,
+    system: SystemCosts,
+    seed: u64,
+    noise: Nanos,
+    spin_quantum: Nanos,
+    time_limit: Nanos,
+    smt_speed: u64,
+    stack_bytes: usize,
+    speeds: Vec<u64>,
+    bandwidth: Option<Bandwidth>,
+    programs: Vec<Program>,
+    hypervisor: Option<Box<dyn Hypervisor>>,
+    keeps_trace: bool,
+    keeps_sites: bool,
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder").field("costs", &self.costs).finish_non_exhaustive()
+    }
+}
+
+/// A virtual multiprocessor.
+///
+/// ```
+/// use manycore::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// use manycore::{Machine, thread};
+///
+/// let outcome = Machine::builder().cores(8).run(|| {
+///     let counter = AtomicU64::new(0);
+///     thread::scope(|scope| {
+///         for _ in 0..8 {
+///             scope.spawn(|| (0..100).for_each(|_| drop(counter.fetch_add(1, Relaxed))));
+///         }
+///     });
+///     counter.into_inner()
+/// });
+/// assert_eq!(outcome.value, 800);
+/// assert!(outcome.statistics.time > 0);
+/// ```
+#[derive(Debug)]
+pub struct Machine;
+
+/// A run cannot begin or go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// The machine has no processor, or too many.
+    Topology(TopologyError),
+    /// The speed of a processor is not between 1 and 1,000 thousandths, or there are more speeds
+    /// than processors.
+    Speeds,
+    /// No thread can ever run again. The text lists what they wait for.
+    Deadlock(String),
+    /// The program has not ended at the time limit.
+    TimeLimit(Nanos),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Topology(error) => error.fmt(f),
+            Self::Speeds => {
+                f.write_str("speeds are from 1 to 1,000 thousandths, one for each processor")
+            }
+            Self::Deadlock(threads) => write!(f, "deadlock: {threads}"),
+            Self::TimeLimit(limit) => write!(f, "the program runs at the time limit, {limit} ns"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<TopologyError> for RunError {
+    fn from(error: TopologyError) -> Self {
+        Self::Topology(error)
+    }
+}
+
+/// What a run returned, and what it was like.
+#[derive(Debug)]
+pub struct Outcome<T> {
+    /// What the program's closure returned.
+    pub value: T,
+    /// What the run was like.
+    pub statistics: Statistics,
+}
+
+/// What a run was like.
+#[derive(Clone, Debug)]
+pub struct Statistics {
+    /// The virtual time at which the program ended.
+    pub time: Nanos,
+    /// A hash of all events and transfers with their times. Equal seeds give equal hashes.
+    pub hash: u64,
+    /// How many events the engine handled.
+    pub events: u64,
+    /// How often the host switched to the code of a thread.
+    pub switches: u64,
+    /// How often a spinning thread was not run until a line changed.
+    pub spin_sleeps: u64,
+    /// Each processor.
+    pub processors: Vec<ProcessorStatistics>,
+    /// Each program: the closure that `run` was given, and then the others in order.
+    pub programs: Vec<ProgramStatistics>,
+    /// Hits, and transfers by distance.
+    pub caches: CacheStatistics,
+    /// The lines that moved most often.
+    pub hottest: Vec<HotLine>,
+    /// For each of the hottest lines, the places in the source whose accesses moved it and how
+    /// often, most often first. Empty unless the builder was asked for them.
+    pub sites: Vec<Vec<(Site, u32)>>,
+    /// What happened, if the builder was asked to keep it.
+    pub trace: Vec<TraceEvent>,
+    /// The processor time that the host spent.
+    pub host: Duration,
+}
+
+/// A place in the source.
+pub type Site = &'static std::panic::Location<'static>;
+
+/// What a processor did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorStatistics {
+    /// How long no thread was on it.
+    pub idle: Nanos,
+    /// How long it was taken away.
+    pub stolen: Nanos,
+}
+
+/// What a program did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramStatistics {
+    /// Its name; that of the closure that `run` was given is empty.
+    pub name: String,
+    /// How many threads it has started.
+    pub threads: usize,
+    /// How long its threads ran, together.
+    pub run: Nanos,
+    /// How long its threads were ready and did not run, together.
+    pub delay: Nanos,
+    /// How often a thread gave its processor away.
+    pub voluntary_switches: u64,
+    /// How often the kernel took a processor from a thread.
+    pub involuntary_switches: u64,
+    /// How often a thread began to run on another processor.
+    pub migrations: u64,
+    /// The sum of its calls of [`os::count`](crate::os::count).
+    pub count: u64,
+}
+
+/// How many lines the statistics list.
+const HOTTEST: usize = 16;
+
+impl Machine {
+    /// One socket with one processor, Linux 6.18, and costs that were measured.
+    pub fn builder() -> Builder {
+        Builder {
+            sockets: 1,
+            clusters: 1,
+            cores: 1,
+            smt: 1,
+            kernel: KernelConfig::linux_6_18(),
+            costs: CacheCosts::epyc_guest(),
+            system: SystemCosts::default(),
+            seed: 1,
+            noise: 3,
+            spin_quantum: 500,
+            time_limit: 100_000_000_000,
+            smt_speed: 600,
+            stack_bytes: 256 << 10,
+            speeds: Vec::new(),
+            bandwidth: None,
+            programs: Vec::new(),
+            hypervisor: None,
+            keeps_trace: false,
+            keeps_sites: false,
+        }
+    }
+}
+
+impl Builder {
+    /// How many sockets the machine has.
+    pub fn sockets(self, sockets: usize) -> Self {
+        Self { sockets, ..self }
+    }
+
+    /// How many groups of cores with a last-level cache each socket has.
+    pub fn clusters(self, clusters: usize) -> Self {
+        Self { clusters, ..self }
+    }
+
+    /// How many cores each cluster has.
+    pub fn cores(self, cores: usize) -> Self {
+        Self { cores, ..self }
+    }
+
+    /// How many hardware threads each core has.
+    pub fn smt(self, threads: usize) -> Self {
+        Self { smt: threads, ..self }
+    }
+
+    /// What a hardware thread computes while the other ones of its core run, in thousandths of what
+    /// it computes alone. The default is 600.
+    pub fn smt_speed(self, thousandths: u64) -> Self {
+        Self { smt_speed: thousandths.max(1), ..self }
+    }
+
+    /// The speeds of the first processors, in thousandths. Others have full speed.
+    pub fn speeds(self, thousandths: &[u64]) -> Self {
+        Self { speeds: thousandths.to_vec(), ..self }
+    }
+
+    /// The kernel's scheduler.
+    pub fn kernel(self, kernel: KernelConfig) -> Self {
+        Self { kernel, ..self }
+    }
+
+    /// What cache lines cost.
+    pub fn costs(self, costs: CacheCosts) -> Self {
+        Self { costs, ..self }
+    }
+
+    /// What system calls cost.
+    pub fn system(self, system: SystemCosts) -> Self {
+        Self { system, ..self }
+    }
+
+    /// Decides all that is random: noise, and [`os::random`](crate::os::random).
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Each transfer of a line takes up to this much longer, at random.
+    pub fn noise(self, noise: Nanos) -> Self {
+        Self { noise, ..self }
+    }
+
+    /// For how long at most a spinning thread is not run while its lines do not change. With 0, it
+    /// is always run, which takes much more of the host's time.
+    pub fn spin_quantum(self, quantum: Nanos) -> Self {
+        Self { spin_quantum: quantum, ..self }
+    }
+
+    /// A program that has not ended by then is stopped.
+    pub fn time_limit(self, limit: Duration) -> Self {
+        Self { time_limit: nanos(limit), ..self }
+    }
+
+    /// The stacks of threads that do not ask for another size.
+    pub fn stack_size(self, bytes: usize) -> Self {
+        Self { stack_bytes: bytes, ..self }
+    }
+
+    /// Puts the program into a control group with this processor bandwidth.
+    pub fn bandwidth(self, bandwidth: Bandwidth) -> Self {
+        Self { bandwidth: Some(bandwidth), ..self }
+    }
+
+    /// Another program that starts with the machine.
+    pub fn program(mut self, program: Program) -> Self {
+        self.programs.push(program);
+        self
+    }
+
+    /// Something that takes processors away.
+    pub fn hypervisor(self, hypervisor: impl Hypervisor + 'static) -> Self {
+        Self { hypervisor: Some(Box::new(hypervisor)), ..self }
+    }
+
+    /// Keeps wake-ups, switches, waits and ends of threads for the statistics.
+    pub fn trace(self, keeps_trace: bool) -> Self {
+        Self { keeps_trace, ..self }
+    }
+
+    /// Counts for each line the places in the source whose accesses moved it:
+    /// [`Statistics::sites`].
+    pub fn sites(self, keeps_sites: bool) -> Self {
+        Self { keeps_sites, ..self }
+    }
+
+    /// Runs `root` as the first thread until it ends. As in a process, other threads end with it:
+    /// without running destructors.
+    ///
+    /// # Panics
+    /// If `root` panics, with its payload. If the machine cannot run, or the program cannot go on:
+    /// see [`RunError`].
+    pub fn run<T>(self, root: impl FnOnce() -> T) -> Outcome<T> {
+        self.try_run(root).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// As [`run`](Self::run), with errors.
+    ///
+    /// # Errors
+    /// If the machine cannot run, or the program cannot go on.
+    ///
+    /// # Panics
+    /// If `root` panics, with its payload.
+    pub fn try_run<T>(mut self, root: impl FnOnce() -> T) -> Result<Outcome<T>, RunError> {
+        let began = host_time();
+        let programs = std::mem::take(&mut self.programs);
+        let bandwidth = self.bandwidth.take();
+        let mut engine = self.engine()?;
+        let result = Rc::new(Cell::new(None));
+        let place = Rc::clone(&result);
+        let body: Box<dyn FnOnce() + '_> = Box::new(move || {
+            place.set(Some(catch_unwind(AssertUnwindSafe(root))));
+        });
+        // SAFETY: the engine forgets the body's thread before this returns, and nothing that the
+        // body borrows ends before that.
+        let body = unsafe {
+            std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce() + 'static>>(body)
+        };
+        let root = add_program(&mut engine, Program {
+            name: String::new(),
+            body,
+            bandwidth,
+            affinity: None,
+        });
+        for program in programs {
+            add_program(&mut engine, program);
+        }
+        let stop = engine.run(root);
+        let time = engine.end_time();
+        let stopped = stop.map_err(|stop| match stop {
+            Stop::Deadlock => RunError::Deadlock(engine.describe_threads()),
+            Stop::TimeLimit => RunError::TimeLimit(time),
+        });
+        let host = host_time().saturating_sub(began);
+        engine.forget_threads();
+        stopped?;
+        let value = match result.take().expect("the root has ended") {
+            Ok(value) => value,
+            Err(payload) => resume_unwind(payload),
+        };
+        Ok(Outcome { value, statistics: statistics(*engine, time, host) })
+    }
+
+    fn engine(self) -> Result<Box<Engine>, RunError> {
+        let topology = Topology::new(self.sockets, self.clusters, self.cores, self.smt)?;
+        let count = topology.processors();
+        let mut speeds = self.speeds;
+        if speeds.len() > count || speeds.iter().any(|speed| !(1..=1000).contains(speed)) {
+            return Err(RunError::Speeds);
+        }
+        speeds.resize(count, 1000);
+        let coherence = Coherence::new(topology, self.costs.clone(), MAX_LINES);
+        let settings = Settings {
+            topology,
+            system: self.system,
+            pause: self.costs.pause,
+            look_ahead: coherence.min_transfer(),
+            seed: self.seed,
+            noise: self.noise,
+            spin_quantum: self.spin_quantum,
+            time_limit: self.time_limit,
+            smt_speed: self.smt_speed,
+            stack_bytes: self.stack_bytes,
+        };
+        let kernel = Kernel::new(topology, self.kernel);
+        let trace = Trace::new(self.seed, self.keeps_trace);
+        Ok(Engine::new(settings, coherence, kernel, &speeds, self.hypervisor, trace, self.keeps_sites))
+    }
+}
+
+fn add_program(engine: &mut Engine, program: Program) -> ThreadId {
+    let group = program.bandwidth.map(|bandwidth| engine.kernel.add_group(bandwidth));
+    let id = engine.add_program(program.name, group);
+    let thread = engine.add_thread(id, None, None, None, program.body);
+    let thread = thread.expect("there is memory for a first stack");
+    if let Some(set) = program.affinity {
+        engine.kernel.set_affinity(thread, set, 0);
+    }
+    engine.begin(thread);
+    thread
+}
+
+fn statistics(engine: Engine, time: Nanos, host: Duration) -> Statistics {
+    let kernel = &engine.kernel;
+    let mut programs: Vec<_> = engine
+        .programs
+        .iter()
+        .map(|program| ProgramStatistics {
+            name: program.name.clone(),
+            count: program.count,
+            ..ProgramStatistics::default()
+        })
+        .collect();
+    for (index, thread) in engine.threads.iter().enumerate() {
+        let times = kernel.times(ThreadId(index as u32), time);
+        let ProgramId(program) = thread.program;
+        let of = &mut programs[program as usize];
+        of.threads += 1;
+        of.run += times.run;
+        of.delay += times.delay;
+        of.voluntary_switches += times.voluntary_switches;
+        of.involuntary_switches += times.involuntary_switches;
+        of.migrations += times.migrations;
+    }
+    let processor = |cpu| ProcessorStatistics {
+        idle: kernel.idle_time(cpu, time),
+        stolen: engine.stolen(cpu, time),
+    };
+    let processors = engine.settings.topology.all().map(processor).collect();
+    let (caches, hottest) = (*engine.coherence.statistics(), engine.coherence.hottest(HOTTEST));
+    let (events, switches, spin_sleeps) = (engine.events, engine.switches, engine.spin_sleeps);
+    let sites = hottest.iter().map(|hot| {
+        let of_line = engine.sites.iter().flatten().filter(|((line, _), _)| *line == hot.line);
+        let mut sites: Vec<_> = of_line.map(|(&(_, site), &count)| (site, count)).collect();
+        sites.sort_by_key(|&(site, count)| (std::cmp::Reverse(count), site));
+        sites
+    });
+    let sites = sites.collect();
+    let (hash, trace) = engine.trace.into_parts();
+    Statistics {
+        time,
+        hash,
+        events,
+        switches,
+        spin_sleeps,
+        processors,
+        programs,
+        caches,
+        hottest,
+        sites,
+        trace,
+        host,
+    }
+}

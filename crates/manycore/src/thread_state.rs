@@ -1,0 +1,149 @@
+//! A virtual thread as the engine sees it: a coroutine, its heap, and what it waits for.
+
+use std::mem;
+
+use corosensei::{Coroutine, Yielder};
+
+use crate::arena::{Heap, NoStack, Stack};
+use crate::coherence::LineIndex;
+use crate::engine::engine;
+use crate::ids::{Nanos, ProgramId, ThreadId};
+use crate::local::Locals;
+
+/// How many lines a loop may read and still count as a pure spin.
+const SPIN_LINES: usize = 4;
+/// After this many equal iterations, a spinning thread sleeps until one of its lines changes.
+const SPIN_STREAK: u32 = 2;
+
+/// What a thread has read since its last `spin_loop`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spin {
+    lines: [u32; SPIN_LINES],
+    reads: u32,
+    /// Something other than a read of a line that the processor has.
+    is_impure: bool,
+    previous: u64,
+    /// How many lines the last iteration read.
+    count: usize,
+    streak: u32,
+}
+
+impl Spin {
+    #[inline(always)]
+    pub(crate) fn note_read(&mut self, line: LineIndex) {
+        self.lines[self.reads as usize % SPIN_LINES] = line.0;
+        self.reads += 1;
+    }
+
+    #[inline(always)]
+    pub(crate) fn note_other(&mut self) {
+        self.is_impure = true;
+    }
+
+    /// An iteration ends. Returns whether it and those before have read the same few lines, which
+    /// have not changed, and done nothing else: then the next one would do the same.
+    pub(crate) fn end_iteration(&mut self) -> bool {
+        self.count = (self.reads as usize).min(SPIN_LINES);
+        let lines = &self.lines[..self.count];
+        let signature = lines.iter().fold(u64::from(self.reads), |sum, &line| {
+            (sum.rotate_left(7) ^ u64::from(line)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        });
+        let is_pure =
+            !self.is_impure && (1..=SPIN_LINES as u32).contains(&self.reads) && signature == self.previous;
+        self.streak = if is_pure { self.streak + 1 } else { 0 };
+        (self.previous, self.is_impure, self.reads) = (signature, false, 0);
+        self.streak >= SPIN_STREAK
+    }
+
+    /// The lines of the last iteration, and how many there are.
+    pub(crate) fn last_lines(&self) -> ([u32; SPIN_LINES], usize) {
+        (self.lines, self.count)
+    }
+
+    /// The next streak begins anew: a bounded spin sees that time passes.
+    pub(crate) fn reset(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// What a blocked thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// It is not blocked.
+    Nothing,
+    /// A wake-up of the futex at this address, or its timeout.
+    Futex(usize),
+    /// Its timeout alone.
+    Sleep,
+}
+
+/// A virtual thread.
+pub(crate) struct ThreadState {
+    pub(crate) coroutine: Option<Coroutine<(), (), (), Stack>>,
+    pub(crate) yielder: *const Yielder<(), ()>,
+    pub(crate) heap: Heap,
+    pub(crate) locals: Locals,
+    pub(crate) program: ProgramId,
+    pub(crate) name: Option<Box<str>>,
+    pub(crate) spin: Spin,
+    /// What is left of its `work`, on a processor of full speed.
+    pub(crate) remaining: Nanos,
+    pub(crate) wait: Wait,
+    /// Counts waits, so that the timeout of an earlier wait is known as stale.
+    pub(crate) wait_number: u32,
+    pub(crate) has_timed_out: bool,
+    pub(crate) is_over: bool,
+    /// It was unwinding when it was suspended last.
+    pub(crate) unwinds: bool,
+}
+
+impl ThreadState {
+    /// A thread that has not begun. Its body must not panic.
+    pub(crate) fn new(
+        id: ThreadId,
+        program: ProgramId,
+        name: Option<Box<str>>,
+        stack_bytes: usize,
+        body: Box<dyn FnOnce()>,
+    ) -> Result<Box<Self>, NoStack> {
+        let code = move |yielder: &Yielder<(), ()>, ()| {
+            let here = engine().expect("the engine resumes it");
+            here.get().threads[id.index()].yielder = yielder;
+            body();
+            // A destructor may use locals that were dropped before, which makes them anew.
+            loop {
+                let here = engine().expect("the engine resumes it");
+                let locals = here.get().threads[id.index()].locals.begin_destruction();
+                if locals.is_empty() {
+                    break;
+                }
+                drop(locals);
+            }
+        };
+        Ok(Box::new(Self {
+            coroutine: Some(Coroutine::with_stack(Stack::new(stack_bytes)?, code)),
+            yielder: std::ptr::null(),
+            heap: Heap::default(),
+            locals: Locals::default(),
+            program,
+            name,
+            spin: Spin::default(),
+            remaining: 0,
+            wait: Wait::Nothing,
+            wait_number: 0,
+            has_timed_out: false,
+            is_over: false,
+            unwinds: false,
+        }))
+    }
+
+    /// Forgets what the thread has on its stack and in its locals, as the end of a process does.
+    pub(crate) fn forget(&mut self) {
+        if let Some(mut coroutine) = self.coroutine.take() {
+            // SAFETY: the stack is used again without running destructors. No thread of the machine
+            // runs any more, and what leaves the machine is `'static`: nothing refers to the stack.
+            unsafe { coroutine.force_reset() };
+        }
+        mem::forget(mem::take(&mut self.locals));
+    }
+}

@@ -1,0 +1,89 @@
+//! What is computed: by name and numbers, as `tree:65536:1000`.
+
+use std::str::FromStr;
+
+/// A computation. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Computation {
+    /// A balanced tree of joins.
+    Tree { leaves: u64, leaf: u64 },
+    /// A parallel loop.
+    Loop { items: u64, item: u64 },
+    /// A serial part and a parallel loop, again and again.
+    Rounds { rounds: u64, serial: u64, chunks: u64, chunk: u64 },
+    /// One task starts all others.
+    Producer { tasks: u64, task: u64 },
+    /// Bursts of tasks, with pauses in which the workers fall asleep.
+    Storm { bursts: u64, tasks: u64, task: u64, pause: u64 },
+    /// Threads outside of the pool call it, again and again.
+    Callers { threads: u64, calls: u64, work: u64 },
+    /// Nothing, for a time.
+    Idle { time: u64 },
+}
+
+impl Computation {
+    /// The processor time of its own work.
+    pub fn work(&self) -> u64 {
+        match *self {
+            Self::Tree { leaves, leaf } => leaves * leaf,
+            Self::Loop { items, item } => items * item,
+            Self::Rounds { rounds, serial, chunks, chunk } => rounds * (serial + chunks * chunk),
+            Self::Producer { tasks, task } => tasks * task,
+            Self::Storm { bursts, tasks, task, .. } => bursts * tasks * task,
+            Self::Callers { threads, calls, work } => threads * calls * work,
+            Self::Idle { .. } => 0,
+        }
+    }
+}
+
+/// A text that names no computation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownComputation(String);
+
+impl std::fmt::Display for UnknownComputation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "'{}' is no computation: see --help for their names and numbers", self.0)
+    }
+}
+
+impl std::error::Error for UnknownComputation {}
+
+impl FromStr for Computation {
+    type Err = UnknownComputation;
+
+    fn from_str(text: &str) -> Result<Self, UnknownComputation> {
+        let unknown = || UnknownComputation(text.to_owned());
+        let mut words = text.split(':');
+        let name = words.next().unwrap_or_default();
+        let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
+        match (name, *numbers.map_err(|_| unknown())?.as_slice()) {
+            ("tree", [leaves, leaf]) if leaves > 0 => Ok(Self::Tree { leaves, leaf }),
+            ("loop", [items, item]) => Ok(Self::Loop { items, item }),
+            ("rounds", [rounds, serial, chunks, chunk]) => {
+                Ok(Self::Rounds { rounds, serial, chunks, chunk })
+            }
+            ("producer", [tasks, task]) => Ok(Self::Producer { tasks, task }),
+            ("storm", [bursts, tasks, task, pause]) => {
+                Ok(Self::Storm { bursts, tasks, task, pause })
+            }
+            ("callers", [threads, calls, work]) => Ok(Self::Callers { threads, calls, work }),
+            ("idle", [time]) => Ok(Self::Idle { time }),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_names_a_computation_or_is_refused() {
+        assert_eq!("tree:8:100".parse(), Ok(Computation::Tree { leaves: 8, leaf: 100 }));
+        let rounds: Computation = "rounds:2:50:4:10".parse().unwrap();
+        assert_eq!(rounds.work(), 180);
+        for wrong in ["", "tree", "tree:1", "tree:0:1", "tree:1:2:3", "tree:x:1", "bush:1:2"] {
+            assert!(wrong.parse::<Computation>().is_err(), "{wrong}");
+        }
+    }
+}

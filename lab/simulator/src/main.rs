@@ -1,0 +1,171 @@
+//! Runs one computation on one runtime, on a virtual machine, and prints what it was like.
+//!
+//! The laboratory's `simulate` runs this once for each measurement: statics of the runtimes live as
+//! long as the process.
+
+mod computation;
+mod machines;
+mod neighbours;
+mod runtimes;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use serde::Serialize;
+
+use computation::Computation;
+use runtimes::{Measured, Runtime};
+
+#[global_allocator]
+static ALLOCATOR: manycore::Allocator = manycore::Allocator;
+
+/// Runs a computation on a virtual multiprocessor
+#[derive(Debug, Parser)]
+struct Options {
+    /// What is computed: tree:LEAVES:NS, loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS,
+    /// producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS
+    computation: Computation,
+    /// What computes it: locksley, rayon (if it was built in), static, serial, or a name that begins
+    /// with classic-
+    #[arg(long, default_value = "locksley")]
+    runtime: Runtime,
+    /// How many processors the machine has
+    #[arg(long, default_value_t = 16)]
+    processors: usize,
+    /// How many workers the runtime has [default: as many as processors]
+    #[arg(long)]
+    workers: Option<usize>,
+    /// The costs of the machine's caches and its shape: guest, ice-lake, milan, graviton
+    #[arg(long, default_value = "ice-lake")]
+    machine: machines::Model,
+    /// The kernel: linux-6.18, linux-6.12-late, linux-6.6, linux-5, linux-2.6, linux-2.6-compat,
+    /// round-robin
+    #[arg(long, default_value = "linux-6.18")]
+    kernel: machines::KernelName,
+    /// Another program: loops:THREADS, interactive:PERIOD:WORK, sleeper:WORK:PAUSE,
+    /// team:THREADS:NS; may be given several times
+    #[arg(long = "neighbour")]
+    neighbours: Vec<neighbours::Neighbour>,
+    /// Processors' worth of time that the control group allows, in thousandths
+    #[arg(long)]
+    quota: Option<u64>,
+    /// What all that is random follows from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Stop after so many seconds of virtual time
+    #[arg(long, default_value_t = 60)]
+    limit: u64,
+    /// List the places in the source whose accesses moved the hottest lines
+    #[arg(long)]
+    sites: bool,
+}
+
+/// What is printed, as one line of JSON.
+#[derive(Debug, Serialize)]
+struct Line {
+    /// Virtual seconds of the computation, without the start of the workers.
+    seconds: f64,
+    /// Seconds of processor time that the computation's own work takes.
+    work_seconds: f64,
+    /// What the program's threads have run, in seconds, over the whole run.
+    run_seconds: f64,
+    /// What they have waited for a processor.
+    delay_seconds: f64,
+    virtual_seconds: f64,
+    host_seconds: f64,
+    hash: String,
+    events: u64,
+    transfers: u64,
+    invalidations: u64,
+    voluntary_switches: u64,
+    involuntary_switches: u64,
+    migrations: u64,
+    /// Of the runtime: steals, sleeps, and what else it counts.
+    counters: std::collections::BTreeMap<&'static str, f64>,
+    /// Of the other programs.
+    neighbours: Vec<(String, u64)>,
+    hottest: Vec<Hot>,
+}
+
+#[derive(Debug, Serialize)]
+struct Hot {
+    transfers: u32,
+    waited_seconds: f64,
+    sites: Vec<(String, u32)>,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(line) => {
+            println!("{}", serde_json::to_string(&line).expect("numbers and text"));
+            ExitCode::SUCCESS
+        }
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<Line, String> {
+    let workers = options.workers.unwrap_or(options.processors);
+    if workers == 0 {
+        return Err("a runtime needs a worker".to_owned());
+    }
+    let machine = options.machine.builder(options.processors)?;
+    let mut machine = machine
+        .kernel(options.kernel.config())
+        .seed(options.seed)
+        .time_limit(Duration::from_secs(options.limit))
+        .sites(options.sites);
+    if let Some(quota) = options.quota {
+        machine = machine.bandwidth(manycore::kernel::Bandwidth::of_processors(quota));
+    }
+    for neighbour in &options.neighbours {
+        machine = machine.program(neighbour.program());
+    }
+    let (runtime, computation) = (options.runtime.clone(), options.computation);
+    let outcome = machine
+        .try_run(|| runtime.measure(workers, computation))
+        .map_err(|error| error.to_string())?;
+    let Measured { time, counters } = outcome.value?;
+    let of = outcome.statistics;
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let program = &of.programs[0];
+    let sites = |index: usize| {
+        let sites = of.sites.get(index).into_iter().flatten().take(4);
+        sites.map(|(site, count)| (short(site), *count)).collect()
+    };
+    let hot = |(index, line): (usize, &manycore::coherence::HotLine)| Hot {
+        transfers: line.transfers,
+        waited_seconds: seconds(line.waited),
+        sites: sites(index),
+    };
+    Ok(Line {
+        seconds: seconds(time),
+        work_seconds: seconds(computation.work()),
+        run_seconds: seconds(program.run),
+        delay_seconds: seconds(program.delay),
+        virtual_seconds: seconds(of.time),
+        host_seconds: of.host.as_secs_f64(),
+        hash: format!("{:016x}", of.hash),
+        events: of.events,
+        transfers: of.caches.misses(),
+        invalidations: of.caches.invalidations,
+        voluntary_switches: program.voluntary_switches,
+        involuntary_switches: program.involuntary_switches,
+        migrations: program.migrations,
+        counters,
+        neighbours: of.programs[1..].iter().map(|it| (it.name.clone(), it.count)).collect(),
+        hottest: of.hottest.iter().enumerate().take(8).map(hot).collect(),
+    })
+}
+
+/// A place in the source, without the path to the repository.
+fn short(site: &std::panic::Location<'_>) -> String {
+    let file = site.file();
+    let start = ["crates/", "lab/", "src/"].iter().find_map(|part| file.find(part));
+    format!("{}:{}", &file[start.unwrap_or(0)..], site.line())
+}
