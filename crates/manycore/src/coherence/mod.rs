@@ -13,6 +13,7 @@
 //! - So requests come in the order of their times. Hits may run ahead of other processors'
 //!   events by less than [`min_transfer`](Coherence::min_transfer).
 //! - If [`Miss::invalidated`], wake the threads that sleep until the line changes.
+//! - A sequentially consistent store is a [`ReadModifyWrite`](Access::ReadModifyWrite), as on x86.
 //!
 //! The host's order of accesses is then the one order of all operations: memory is sequentially
 //! consistent. `README.md` beside this file has the states and the argument.

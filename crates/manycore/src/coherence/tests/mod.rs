@@ -554,8 +554,8 @@ fn hits_that_run_ahead_have_their_effects_in_time() {
 }
 
 #[test]
-#[ignore = "prints how long a hit takes"]
-fn time_of_a_hit() {
+#[ignore = "prints how long hits and misses take"]
+fn time_of_an_access() {
     const HITS: u64 = 100_000_000;
     let cases = [
         ("owner loads", 1, LOAD),
@@ -577,6 +577,18 @@ fn time_of_a_hit() {
             clock += caches.hit(Cpu(299), line, access).expect("the processor has the line");
         }
         let each = begin.elapsed().as_nanos() as f64 / HITS as f64;
+        println!("{name}: {each:.2} ns ({clock})");
+    }
+    for (name, readers) in [("misses, 2 writers", 0), ("misses, 1 writer, 299 readers", 299)] {
+        let mut caches = Coherence::new(topology(1, 1, 300, 1), COSTS, 1024);
+        let begin = std::time::Instant::now();
+        let mut clock = 0;
+        for round in 0..HITS / 50 {
+            let cpu = Cpu((round % (readers + 1).max(2)) as u16);
+            let access = if readers == 0 || cpu == Cpu(0) { STORE } else { LOAD };
+            clock = caches.miss(cpu, LineIndex(7), access, clock, 0).retires;
+        }
+        let each = begin.elapsed().as_nanos() as f64 / (HITS / 50) as f64;
         println!("{name}: {each:.2} ns ({clock})");
     }
 }
