@@ -12,7 +12,7 @@ pub struct CacheCosts {
     /// A load or store of a line that the processor has in the state that it needs.
     pub hit: Nanos,
     /// A read-modify-write of a line that the processor owns, instead of `hit`. One that misses
-    /// costs the transfer and this.
+    /// takes the transfer and then this.
     pub read_modify_write: Nanos,
     /// A sequentially consistent fence, once earlier stores are done.
     pub fence: Nanos,
@@ -28,7 +28,7 @@ pub struct CacheCosts {
     pub remote: Nanos,
     /// First access to a line that no processor has touched.
     pub memory: Nanos,
-    /// Added to a store or read-modify-write for each other processor whose copy becomes invalid.
+    /// Added to a store or read-modify-write of a shared line for each other sharer.
     pub invalidation: Nanos,
     /// How long one read of a shared line occupies it: the next request starts that much later.
     /// Every other transfer occupies its line until it has arrived.
@@ -65,7 +65,7 @@ impl CacheCosts {
         }
     }
 
-    /// EPYC 7R13 (Milan, 48 cores in clusters of 8, `c6a.metal`).
+    /// EPYC 7R13 (Milan, 48 cores in clusters of 8, two sockets: `c6a.metal`).
     ///
     /// In a cluster 23 ns, between clusters 107 ns, between sockets 197 ns, hyper-threads 9.8 ns:
     /// medians of <https://github.com/nviennot/core-to-core-latency>. Pause, read-modify-write and
@@ -106,21 +106,21 @@ impl CacheCosts {
             invalidation: 1,
             shared_occupancy: 10,
             lease: 40,
-            link: 1,
+            link: 0,
         }
     }
 
     /// A virtual machine with two EPYC processors, which have one last-level cache.
     ///
     /// `cluster`, `read_modify_write`, `pause` and `lease` are fitted: a ping-pong between the two
-    /// then takes about 162 ns (173 to 187 measured), a contended add 31 ns (31 measured). Larger
-    /// distances are those of [`milan`](Self::milan). The others are assumptions.
+    /// then takes 162 ns (173 to 187 measured), a contended add 31 ns (31 measured). The other
+    /// distances are those of [`milan`](Self::milan). The remaining values are assumptions.
     pub const fn epyc_guest() -> Self {
         Self { cluster: 38, memory: 90, ..Self::milan() }
     }
 
-    /// The time of an access that hits.
-    pub(super) const fn hit(&self, access: super::Access) -> Nanos {
+    /// The time of an access by a processor that has the line.
+    pub(super) const fn access(&self, access: super::Access) -> Nanos {
         match access {
             super::Access::Load | super::Access::Store => self.hit,
             super::Access::ReadModifyWrite => self.read_modify_write,

@@ -90,7 +90,7 @@ impl Directory {
     }
 
     /// How many sharers of the line have numbers in `range`.
-    pub(super) fn sharers_in(&self, line: LineIndex, range: &Range<usize>) -> u32 {
+    pub(super) fn sharers_in(&self, line: LineIndex, range: Range<usize>) -> u32 {
         let word = self.words[line.index()];
         if word & KIND == FEW {
             return tags(word).map(|tag| u32::from(range.contains(&(tag as usize - 1)))).sum();

@@ -13,16 +13,15 @@
 //! - So requests come in the order of their times. Hits may run ahead of other processors'
 //!   events by less than [`min_transfer`](Coherence::min_transfer).
 //! - If [`Miss::invalidated`], wake the threads that sleep until the line changes.
+//! - A sequentially consistent store is a [`ReadModifyWrite`](Access::ReadModifyWrite), as on x86.
 //!
 //! The host's order of accesses is then the one order of all operations: memory is sequentially
-//! consistent. The README of this module has the argument.
+//! consistent. `README.md` beside this file has the states and the argument.
 
 mod costs;
 mod directory;
 #[cfg(test)]
 mod tests;
-
-use std::ops::Range;
 
 pub use self::costs::CacheCosts;
 use self::directory::{Directory, Holders};
@@ -54,7 +53,8 @@ impl LineIndex {
 /// How a request was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissKind {
-    /// The processor has the line by now: no transfer.
+    /// The processor has the line: no transfer. It was requested while the caller waited, or a
+    /// read-modify-write waits only for earlier stores.
     Hit,
     /// Another processor has asked for the line, but a lease still keeps it here: no transfer.
     Lease,
@@ -65,6 +65,16 @@ pub enum MissKind {
     /// The line became this processor's alone. The farthest processor that had it was at this
     /// distance.
     Take(Distance),
+}
+
+impl MissKind {
+    /// How far the line came, if it came from another processor.
+    pub const fn distance(self) -> Option<Distance> {
+        match self {
+            Self::Copy(distance) | Self::Take(distance) => Some(distance),
+            Self::Hit | Self::Lease | Self::Memory => None,
+        }
+    }
 }
 
 /// What a request costs.
@@ -166,7 +176,9 @@ struct Processor {
     lease: Option<(LineIndex, Nanos)>,
     /// When the last stores that retired early are done, in a ring.
     stores: [Nanos; STORE_BUFFER],
-    oldest_store: usize,
+    oldest: usize,
+    /// True if some of them may not be done yet.
+    has_stores: bool,
 }
 
 /// The caches of a machine.
@@ -214,13 +226,16 @@ impl Coherence {
 
     /// The cost of an access, if the processor has the line in the state that it needs.
     ///
+    /// `None` also for a read-modify-write after stores that retired early: it waits for them.
+    ///
     /// # Panics
     /// If the table has no such line. If the machine has no such processor, it may panic.
     #[inline]
     pub fn hit(&mut self, cpu: Cpu, line: LineIndex, access: Access) -> Option<Nanos> {
-        let permits = self.directory.permits(line, cpu, access != Access::Load);
-        self.statistics.hits += u64::from(permits);
-        permits.then(|| self.costs.hit(access))
+        let is_hit = self.directory.permits(line, cpu, access != Access::Load)
+            && (access != Access::ReadModifyWrite || !self.processors[cpu.index()].has_stores);
+        self.statistics.hits += u64::from(is_hit);
+        is_hit.then(|| self.costs.access(access))
     }
 
     /// Requests the line at the time `now`, for an access that is no [`hit`](Self::hit). The
@@ -239,60 +254,53 @@ impl Coherence {
         noise: Nanos,
     ) -> Miss {
         let mut state = Line::unpack(self.lines[line.index()]);
-        let served = |kind| {
-            let done = now + self.costs.hit(access);
-            Miss { done, retires: done, invalidated: false, kind }
-        };
-        if self.directory.permits(line, cpu, access != Access::Load) {
-            self.statistics.hits += 1;
-            return served(MissKind::Hit);
-        }
+        let ready = if access == Access::ReadModifyWrite { self.drain(cpu, now) } else { now };
+        let has_line = self.directory.permits(line, cpu, access != Access::Load);
         let lease = self.processors[cpu.index()].lease;
-        if !state.is_watched && lease.is_some_and(|(of, until)| of == line && now < until) {
+        let has_lease = lease.is_some_and(|(of, until)| of == line && now < until);
+        if has_line || (has_lease && !state.is_watched) {
             self.statistics.hits += 1;
-            return served(MissKind::Lease);
+            self.statistics.waited += ready - now;
+            let done = ready + self.costs.access(access);
+            let kind = if has_line { MissKind::Hit } else { MissKind::Lease };
+            return Miss { done, retires: done, invalidated: false, kind };
         }
 
-        let holders = self.directory.holders(line);
-        let is_copy_of_shared = holders == Holders::Sharers && access == Access::Load;
-        let (kind, lost) = self.source(cpu, line, access, holders);
-        let latency = match kind {
-            MissKind::Copy(distance) | MissKind::Take(distance) => self.costs.transfer(distance),
-            _ => self.costs.memory,
-        } + self.link_delay(cpu, kind, now)
-            + Nanos::from(lost) * self.costs.invalidation;
-
+        let was_shared = self.directory.holders(line) == Holders::Sharers;
+        let (kind, lost) = self.source(cpu, line, access);
+        let mut latency = self.latency(cpu, kind, now);
+        if was_shared {
+            latency += Nanos::from(lost) * self.costs.invalidation;
+        }
         let start = now.max(state.busy_until);
         let arrival = start + latency + noise;
-        let mut done = arrival;
         state.busy_until = arrival;
-        if is_copy_of_shared {
-            state.busy_until = start + self.costs.shared_occupancy.min(latency);
+        let (mut done, mut retires) = (arrival, arrival);
+        match access {
+            Access::Load if was_shared => {
+                state.busy_until = start + self.costs.shared_occupancy.min(latency);
+            }
+            Access::Load => {}
+            // Other processors may wait for this store.
+            Access::Store if was_shared || state.is_watched => {}
+            Access::Store => retires = self.retire_early(cpu, now, done),
+            Access::ReadModifyWrite => {
+                done = arrival.max(ready) + self.costs.read_modify_write;
+                retires = done;
+                state.busy_until = done.max(arrival + self.costs.lease);
+                self.processors[cpu.index()].lease = Some((line, state.busy_until));
+            }
         }
-        if access == Access::ReadModifyWrite {
-            done += self.costs.read_modify_write;
-            state.busy_until = done.max(arrival + self.costs.lease);
-            self.processors[cpu.index()].lease = Some((line, state.busy_until));
-        }
-        let is_read_by_others = state.is_watched || holders == Holders::Sharers;
-        let retires = if access == Access::Store && !is_read_by_others {
-            self.retire_early(cpu, now, done)
-        } else {
-            done
-        };
 
-        match (kind, access) {
-            (MissKind::Copy(_), Access::Load) => self.directory.add_sharer(line, cpu),
+        match kind {
+            MissKind::Copy(_) => self.directory.add_sharer(line, cpu),
             _ => self.directory.set_owner(line, cpu),
         }
-        match kind {
-            MissKind::Copy(distance) | MissKind::Take(distance) => {
-                self.statistics.transfers[distance as usize] += 1;
-            }
-            _ => {
-                self.statistics.from_memory += 1;
-                self.touched.push(line);
-            }
+        if let Some(distance) = kind.distance() {
+            self.statistics.transfers[distance as usize] += 1;
+        } else {
+            self.statistics.from_memory += 1;
+            self.touched.push(line);
         }
         self.statistics.invalidations += u64::from(lost);
         self.statistics.waited += retires - now;
@@ -304,79 +312,75 @@ impl Coherence {
     }
 
     /// Where the line comes from, and how many other processors lose their copy.
-    fn source(
-        &self,
-        cpu: Cpu,
-        line: LineIndex,
-        access: Access,
-        holders: Holders,
-    ) -> (MissKind, u32) {
-        match holders {
+    fn source(&self, cpu: Cpu, line: LineIndex, access: Access) -> (MissKind, u32) {
+        let kind = if access == Access::Load { MissKind::Copy } else { MissKind::Take };
+        match self.directory.holders(line) {
             Holders::Nobody => (MissKind::Memory, 0),
             Holders::Owner(owner) => {
                 let distance = self.topology.distance(owner, cpu);
-                match access {
-                    Access::Load => (MissKind::Copy(distance), 0),
-                    Access::Store | Access::ReadModifyWrite => (MissKind::Take(distance), 1),
-                }
+                (kind(distance), u32::from(access != Access::Load))
             }
             Holders::Sharers => {
+                // A copy comes from the nearest sharer. A writer waits for the farthest one.
                 let own = u32::from(self.directory.permits(line, cpu, false));
-                let count = |range| self.directory.sharers_in(line, &range) - own;
-                let surroundings = self.surroundings(cpu);
-                if access == Access::Load {
-                    let nearest = surroundings.into_iter().find(|(_, range)| count(range.clone()) > 0);
-                    (MissKind::Copy(nearest.map_or(Distance::Remote, |(distance, _)| distance)), 0)
+                let others = |range| self.directory.sharers_in(line, range) - own;
+                let all = match access {
+                    Access::Load => 0,
+                    _ => others(0..self.topology.processors()),
+                };
+                let is_met = |count| if access == Access::Load { count > 0 } else { count == all };
+                let within = |count: usize| {
+                    let first = cpu.index() / count * count;
+                    is_met(others(first..first + count))
+                };
+                let distance = if within(self.topology.threads_of_core()) {
+                    Distance::Core
+                } else if within(self.topology.processors_of_cluster()) {
+                    Distance::Cluster
+                } else if within(self.topology.processors_of_socket()) {
+                    Distance::Socket
                 } else {
-                    let all = count(0..self.topology.processors());
-                    let farthest =
-                        surroundings.into_iter().find(|(_, range)| count(range.clone()) == all);
-                    let distance = farthest.map_or(Distance::Remote, |(distance, _)| distance);
-                    (MissKind::Take(distance), all)
-                }
+                    Distance::Remote
+                };
+                (kind(distance), all)
             }
         }
     }
 
-    /// The processors within each distance of `cpu` but the largest, from the inside out.
-    fn surroundings(&self, cpu: Cpu) -> [(Distance, Range<usize>); 3] {
-        let around = |count: usize| {
-            let first = cpu.index() / count * count;
-            first..first + count
-        };
-        [
-            (Distance::Core, around(self.topology.threads_of_core())),
-            (Distance::Cluster, around(self.topology.processors_of_cluster())),
-            (Distance::Socket, around(self.topology.processors_of_socket())),
-        ]
+    /// How long a transfer of this kind takes that is asked for now. One between sockets waits
+    /// until the link to the processor's socket is free.
+    fn latency(&mut self, cpu: Cpu, kind: MissKind, now: Nanos) -> Nanos {
+        let Some(distance) = kind.distance() else { return self.costs.memory };
+        let mut latency = self.costs.transfer(distance);
+        if distance == Distance::Remote {
+            let link = &mut self.links[self.topology.socket(cpu)];
+            latency += link.saturating_sub(now);
+            *link = now.max(*link) + self.costs.link;
+        }
+        latency
     }
 
-    /// How long a transfer that is asked for now waits for the link between sockets.
-    fn link_delay(&mut self, cpu: Cpu, kind: MissKind, now: Nanos) -> Nanos {
-        let (MissKind::Copy(Distance::Remote) | MissKind::Take(Distance::Remote)) = kind else {
-            return 0;
-        };
-        let link = &mut self.links[self.topology.socket(cpu)];
-        let free = now.max(*link);
-        *link = free + self.costs.link;
-        free - now
-    }
-
-    /// Puts a store into the processor's buffer. Returns when the processor goes on: at once, or
-    /// when the buffer has a free entry.
+    /// Puts a store that misses into the processor's buffer. Returns when the processor goes on:
+    /// at once, or when the buffer has a free entry.
     fn retire_early(&mut self, cpu: Cpu, now: Nanos, done: Nanos) -> Nanos {
-        let processor = &mut self.processors[cpu.index()];
-        let entry = &mut processor.stores[processor.oldest_store];
-        processor.oldest_store = (processor.oldest_store + 1) % STORE_BUFFER;
-        let free = std::mem::replace(entry, done);
+        let Processor { stores, oldest, has_stores, .. } = &mut self.processors[cpu.index()];
+        let free = std::mem::replace(&mut stores[*oldest], done);
+        *oldest = (*oldest + 1) % STORE_BUFFER;
+        *has_stores = true;
         free.max(now + self.costs.hit).min(done)
+    }
+
+    /// When the stores of the processor are done that retired early, or `now` if that is later.
+    fn drain(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
+        let processor = &mut self.processors[cpu.index()];
+        processor.has_stores = false;
+        processor.stores.into_iter().fold(now, Nanos::max)
     }
 
     /// The cost of a fence at the time `now`: until the processor's stores are done, and the fence
     /// itself.
     pub fn fence(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
-        let done = self.processors[cpu.index()].stores.into_iter().fold(now, Nanos::max);
-        done - now + self.costs.fence
+        self.drain(cpu, now) - now + self.costs.fence
     }
 
     /// Says that a thread sleeps until the line is invalidated. From now on, no lease and no early
