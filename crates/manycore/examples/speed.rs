@@ -10,12 +10,15 @@ static ALLOCATOR: manycore::Allocator = manycore::Allocator;
 
 fn main() {
     report("an empty run", Machine::builder().run(|| ()));
-    report("loads of an owned line", Machine::builder().run(|| {
-        let word = AtomicU64::new(0);
-        for _ in 0..100_000_000_u64 {
-            std::hint::black_box(word.load(Relaxed));
-        }
-    }));
+    report(
+        "loads of an owned line",
+        Machine::builder().run(|| {
+            let word = AtomicU64::new(0);
+            for _ in 0..100_000_000_u64 {
+                std::hint::black_box(word.load(Relaxed));
+            }
+        }),
+    );
     for processors in [2, 16, 64, 256] {
         let outcome = Machine::builder().cores(processors).run(move || {
             let word = AtomicU64::new(0);

@@ -4,9 +4,9 @@
 //! Memory is sequentially consistent, whatever the orderings say; they decide costs. A sequentially
 //! consistent store costs what an exchange costs, and other stores retire early, as on x86.
 
+use std::sync::atomic as host;
 pub use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic as host;
 
 use crate::coherence::Access;
 use crate::engine::engine;

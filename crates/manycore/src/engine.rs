@@ -669,9 +669,8 @@ impl Engine {
     /// The speed of a processor now, in thousandths: hardware threads of a core share it.
     fn speed(&self, cpu: Cpu) -> u64 {
         let speed = self.processors[cpu.index()].speed;
-        let is_shared = self.siblings(cpu).any(|sibling| {
-            self.processors[sibling.index()].running.is_some()
-        });
+        let is_shared =
+            self.siblings(cpu).any(|sibling| self.processors[sibling.index()].running.is_some());
         if is_shared { speed * self.settings.smt_speed / 1000 } else { speed }
     }
 

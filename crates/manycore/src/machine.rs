@@ -337,12 +337,10 @@ impl Builder {
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce() + 'static>>(body)
         };
-        let root = add_program(&mut engine, Program {
-            name: String::new(),
-            body,
-            bandwidth,
-            affinity: None,
-        });
+        let root = add_program(
+            &mut engine,
+            Program { name: String::new(), body, bandwidth, affinity: None },
+        );
         for program in programs {
             add_program(&mut engine, program);
         }
@@ -385,7 +383,15 @@ impl Builder {
         };
         let kernel = Kernel::new(topology, self.kernel);
         let trace = Trace::new(self.seed, self.keeps_trace);
-        Ok(Engine::new(settings, coherence, kernel, &speeds, self.hypervisor, trace, self.keeps_sites))
+        Ok(Engine::new(
+            settings,
+            coherence,
+            kernel,
+            &speeds,
+            self.hypervisor,
+            trace,
+            self.keeps_sites,
+        ))
     }
 }
 

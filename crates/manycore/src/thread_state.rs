@@ -48,8 +48,9 @@ impl Spin {
         let signature = lines.iter().fold(u64::from(self.reads), |sum, &line| {
             (sum.rotate_left(7) ^ u64::from(line)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         });
-        let is_pure =
-            !self.is_impure && (1..=SPIN_LINES as u32).contains(&self.reads) && signature == self.previous;
+        let is_pure = !self.is_impure
+            && (1..=SPIN_LINES as u32).contains(&self.reads)
+            && signature == self.previous;
         self.streak = if is_pure { self.streak + 1 } else { 0 };
         (self.previous, self.is_impure, self.reads) = (signature, false, 0);
         self.streak >= SPIN_STREAK

@@ -47,7 +47,8 @@ fn random_program(threads: u64, steps: u64) -> u64 {
 #[test]
 fn equal_seeds_give_equal_runs_and_others_do_not() {
     let run = |seed| {
-        let outcome = Machine::builder().sockets(2).cores(4).seed(seed).run(|| random_program(12, 60));
+        let outcome =
+            Machine::builder().sockets(2).cores(4).seed(seed).run(|| random_program(12, 60));
         (outcome.value, outcome.statistics.hash, outcome.statistics.time)
     };
     let first = run(1);
@@ -250,10 +251,12 @@ fn a_panic_of_the_program_reaches_the_caller_and_of_a_thread_its_joiner() {
             work(1);
             std::panic::panic_any(8);
         });
-        let healthy = thread::spawn(|| (0..100).any(|_| {
-            os::work(Duration::from_micros(20));
-            thread::panicking()
-        }));
+        let healthy = thread::spawn(|| {
+            (0..100).any(|_| {
+                os::work(Duration::from_micros(20));
+                thread::panicking()
+            })
+        });
         let payload = panics.join().unwrap_err();
         (*payload.downcast::<i32>().unwrap(), healthy.join().unwrap(), mutex.is_poisoned())
     });
@@ -313,7 +316,7 @@ fn each_thread_has_its_own_locals_and_drops_them() {
     Machine::builder().cores(3).run(|| {
         thread::scope(|scope| {
             for n in 1..4 {
-                scope.spawn(move || {
+                let _ = scope.spawn(move || {
                     LOCAL.with(|local| local.0.set(n));
                     work(1);
                     assert_eq!(LOCAL.with(|local| local.0.get()), n);
@@ -332,7 +335,7 @@ fn a_thousand_processors_work() {
         thread::scope(|scope| {
             for n in 0..1024 {
                 let sum = &sum;
-                scope.spawn(move || {
+                let _ = scope.spawn(move || {
                     os::work(Duration::from_millis(20));
                     sum.fetch_add(n, Relaxed);
                 });

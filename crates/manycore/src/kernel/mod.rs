@@ -13,9 +13,9 @@ mod cpu_set;
 mod eevdf;
 mod round_robin;
 mod run_queue;
+mod settings;
 #[cfg(test)]
 mod tests;
-mod settings;
 mod thread;
 mod weights;
 

@@ -34,10 +34,7 @@ impl Condvar {
     ///
     /// # Errors
     /// If the lock is poisoned; the error has the guard.
-    pub fn wait<'a, T: ?Sized>(
-        &self,
-        guard: MutexGuard<'a, T>,
-    ) -> LockResult<MutexGuard<'a, T>> {
+    pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         self.wait_for(guard, None).0
     }
 

@@ -33,7 +33,11 @@ pub struct RwLockReadGuard<'a, T: ?Sized>(&'a RwLock<T>, std::marker::PhantomDat
 
 /// Access to the value of a [`RwLock`].
 #[must_use = "the lock is given back when this is dropped"]
-pub struct RwLockWriteGuard<'a, T: ?Sized>(&'a RwLock<T>, bool, std::marker::PhantomData<*const ()>);
+pub struct RwLockWriteGuard<'a, T: ?Sized>(
+    &'a RwLock<T>,
+    bool,
+    std::marker::PhantomData<*const ()>,
+);
 
 impl<T> RwLock<T> {
     /// A lock that is free.
