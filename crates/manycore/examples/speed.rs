@@ -24,7 +24,7 @@ fn main() {
             let word = AtomicU64::new(0);
             thread::scope(|scope| {
                 for _ in 0..processors {
-                    let _ = scope.spawn(|| {
+                    scope.spawn(|| {
                         for _ in 0..1_000_000 / processors {
                             word.fetch_add(1, Relaxed);
                         }
@@ -36,7 +36,7 @@ fn main() {
         let outcome = Machine::builder().cores(processors).run(move || {
             thread::scope(|scope| {
                 for _ in 0..processors {
-                    let _ = scope.spawn(|| {
+                    scope.spawn(|| {
                         for _ in 0..1_000_000 / processors {
                             os::work(Duration::from_nanos(1000));
                         }

@@ -186,6 +186,11 @@ pub fn set_policy(thread: ThreadId, policy: Policy) {
     here().system_call(0, |engine| engine.kernel.set_policy(thread, policy, engine.clock));
 }
 
+/// A thread's nice level.
+pub fn nice(thread: ThreadId) -> i8 {
+    here().system_call(0, |engine| engine.kernel.nice(thread))
+}
+
 /// Sets a thread's nice level, from -20 to 19.
 pub fn set_nice(thread: ThreadId, nice: i8) {
     here().system_call(0, |engine| engine.kernel.set_nice(thread, nice, engine.clock));

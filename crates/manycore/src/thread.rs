@@ -170,7 +170,6 @@ impl<T> Packet<T> {
 }
 
 /// As [`std::thread::JoinHandle`].
-#[must_use = "a thread that is not joined is detached"]
 pub struct JoinHandle<T> {
     packet: Arc<Packet<T>>,
     thread: Thread,
@@ -334,7 +333,6 @@ pub struct Scope<'scope, 'env: 'scope> {
 }
 
 /// As [`std::thread::ScopedJoinHandle`].
-#[must_use = "the scope waits for the thread in any case"]
 pub struct ScopedJoinHandle<'scope, T> {
     packet: Arc<Packet<T>>,
     thread: Thread,

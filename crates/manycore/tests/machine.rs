@@ -316,7 +316,7 @@ fn each_thread_has_its_own_locals_and_drops_them() {
     Machine::builder().cores(3).run(|| {
         thread::scope(|scope| {
             for n in 1..4 {
-                let _ = scope.spawn(move || {
+                scope.spawn(move || {
                     LOCAL.with(|local| local.0.set(n));
                     work(1);
                     assert_eq!(LOCAL.with(|local| local.0.get()), n);
@@ -335,7 +335,7 @@ fn a_thousand_processors_work() {
         thread::scope(|scope| {
             for n in 0..1024 {
                 let sum = &sum;
-                let _ = scope.spawn(move || {
+                scope.spawn(move || {
                     os::work(Duration::from_millis(20));
                     sum.fetch_add(n, Relaxed);
                 });

@@ -125,7 +125,7 @@ fn the_hottest_line_is_the_contended_one() {
         os::name(&*cold, "cold");
         thread::scope(|scope| {
             for _ in 0..4 {
-                let _ = scope.spawn(|| {
+                scope.spawn(|| {
                     for n in 0..1000 {
                         hot.0.fetch_add(1, Relaxed);
                         if n % 100 == 0 {
@@ -149,7 +149,7 @@ fn sleeping_spins_take_the_time_of_spins() {
             let (there, back) = (Line::default(), Line::default());
             let start = Instant::now();
             thread::scope(|scope| {
-                let _ = scope.spawn(|| {
+                scope.spawn(|| {
                     for n in 1..=500 {
                         while there.0.load(Acquire) != n {
                             manycore::hint::spin_loop();

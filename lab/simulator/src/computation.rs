@@ -56,18 +56,18 @@ impl FromStr for Computation {
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
         let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
-        match (name, *numbers.map_err(|_| unknown())?.as_slice()) {
-            ("tree", [leaves, leaf]) if leaves > 0 => Ok(Self::Tree { leaves, leaf }),
-            ("loop", [items, item]) => Ok(Self::Loop { items, item }),
-            ("rounds", [rounds, serial, chunks, chunk]) => {
+        match (name, numbers.map_err(|_| unknown())?.as_slice()) {
+            ("tree", &[leaves, leaf]) if leaves > 0 => Ok(Self::Tree { leaves, leaf }),
+            ("loop", &[items, item]) => Ok(Self::Loop { items, item }),
+            ("rounds", &[rounds, serial, chunks, chunk]) => {
                 Ok(Self::Rounds { rounds, serial, chunks, chunk })
             }
-            ("producer", [tasks, task]) => Ok(Self::Producer { tasks, task }),
-            ("storm", [bursts, tasks, task, pause]) => {
+            ("producer", &[tasks, task]) => Ok(Self::Producer { tasks, task }),
+            ("storm", &[bursts, tasks, task, pause]) => {
                 Ok(Self::Storm { bursts, tasks, task, pause })
             }
-            ("callers", [threads, calls, work]) => Ok(Self::Callers { threads, calls, work }),
-            ("idle", [time]) => Ok(Self::Idle { time }),
+            ("callers", &[threads, calls, work]) => Ok(Self::Callers { threads, calls, work }),
+            ("idle", &[time]) => Ok(Self::Idle { time }),
             _ => Err(unknown()),
         }
     }

@@ -39,11 +39,11 @@ impl FromStr for Neighbour {
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
         let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
-        match (name, *numbers.map_err(|_| unknown())?.as_slice()) {
-            ("loops", [threads]) => Ok(Self::Loops(threads)),
-            ("interactive", [period, work]) => Ok(Self::Interactive(period, work)),
-            ("sleeper", [work, pause]) => Ok(Self::Sleeper(work, pause)),
-            ("team", [threads, work]) if threads > 0 => Ok(Self::Team(threads, work)),
+        match (name, numbers.map_err(|_| unknown())?.as_slice()) {
+            ("loops", &[threads]) => Ok(Self::Loops(threads)),
+            ("interactive", &[period, work]) => Ok(Self::Interactive(period, work)),
+            ("sleeper", &[work, pause]) => Ok(Self::Sleeper(work, pause)),
+            ("team", &[threads, work]) if threads > 0 => Ok(Self::Team(threads, work)),
             _ => Err(unknown()),
         }
     }

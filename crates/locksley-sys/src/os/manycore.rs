@@ -79,6 +79,8 @@ impl ThreadDelay {
     pub fn read(&self) -> Option<Duration> {
         Some(Duration::from_nanos(machine::times(self.0).delay))
     }
+
+    pub fn retire(&self) {}
 }
 
 impl ThreadProgress {
@@ -252,4 +254,14 @@ pub fn watch_for_forks(_in_the_child: fn()) {}
 
 pub(super) fn probe(_assist: &str) -> Result<(), String> {
     Ok(())
+}
+
+pub fn niceness() -> Option<i32> {
+    Some(machine::nice(this_thread()).into())
+}
+
+pub fn set_niceness(niceness: i32) -> bool {
+    let nice = i8::try_from(niceness.clamp(-20, 19)).expect("it is clamped");
+    machine::set_nice(this_thread(), nice);
+    true
 }

@@ -15,16 +15,28 @@ mod run_state;
 mod simulated;
 mod switch;
 
-#[cfg(all(target_os = "linux", not(any(locksley_portable, shuttle))))]
+#[cfg(all(target_os = "linux", not(any(locksley_portable, shuttle, manycore))))]
 mod linux;
-#[cfg(all(target_os = "linux", not(any(locksley_portable, shuttle))))]
+#[cfg(all(target_os = "linux", not(any(locksley_portable, shuttle, manycore))))]
 use linux as system;
 
-#[cfg(not(all(target_os = "linux", not(any(locksley_portable, shuttle)))))]
+#[cfg(manycore)]
+#[allow(missing_docs, reason = "documented in `linux`")]
+mod manycore;
+#[cfg(manycore)]
+use manycore as system;
+
+#[cfg(not(any(
+    manycore,
+    all(target_os = "linux", not(any(locksley_portable, shuttle, manycore)))
+)))]
 #[allow(missing_docs, reason = "documented in `linux`")]
 #[cfg_attr(any(loom, shuttle), allow(dead_code, unreachable_pub, unused_imports))]
 mod portable;
-#[cfg(not(all(target_os = "linux", not(any(locksley_portable, shuttle)))))]
+#[cfg(not(any(
+    manycore,
+    all(target_os = "linux", not(any(locksley_portable, shuttle, manycore)))
+)))]
 use portable as system;
 
 pub use assist::{Assist, assists};
@@ -36,6 +48,8 @@ pub use run_state::RunState;
 #[cfg(any(loom, shuttle))]
 pub use simulated::{Futex, heavy_barrier, heavy_barrier_works, light_barrier};
 pub use switch::{LoggedSwitch, Switch};
+#[cfg(manycore)]
+pub use system::light_barrier;
 #[cfg(not(any(loom, shuttle)))]
 pub use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub use system::{
@@ -58,7 +72,7 @@ pub fn yield_now() {
 /// The light side of an asymmetric barrier: what comes before it is ordered with what comes after
 /// it, as seen by a thread that makes a [`heavy_barrier`], which pays for both. It orders nothing
 /// with any other thread.
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, manycore)))]
 #[inline(always)]
 pub fn light_barrier() {
     use crate::primitive::Ordering::SeqCst;

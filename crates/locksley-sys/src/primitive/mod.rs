@@ -9,6 +9,7 @@
 //! | `standard.rs` | | std's; unit tests hold a thread at each step (`stepped.rs`) |
 //! | `loom.rs` | `--cfg loom` | models of the protocols |
 //! | `shuttle.rs` | `--cfg shuttle` | whole pools, under schedules that shuttle chooses |
+//! | `manycore.rs` | `--cfg manycore` | whole pools, on a virtual multiprocessor |
 //!
 //! There are two sets of atomics and locks:
 //!
@@ -47,22 +48,27 @@ pub mod hazard;
 mod life;
 #[cfg(loom)]
 mod loom;
+#[cfg(manycore)]
+#[allow(missing_docs, reason = "as in std")]
+mod manycore;
 mod padded;
 pub mod plain;
 #[cfg(shuttle)]
 #[allow(missing_docs, reason = "as in std")]
 mod shuttle;
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, manycore)))]
 mod standard;
-#[cfg(all(feature = "stepped", debug_assertions, not(any(loom, shuttle))))]
+#[cfg(all(feature = "stepped", debug_assertions, not(any(loom, shuttle, manycore))))]
 #[allow(missing_docs, reason = "as in std")]
 pub mod stepped;
 
 #[cfg(loom)]
 use self::loom as backend;
+#[cfg(manycore)]
+use self::manycore as backend;
 #[cfg(shuttle)]
 use self::shuttle as backend;
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, manycore)))]
 use self::standard as backend;
 
 pub use backend::{

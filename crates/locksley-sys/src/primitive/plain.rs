@@ -5,7 +5,15 @@
 //! well: a shared counter has a cost there, and a thread that waits for a lock of std would stop all
 //! threads.
 
+#[cfg(manycore)]
+pub use ::manycore::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
+};
+#[cfg(manycore)]
+pub use ::manycore::sync::{Barrier, Condvar, Mutex, MutexGuard, OnceLock};
+#[cfg(not(manycore))]
 pub use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
 };
+#[cfg(not(manycore))]
 pub use std::sync::{Barrier, Condvar, Mutex, MutexGuard, OnceLock};

@@ -23,6 +23,11 @@ impl Kernel {
         self.threads[thread.index()].affinity.clone().unwrap_or_else(all)
     }
 
+    /// The nice level of the thread.
+    pub fn nice(&self, thread: ThreadId) -> i8 {
+        self.threads[thread.index()].nice
+    }
+
     /// True if the set has a processor of this machine.
     pub fn has_any(&self, set: &CpuSet) -> bool {
         self.topology.all().any(|cpu| set.contains(cpu))
