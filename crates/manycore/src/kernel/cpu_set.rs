@@ -33,6 +33,11 @@ impl CpuSet {
         }
     }
 
+    /// Adds or removes a processor.
+    pub(super) fn set(&mut self, cpu: Cpu, is_member: bool) {
+        if is_member { self.insert(cpu) } else { self.remove(cpu) }
+    }
+
     /// True if the processor is in the set.
     pub fn contains(&self, cpu: Cpu) -> bool {
         self.word(cpu.index() / BITS) >> (cpu.index() % BITS) & 1 == 1
@@ -56,9 +61,13 @@ impl CpuSet {
     /// The processors of the set that are in a range, in order.
     pub(super) fn in_range(&self, range: Range<usize>) -> impl Iterator<Item = Cpu> + '_ {
         let words = range.start / BITS..range.end.div_ceil(BITS).min(self.words.len());
+        let end = range.end;
         words
             .flat_map(move |word| {
                 let mut bits = self.word(word);
+                if word == range.start / BITS {
+                    bits &= u64::MAX << (range.start % BITS);
+                }
                 std::iter::from_fn(move || {
                     (bits != 0).then(|| {
                         let bit = bits.trailing_zeros() as usize;
@@ -67,8 +76,29 @@ impl CpuSet {
                     })
                 })
             })
-            .filter(move |cpu| range.contains(cpu))
+            .take_while(move |&cpu| cpu < end)
             .map(Cpu::new)
+    }
+
+    /// How many processors of the set are in a range.
+    pub(super) fn count(&self, range: Range<usize>) -> usize {
+        let words = range.start / BITS..range.end.div_ceil(BITS);
+        let of_word = |word: usize| {
+            let from = range.start.saturating_sub(word * BITS);
+            let to = (range.end - word * BITS).min(BITS);
+            let mask = (u64::MAX >> (BITS - to)) & (u64::MAX << from);
+            (self.word(word) & mask).count_ones() as usize
+        };
+        words.map(of_word).sum()
+    }
+
+    /// The processors of the set that are in a range, from `first` on and then around.
+    pub(super) fn around(
+        &self,
+        range: Range<usize>,
+        first: usize,
+    ) -> impl Iterator<Item = Cpu> + '_ {
+        self.in_range(first..range.end).chain(self.in_range(range.start..first))
     }
 
     fn word(&self, index: usize) -> u64 {
