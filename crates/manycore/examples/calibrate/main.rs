@@ -5,8 +5,8 @@
 /// The host.
 mod host {
     mod platform {
-        pub use std::sync::atomic;
         pub use std::sync::Mutex;
+        pub use std::sync::atomic;
         pub use std::thread;
         pub use std::time::Instant;
 
@@ -28,8 +28,7 @@ mod host {
                 // SAFETY: no memory is involved.
                 unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
             };
-            REGISTERED
-                .call_once(|| drop(call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)));
+            REGISTERED.call_once(|| drop(call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)));
             call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
         }
 

@@ -1,3 +1,5 @@
+use std::hint::black_box;
+
 use platform::atomic::{AtomicU64, Ordering::*, fence};
 use platform::{Instant, Mutex, membarrier, pin, spin_loop, thread};
 
@@ -30,14 +32,14 @@ fn nanos(rounds: u64, mut operation: impl FnMut(u64)) -> f64 {
 fn owned_add() -> f64 {
     let word = Line::default();
     nanos(100_000, |_| {
-        word.0.fetch_add(1, Relaxed);
+        black_box(&word).0.fetch_add(1, Relaxed);
     })
 }
 
 fn store_and_fence() -> f64 {
     let word = Line::default();
     nanos(100_000, |n| {
-        word.0.store(n, Relaxed);
+        black_box(&word).0.store(n, Relaxed);
         fence(SeqCst);
     })
 }

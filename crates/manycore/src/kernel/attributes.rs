@@ -59,6 +59,11 @@ impl Kernel {
         self.reweight(thread, now);
     }
 
+    /// The nice level of the thread.
+    pub fn nice(&self, thread: ThreadId) -> i8 {
+        self.threads[thread.index()].nice
+    }
+
     /// Sets the nice level, -20 to 19; other values are clamped.
     pub fn set_nice(&mut self, thread: ThreadId, nice: i8, now: Nanos) {
         self.threads[thread.index()].nice = nice;

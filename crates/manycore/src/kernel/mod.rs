@@ -14,7 +14,6 @@ mod eevdf;
 mod placement;
 mod round_robin;
 mod run_queue;
-mod settings;
 #[cfg(test)]
 mod tests;
 mod thread;
