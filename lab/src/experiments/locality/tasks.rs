@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Pool;
-use locksley_classic::Machine;
+use locksley_classic::{Count, Machine};
 use locksley_intervals::Root;
 
 use super::{MS, OUT_OF_PLACE, TASKS, UNBOUND};
@@ -107,14 +107,16 @@ impl Case<'_> {
         }
         let number = tasks.len();
         let out_of_place = || match self.machine {
-            Some(machine) => machine.stats().out_of_place,
+            Some(machine) => machine.count(Count::OutOfPlace),
             None => self.pool.stats().total().out_of_place,
         };
         let out = out_of_place();
         let (time, unbound) = match (self.placement, self.machine) {
             (THREADS_BEST | THREADS_WORST, _) => self.on_threads(tasks),
             (UNDIVIDED, _) => (self.as_intervals(tasks)?, 0),
-            (_, Some(machine)) => (self.as_published(machine, tasks), machine.stats().unbound),
+            (_, Some(machine)) => {
+                (self.as_published(machine, tasks), machine.count(Count::Unbound) as usize)
+            }
             _ => (self.as_intervals(tasks)?, self.pool.workers() - self.pool.stats().bound_workers),
         };
         let (ms, out) = (time.as_secs_f64() * 1e3, out_of_place() - out);
