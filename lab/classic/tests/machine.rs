@@ -72,10 +72,11 @@ fn fib(context: &Context<'_>, n: u32) -> u64 {
 fn joins_compute_on_every_scheduler() {
     for scheduler in schedulers() {
         let machine = machine(4, scheduler);
-        for _ in 0..3 {
+        let attempts = || machine.count(Count::Steals) + machine.count(Count::FailedSteals);
+        // Short work may be done before a thief gets a processor.
+        for _ in (0..).take_while(|&runs| runs < 3 || attempts() == 0) {
             assert_eq!(machine.run(|context| fib(context, 18)), 2584);
         }
-        assert!(machine.count(Count::Steals) + machine.count(Count::FailedSteals) > 0);
     }
 }
 
