@@ -70,8 +70,8 @@ pub struct KernelCosts {
     /// Nanoseconds of a system call's entry and exit. Source: lmbench's null call, 50 to 250 ns
     /// with and without mitigations. The kernel model does not add it; it is for the engine.
     pub system_call: Nanos,
-    /// Nanoseconds that a thread loses when it runs on another processor than before: private
-    /// caches are refilled. Fitted.
+    /// Nanoseconds that a thread loses when it runs on another core than before, as it fills the
+    /// private caches again. Fitted.
     pub migration: Nanos,
     /// Nanoseconds to look at one processor, in balancing and in the search for an idle one. Fitted.
     pub balance: Nanos,

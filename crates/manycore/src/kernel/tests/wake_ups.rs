@@ -251,3 +251,45 @@ fn a_deep_idle_state_takes_longer_to_leave() {
         assert_eq!(kernel.idle_time(Cpu(0), at + 5), at);
     }
 }
+
+#[test]
+fn a_new_thread_inherits_all_but_the_slice() {
+    let mut kernel = Kernel::new(Topology::new(1, 1, 4, 1).unwrap(), KernelConfig::linux_6_18());
+    let [parent, child] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+    let set: CpuSet = [Cpu(1), Cpu(2)].into_iter().collect();
+    kernel.set_affinity(parent, set.clone(), 0);
+    kernel.set_policy(parent, Policy::Batch, 0);
+    kernel.set_nice(parent, 5, 0);
+    kernel.set_slice(parent, MILLISECOND);
+    assert_eq!(kernel.affinity(child).len(), 4);
+    kernel.inherit(child, parent);
+    assert_eq!(kernel.affinity(child), set);
+    let Entity { weight, policy, slice, .. } = kernel.entities[child];
+    assert_eq!((weight, policy, slice), (335, Policy::Batch, None));
+    assert_eq!(kernel.entities[parent].slice, Some(MILLISECOND));
+    kernel.set_slice(parent, 1);
+    assert_eq!(kernel.entities[parent].slice, Some(100 * MICROSECOND));
+    assert!(!kernel.has_any(&[Cpu(4)].into_iter().collect()));
+}
+
+#[test]
+fn a_migration_costs_between_cores() {
+    let topology = Topology::new(1, 1, 2, 2).unwrap();
+    let config = KernelConfig::linux_6_18();
+    let mut kernel = Kernel::new(topology, config);
+    let thread = kernel.add_thread(ProgramId(0), None, Cpu(0));
+    let mut run_on = |cpu: u16, now| {
+        kernel.set_affinity(thread, [Cpu(cpu)].into_iter().collect(), now);
+        kernel.wake(thread, None, now);
+        let later = now + MILLISECOND;
+        let picked = kernel.pick(Cpu(cpu), later);
+        assert!(picked.switched);
+        kernel.block(Cpu(cpu), later);
+        let idle = Picked { thread: None, switched: false, cost: 0 };
+        assert_eq!(kernel.pick(Cpu(cpu), later), idle);
+        picked.cost - config.costs.context_switch
+    };
+    let costs = [(0, 0), (1, 2), (2, 4), (2, 6)].map(|(cpu, at)| run_on(cpu, at * MILLISECOND));
+    assert_eq!(costs, [0, 0, config.costs.migration, 0]);
+    assert_eq!(kernel.times(thread, 7 * MILLISECOND).migrations, 2);
+}
