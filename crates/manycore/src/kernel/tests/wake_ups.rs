@@ -293,3 +293,43 @@ fn a_migration_costs_between_cores() {
     assert_eq!(costs, [0, 0, config.costs.migration, 0]);
     assert_eq!(kernel.times(thread, 7 * MILLISECOND).migrations, 2);
 }
+
+#[test]
+fn lag_is_limited_to_a_tick_or_two_slices() {
+    for (slice, limit) in [(None, -4_000_000), (Some(3 * MILLISECOND), -6_000_000)] {
+        let options = Eevdf { delay_dequeue: false, ..Eevdf::default() };
+        let scheduler = Scheduler::Eevdf(options);
+        let config = KernelConfig { scheduler, ..KernelConfig::linux_6_18().without_costs() };
+        let mut kernel = Kernel::new(Topology::new(1, 1, 1, 1).unwrap(), config);
+        let [a, b] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+        if let Some(slice) = slice {
+            kernel.set_slice(a, slice);
+        }
+        kernel.wake(a, None, 0);
+        kernel.pick(Cpu(0), 0);
+        kernel.wake(b, None, 0);
+        kernel.block(Cpu(0), 50 * MILLISECOND);
+        assert_eq!(kernel.entities[a].lag, limit);
+    }
+}
+
+#[test]
+fn cfs_runs_the_thread_that_preempts_although_another_one_is_further_behind() {
+    let topology = Topology::new(1, 1, 1, 1).unwrap();
+    for (behind, expected) in [(1_000_000, 2), (400_000, 1)] {
+        let mut kernel = Kernel::new(topology, KernelConfig::linux_5().without_costs());
+        let threads = [0, behind, 1_500_000].map(|vruntime| {
+            let thread = kernel.add_thread(ProgramId(0), None, Cpu(0));
+            kernel.threads[thread.index()].is_new = false;
+            kernel.entities[thread].vruntime = vruntime;
+            thread
+        });
+        kernel.wake(threads[0], None, 0);
+        kernel.wake(threads[1], None, 0);
+        assert_eq!(kernel.pick(Cpu(0), 0).thread, Some(threads[0]));
+        let now = 4 * MILLISECOND;
+        kernel.wake(threads[2], None, now);
+        // Unless the other one is further behind it by more than the granularity.
+        assert_eq!(kernel.pick(Cpu(0), now).thread, Some(threads[expected]));
+    }
+}
