@@ -30,9 +30,6 @@ impl Kernel {
         let thread = &self.threads[id.index()];
         let previous = thread.cpu;
         let Some(waker) = waker.filter(|&waker| thread.is_allowed(waker)) else { return previous };
-        if self.idle.contains(previous) {
-            return previous;
-        }
         let load = |cpu: Cpu| self.processors[cpu.index()].queue.load();
         let slack = (self.config.balancing.imbalance_percent.saturating_sub(100)) / 2;
         let at_waker = (load(waker) + self.entities[id].weight) * 100;

@@ -333,3 +333,15 @@ fn cfs_runs_the_thread_that_preempts_although_another_one_is_further_behind() {
         assert_eq!(kernel.pick(Cpu(0), now).thread, Some(threads[expected]));
     }
 }
+
+#[test]
+fn first_wake_ups_spread_over_clusters() {
+    let topology = Topology::new(1, 4, 2, 1).unwrap();
+    let mut kernel = Kernel::new(topology, KernelConfig::linux_6_18().without_costs());
+    let placed = [(); 6].map(|()| {
+        let thread = kernel.add_thread(ProgramId(0), None, Cpu(3));
+        kernel.wake(thread, Some(Cpu(3)), 0);
+        kernel.processor(thread).0
+    });
+    assert_eq!(placed, [2, 4, 6, 0, 3, 5]);
+}
