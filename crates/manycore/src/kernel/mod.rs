@@ -625,7 +625,8 @@ impl Kernel {
         }
     }
 
-    /// Asks for a timer at the end of the current slice, if slices end precisely and a thread waits.
+    /// Asks for a timer at the end of the current slice, if slices end precisely and another
+    /// thread waits.
     fn request_slice_end(&mut self, cpu: Cpu, now: Nanos) {
         let processor = &mut self.processors[cpu.index()];
         if !self.config.precise_slices || processor.queue.len() < 2 {

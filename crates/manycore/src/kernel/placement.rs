@@ -24,8 +24,8 @@ impl Kernel {
         self.idle.contains(cpu) && thread.is_allowed(cpu)
     }
 
-    /// The waker's processor if the previous one is more loaded, with the thread or without it; else
-    /// the previous one.
+    /// The waker's processor if it has less load with the thread than the previous one without it,
+    /// by half the percentage of an imbalance; else the previous one.
     fn previous_or_waker(&self, id: ThreadId, waker: Option<Cpu>) -> Cpu {
         let thread = &self.threads[id.index()];
         let previous = thread.cpu;
