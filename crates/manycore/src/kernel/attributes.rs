@@ -26,8 +26,8 @@ impl Kernel {
         set.count(0..self.topology.processors()) > 0
     }
 
-    /// Restricts the thread to a set of processors. A thread that waits elsewhere moves at once; one
-    /// that runs elsewhere, after a reschedule interrupt.
+    /// Restricts the thread to a set of processors. A thread that waits elsewhere moves at once.
+    /// One that runs elsewhere moves after a reschedule interrupt.
     ///
     /// # Panics
     /// If the set has no processor of this machine.

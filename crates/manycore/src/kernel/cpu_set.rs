@@ -113,3 +113,45 @@ impl FromIterator<Cpu> for CpuSet {
         set
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn ranges_agree_with_a_tree() {
+        let mut set = CpuSet::new();
+        let mut tree = BTreeSet::new();
+        let mut word = 1_u64;
+        let mut random = |bound: usize| {
+            word = word
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (word >> 33) as usize % bound
+        };
+        for _ in 0..3000 {
+            let cpu = Cpu::new(random(300));
+            let is_member = random(2) == 0;
+            set.set(cpu, is_member);
+            if is_member {
+                tree.insert(cpu)
+            } else {
+                tree.remove(&cpu)
+            };
+            assert_eq!(set.contains(cpu), is_member);
+            let start = random(300);
+            let end = start + random(320 - start);
+            let expected = || tree.range(Cpu::new(start)..Cpu::new(end)).copied();
+            assert!(set.in_range(start..end).eq(expected()));
+            assert_eq!(set.count(start..end), expected().count());
+            let first = start + random(end - start + 1);
+            let middle = Cpu::new(first);
+            let rest = expected().filter(|&cpu| cpu < middle);
+            let around = expected().filter(|&cpu| cpu >= middle).chain(rest);
+            assert!(set.around(start..end, first).eq(around));
+            assert!(set.iter().eq(tree.iter().copied()));
+            assert_eq!((set.len(), set.is_empty()), (tree.len(), tree.is_empty()));
+        }
+    }
+}

@@ -226,9 +226,6 @@ impl Kernel {
         let entry = &mut self.threads[thread.index()];
         let why = if entry.is_new { Enqueue::New } else { Enqueue::Wake };
         entry.is_new = false;
-        if entry.cpu != cpu && why == Enqueue::Wake {
-            self.processors[entry.cpu.index()].queue.detach(&mut self.entities, thread);
-        }
         self.enqueue(thread, cpu, why, now);
         self.check_preemption(thread, waker, now, cost);
         cost
@@ -310,12 +307,14 @@ impl Kernel {
         let processor = &mut self.processors[cpu.index()];
         processor.must_pick = false;
         processor.reschedule_at = None;
+        let chosen = processor.chosen.take();
+        self.expel_current(cpu, now);
+        // It may have moved since.
+        let is_here = |thread: &ThreadId| {
+            self.state(*thread) == ThreadState::Ready && self.processor(*thread) == cpu
+        };
+        let mut next = chosen.filter(is_here).or_else(|| self.pick_unthrottled(cpu, now));
         let mut cost = 0;
-        let mut next = processor.chosen.take();
-        if next.is_none() {
-            self.expel_current(cpu, now);
-            next = self.pick_unthrottled(cpu, now);
-        }
         if next.is_none() {
             cost = self.balance_new_idle(cpu, now);
             next = self.pick_unthrottled(cpu, now);
@@ -450,6 +449,9 @@ impl Kernel {
         self.settle(cpu, now);
         let thread = &mut self.threads[id.index()];
         thread.enter(ThreadState::Ready, now);
+        if why == Enqueue::Wake && thread.cpu != cpu {
+            self.processors[thread.cpu.index()].queue.detach(&mut self.entities, id);
+        }
         thread.times.migrations += u64::from(why != Enqueue::New && thread.cpu != cpu);
         thread.cpu = cpu;
         if self.is_throttled(id, cpu) {
@@ -563,7 +565,8 @@ impl Kernel {
             if let Some(next) = next {
                 let thread = &mut self.threads[next.index()];
                 thread.enter(ThreadState::Running, now);
-                let moved = thread.ran_on.is_some_and(|before| before != cpu);
+                let core = |cpu| self.topology.core(cpu);
+                let moved = thread.ran_on.is_some_and(|before| core(before) != core(cpu));
                 thread.ran_on = Some(cpu);
                 cost = costs.context_switch + if moved { costs.migration } else { 0 };
             }
@@ -622,7 +625,8 @@ impl Kernel {
         }
     }
 
-    /// Asks for a timer at the end of the current slice, if slices end precisely and a thread waits.
+    /// Asks for a timer at the end of the current slice, if slices end precisely and another
+    /// thread waits.
     fn request_slice_end(&mut self, cpu: Cpu, now: Nanos) {
         let processor = &mut self.processors[cpu.index()];
         if !self.config.precise_slices || processor.queue.len() < 2 {

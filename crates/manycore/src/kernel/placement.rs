@@ -24,15 +24,12 @@ impl Kernel {
         self.idle.contains(cpu) && thread.is_allowed(cpu)
     }
 
-    /// The waker's processor if the previous one is more loaded, with the thread or without it; else
-    /// the previous one.
+    /// The waker's processor if it has less load with the thread than the previous one without it,
+    /// by half the percentage of an imbalance; else the previous one.
     fn previous_or_waker(&self, id: ThreadId, waker: Option<Cpu>) -> Cpu {
         let thread = &self.threads[id.index()];
         let previous = thread.cpu;
         let Some(waker) = waker.filter(|&waker| thread.is_allowed(waker)) else { return previous };
-        if self.idle.contains(previous) {
-            return previous;
-        }
         let load = |cpu: Cpu| self.processors[cpu.index()].queue.load();
         let slack = (self.config.balancing.imbalance_percent.saturating_sub(100)) / 2;
         let at_waker = (load(waker) + self.entities[id].weight) * 100;

@@ -117,7 +117,6 @@ impl Thread {
     pub(super) fn enter(&mut self, state: ThreadState, now: Nanos) {
         self.settle_delay(now);
         self.state = state;
-        self.since = now;
     }
 
     pub(super) fn is_allowed(&self, cpu: Cpu) -> bool {

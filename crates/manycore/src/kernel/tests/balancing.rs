@@ -122,3 +122,22 @@ fn an_affinity_moves_a_running_and_a_waiting_thread() {
         assert!(engine.kernel.is_idle(Cpu(0)));
     }
 }
+
+#[test]
+fn a_processor_with_short_idle_periods_does_not_search() {
+    for (sleep, takes) in [(10 * MICROSECOND, false), (300 * MICROSECOND, true)] {
+        let costs = KernelCosts { balance: 40 * MICROSECOND, ..KernelCosts::FREE };
+        let config = KernelConfig { costs, ..KernelConfig::round_robin(50 * MILLISECOND) };
+        let mut engine = Engine::new(Topology::new(1, 1, 2, 1).unwrap(), config);
+        engine.start_on(&[1], &[Step::Compute(20 * MICROSECOND), Step::Sleep(sleep)]);
+        let [a, b] = [(); 2].map(|()| engine.start_on(&[0], LOOP));
+        // Before the first tick.
+        engine.run_for(3 * MILLISECOND);
+        for thread in [a, b] {
+            engine.kernel.set_affinity(thread, all(2), engine.now);
+        }
+        engine.run_for(900 * MICROSECOND);
+        let migrations = engine.times(a).migrations + engine.times(b).migrations;
+        assert_eq!(migrations > 0, takes);
+    }
+}

@@ -102,3 +102,50 @@ fn processors_return_what_they_do_not_use() {
     let ran = engine.run_time(looping);
     assert!((30 * MILLISECOND..=36 * MILLISECOND).contains(&ran), "{ran}");
 }
+
+#[test]
+fn what_is_returned_is_not_used_twice() {
+    let mut engine = Engine::flat(9, KernelConfig::linux_6_18());
+    let group = engine.kernel.add_group(Bandwidth::of_processors(400));
+    let short = [Step::Compute(100 * MICROSECOND), Step::Sleep(MILLISECOND)];
+    let threads = [(0, &short[..]), (1, &short), (2, LOOP)].map(|(cpu, steps)| {
+        let thread = engine.add_to(Some(group), steps);
+        engine.kernel.set_affinity(thread, [Cpu(cpu)].into_iter().collect(), 0);
+        engine.wake(thread);
+        thread
+    });
+    engine.run_for(4 * SECOND);
+    let ran: Nanos = threads.iter().map(|&thread| engine.run_time(thread)).sum();
+    assert_near(ran, 4 * SECOND * 400 / 1000, 4);
+}
+
+#[test]
+fn unused_quota_does_not_add_up() {
+    let mut engine = Engine::flat(1, KernelConfig::linux_6_18());
+    let group = engine.kernel.add_group(Bandwidth::of_processors(500));
+    let light = [Step::Compute(5 * MILLISECOND), Step::Sleep(90 * MILLISECOND)];
+    let light = engine.add_to(Some(group), &light);
+    engine.wake(light);
+    engine.run_for(SECOND);
+    let heavy = engine.add_to(Some(group), LOOP);
+    engine.wake(heavy);
+    engine.run_for(4 * SECOND);
+    let ran = engine.run_time(heavy) + engine.run_time(light);
+    // Some of the first period, and 50 ms of each other one.
+    assert!(ran <= 50 * MILLISECOND + 41 * 50 * MILLISECOND + 10 * MILLISECOND, "{ran}");
+}
+
+#[test]
+fn all_processors_go_on_in_a_new_period() {
+    let mut engine = Engine::flat(4, KernelConfig::linux_6_18());
+    let group = engine.kernel.add_group(Bandwidth::of_processors(100));
+    let threads = [(); 4].map(|()| engine.add_to(Some(group), LOOP));
+    threads.iter().for_each(|&thread| engine.wake(thread));
+    // The pool has two slices. The other processors have none, and no debt.
+    engine.run_for(50 * MILLISECOND);
+    assert!(threads.iter().all(|&it| engine.kernel.state(it) == ThreadState::Throttled));
+    engine.run_for(51 * MILLISECOND);
+    assert!(
+        threads.iter().filter(|&&it| engine.kernel.state(it) == ThreadState::Running).count() > 2
+    );
+}

@@ -154,3 +154,35 @@ fn costs_are_charged() {
     let run = rounds * (10 * MICROSECOND + costs.context_switch);
     assert!((run..=run + ticks).contains(&times.run), "{times:?}");
 }
+
+#[test]
+fn slices_of_cfs_have_a_least_length() {
+    // Four threads have a quarter of the latency, sixteen the least length, 0.75 ms.
+    for (threads, slice) in [(4, 1500), (16, 750)] {
+        let config = KernelConfig { precise_slices: true, ..KernelConfig::linux_5() };
+        let mut engine = Engine::flat(1, config);
+        let threads: Vec<_> = (0..threads).map(|_| engine.start(LOOP)).collect();
+        engine.run_for(SECOND);
+        let switches = |&thread| engine.times(thread).involuntary_switches;
+        let switches: u64 = threads.iter().map(switches).sum();
+        assert_near(switches, SECOND / MICROSECOND / slice, 3);
+    }
+}
+
+#[test]
+fn cfs_moves_a_thread_by_its_distance_from_the_floor() {
+    let mut engine = Engine::flat(2, KernelConfig::linux_5());
+    let [a, b] = [(); 2].map(|()| engine.start_on(&[0], LOOP));
+    engine.run_for(100 * MILLISECOND);
+    let alone = engine.start_on(&[1], LOOP);
+    engine.run_for(9 * MILLISECOND);
+    let [moves, stays] = if engine.kernel.current(Cpu(0)) == Some(a) { [b, a] } else { [a, b] };
+    engine.kernel.set_nice(stays, 0, engine.now);
+    engine.kernel.set_nice(alone, 0, engine.now);
+    let vruntime = |engine: &Engine, thread| engine.kernel.entities[thread].vruntime;
+    let floor = vruntime(&engine, stays).min(vruntime(&engine, moves));
+    let distance = vruntime(&engine, moves) - floor;
+    engine.kernel.set_affinity(moves, [Cpu(1)].into_iter().collect(), engine.now);
+    assert_eq!(vruntime(&engine, moves) - vruntime(&engine, alone), distance);
+    assert!(vruntime(&engine, stays) > 2 * vruntime(&engine, alone));
+}

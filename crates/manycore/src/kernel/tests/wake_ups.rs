@@ -251,3 +251,97 @@ fn a_deep_idle_state_takes_longer_to_leave() {
         assert_eq!(kernel.idle_time(Cpu(0), at + 5), at);
     }
 }
+
+#[test]
+fn a_new_thread_inherits_all_but_the_slice() {
+    let mut kernel = Kernel::new(Topology::new(1, 1, 4, 1).unwrap(), KernelConfig::linux_6_18());
+    let [parent, child] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+    let set: CpuSet = [Cpu(1), Cpu(2)].into_iter().collect();
+    kernel.set_affinity(parent, set.clone(), 0);
+    kernel.set_policy(parent, Policy::Batch, 0);
+    kernel.set_nice(parent, 5, 0);
+    kernel.set_slice(parent, MILLISECOND);
+    assert_eq!(kernel.affinity(child).len(), 4);
+    kernel.inherit(child, parent);
+    assert_eq!(kernel.affinity(child), set);
+    let Entity { weight, policy, slice, .. } = kernel.entities[child];
+    assert_eq!((weight, policy, slice), (335, Policy::Batch, None));
+    assert_eq!(kernel.entities[parent].slice, Some(MILLISECOND));
+    kernel.set_slice(parent, 1);
+    assert_eq!(kernel.entities[parent].slice, Some(100 * MICROSECOND));
+    assert!(!kernel.has_any(&[Cpu(4)].into_iter().collect()));
+}
+
+#[test]
+fn a_migration_costs_between_cores() {
+    let topology = Topology::new(1, 1, 2, 2).unwrap();
+    let config = KernelConfig::linux_6_18();
+    let mut kernel = Kernel::new(topology, config);
+    let thread = kernel.add_thread(ProgramId(0), None, Cpu(0));
+    let mut run_on = |cpu: u16, now| {
+        kernel.set_affinity(thread, [Cpu(cpu)].into_iter().collect(), now);
+        kernel.wake(thread, None, now);
+        let later = now + MILLISECOND;
+        let picked = kernel.pick(Cpu(cpu), later);
+        assert!(picked.switched);
+        kernel.block(Cpu(cpu), later);
+        let idle = Picked { thread: None, switched: false, cost: 0 };
+        assert_eq!(kernel.pick(Cpu(cpu), later), idle);
+        picked.cost - config.costs.context_switch
+    };
+    let costs = [(0, 0), (1, 2), (2, 4), (2, 6)].map(|(cpu, at)| run_on(cpu, at * MILLISECOND));
+    assert_eq!(costs, [0, 0, config.costs.migration, 0]);
+    assert_eq!(kernel.times(thread, 7 * MILLISECOND).migrations, 2);
+}
+
+#[test]
+fn lag_is_limited_to_a_tick_or_two_slices() {
+    for (slice, limit) in [(None, -4_000_000), (Some(3 * MILLISECOND), -6_000_000)] {
+        let options = Eevdf { delay_dequeue: false, ..Eevdf::default() };
+        let scheduler = Scheduler::Eevdf(options);
+        let config = KernelConfig { scheduler, ..KernelConfig::linux_6_18().without_costs() };
+        let mut kernel = Kernel::new(Topology::new(1, 1, 1, 1).unwrap(), config);
+        let [a, b] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+        if let Some(slice) = slice {
+            kernel.set_slice(a, slice);
+        }
+        kernel.wake(a, None, 0);
+        kernel.pick(Cpu(0), 0);
+        kernel.wake(b, None, 0);
+        kernel.block(Cpu(0), 50 * MILLISECOND);
+        assert_eq!(kernel.entities[a].lag, limit);
+    }
+}
+
+#[test]
+fn cfs_runs_the_thread_that_preempts_although_another_one_is_further_behind() {
+    let topology = Topology::new(1, 1, 1, 1).unwrap();
+    for (behind, expected) in [(1_000_000, 2), (400_000, 1)] {
+        let mut kernel = Kernel::new(topology, KernelConfig::linux_5().without_costs());
+        let threads = [0, behind, 1_500_000].map(|vruntime| {
+            let thread = kernel.add_thread(ProgramId(0), None, Cpu(0));
+            kernel.threads[thread.index()].is_new = false;
+            kernel.entities[thread].vruntime = vruntime;
+            thread
+        });
+        kernel.wake(threads[0], None, 0);
+        kernel.wake(threads[1], None, 0);
+        assert_eq!(kernel.pick(Cpu(0), 0).thread, Some(threads[0]));
+        let now = 4 * MILLISECOND;
+        kernel.wake(threads[2], None, now);
+        // Unless the other one is further behind it by more than the granularity.
+        assert_eq!(kernel.pick(Cpu(0), now).thread, Some(threads[expected]));
+    }
+}
+
+#[test]
+fn first_wake_ups_spread_over_clusters() {
+    let topology = Topology::new(1, 4, 2, 1).unwrap();
+    let mut kernel = Kernel::new(topology, KernelConfig::linux_6_18().without_costs());
+    let placed = [(); 6].map(|()| {
+        let thread = kernel.add_thread(ProgramId(0), None, Cpu(3));
+        kernel.wake(thread, Some(Cpu(3)), 0);
+        kernel.processor(thread).0
+    });
+    assert_eq!(placed, [2, 4, 6, 0, 3, 5]);
+}

@@ -189,3 +189,24 @@ fn directed_yields_do_not_starve_a_third_thread() {
         assert_near(engine.run_time(thread), SECOND / 3, 10);
     }
 }
+
+#[test]
+fn a_target_that_moves_before_the_pick_is_not_run() {
+    let mut engine = Engine::flat(2, KernelConfig::linux_6_18());
+    let threads = [(); 2].map(|()| engine.start_on(&[0], LOOP));
+    engine.run_for(T);
+    let yielder = engine.kernel.current(Cpu(0)).unwrap();
+    let target = threads.into_iter().find(|&it| it != yielder).unwrap();
+    for (moves, runs) in [(target, yielder), (yielder, target)] {
+        let mut engine = Engine::flat(2, KernelConfig::linux_6_18());
+        for _ in threads {
+            engine.start_on(&[0], LOOP);
+        }
+        engine.run_for(T);
+        assert!(engine.kernel.yield_to(Cpu(0), target, engine.now));
+        engine.kernel.set_affinity(moves, [Cpu(1)].into_iter().collect(), engine.now);
+        assert_eq!(engine.kernel.pick(Cpu(0), engine.now).thread, Some(runs));
+        assert_eq!(engine.kernel.processor(moves), Cpu(1));
+        assert_eq!(engine.kernel.pick(Cpu(1), engine.now + T).thread, Some(moves));
+    }
+}
