@@ -41,7 +41,7 @@ impl Kernel {
         }
         match self.state(thread) {
             ThreadState::Ready => {
-                let (target, cost) = self.place(thread, None);
+                let (target, cost) = self.place(thread, None, now);
                 self.migrate(thread, target, now);
                 self.check_preemption(thread, None, now, cost);
             }

@@ -248,7 +248,7 @@ impl Kernel {
 
     fn unthrottle(&mut self, thread: ThreadId, cpu: Cpu, now: Nanos) {
         let is_allowed = self.threads[thread.index()].is_allowed(cpu);
-        let target = if is_allowed { cpu } else { self.place(thread, None).0 };
+        let target = if is_allowed { cpu } else { self.place(thread, None, now).0 };
         self.enqueue(thread, target, Enqueue::Wake, now);
         self.check_preemption(thread, None, now, 0);
     }

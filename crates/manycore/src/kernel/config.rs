@@ -108,7 +108,7 @@ pub enum IdleScan {
     /// At most this many.
     AtMost(usize),
     /// The fewer, the busier the cache's processors are: Linux since 6.0 (`SIS_UTIL`). Its formula
-    /// is used with the share of busy processors at that moment, for the average utilization.
+    /// is used with an average of the share of busy processors, which forgets half in 32 ms.
     Utilization,
 }
 

@@ -112,6 +112,8 @@ pub struct Kernel {
     groups: Vec<Group>,
     /// Processors without a current thread and without a runnable one.
     idle: CpuSet,
+    /// The average share of busy processors of each cluster, in 1024ths, and when it was updated.
+    utilization: Vec<(Nanos, Nanos)>,
     /// Processors with a thread that waits.
     overloaded: CpuSet,
     requests: Vec<Request>,
@@ -181,6 +183,7 @@ impl Kernel {
             processors: topology.all().map(processor).collect(),
             groups: Vec::new(),
             idle: topology.all().collect(),
+            utilization: vec![(0, 0); topology.processors() / topology.processors_of_cluster()],
             overloaded: CpuSet::new(),
             requests: Vec::new(),
             candidates: Vec::new(),
@@ -221,7 +224,7 @@ impl Kernel {
             }
             queue.dequeue(&mut self.entities, thread, Dequeue::Leave);
         }
-        let (cpu, search) = self.place(thread, waker);
+        let (cpu, search) = self.place(thread, waker, now);
         let cost = wake_up + search;
         let entry = &mut self.threads[thread.index()];
         let why = if entry.is_new { Enqueue::New } else { Enqueue::Wake };
@@ -522,7 +525,7 @@ impl Kernel {
         processor.current = None;
         self.threads[current.index()].times.involuntary_switches += 1;
         self.threads[current.index()].enter(ThreadState::Ready, now);
-        let (target, cost) = self.place(current, None);
+        let (target, cost) = self.place(current, None, now);
         self.migrate(current, target, now);
         self.check_preemption(current, Some(cpu), now, cost);
     }

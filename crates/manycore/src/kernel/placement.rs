@@ -5,7 +5,11 @@ use crate::ids::{Cpu, Nanos, ThreadId};
 
 impl Kernel {
     /// The processor for a thread that wakes up, and what the search costs.
-    pub(super) fn place(&self, id: ThreadId, waker: Option<Cpu>) -> (Cpu, Nanos) {
+    pub(super) fn place(&mut self, id: ThreadId, waker: Option<Cpu>, now: Nanos) -> (Cpu, Nanos) {
+        self.update_utilization(self.topology.cluster(self.threads[id.index()].cpu), now);
+        if let Some(waker) = waker {
+            self.update_utilization(self.topology.cluster(waker), now);
+        }
         let thread = &self.threads[id.index()];
         let previous = thread.cpu;
         if !self.config.balancing.enabled {
@@ -18,6 +22,19 @@ impl Kernel {
         let (cpu, looked_at) = self.idle_sibling(thread, previous, target);
         let cpu = if thread.is_allowed(cpu) { cpu } else { self.nearest_allowed(thread) };
         (cpu, self.config.search_cost(looked_at))
+    }
+
+    /// Moves a cluster's utilization towards its share of busy processors: the kernel's average
+    /// forgets half within 32 ms.
+    fn update_utilization(&mut self, cluster: usize, now: Nanos) {
+        const TIME_CONSTANT: Nanos = 46_000_000;
+        let size = self.topology.processors_of_cluster();
+        let span = cluster * size..(cluster + 1) * size;
+        let busy = ((size - self.idle.count(span)) * 1024 / size) as Nanos;
+        let (average, since) = &mut self.utilization[cluster];
+        let passed = now.saturating_sub(*since);
+        *average = (*average * TIME_CONSTANT + busy * passed) / (TIME_CONSTANT + passed);
+        *since = (*since).max(now);
     }
 
     fn is_free(&self, thread: &Thread, cpu: Cpu) -> bool {
@@ -63,7 +80,7 @@ impl Kernel {
             IdleScan::AtMost(budget) => budget,
             IdleScan::Utilization => {
                 // The kernel's SIS_UTIL: y = 1 - (1.17 x)², in 1024ths.
-                let busy = (size - self.idle.count(cluster.clone())) * 1024 / size;
+                let busy = self.utilization[self.topology.cluster(target)].0 as usize;
                 let percent = self.config.balancing.imbalance_percent as usize;
                 let square = busy * busy / 1024 * percent * percent / 10_000;
                 1024_usize.saturating_sub(square) * size / 1024

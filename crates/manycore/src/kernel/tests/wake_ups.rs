@@ -193,7 +193,7 @@ fn a_wake_up_prefers_the_previous_processor_then_an_idle_core() {
 
 #[test]
 fn the_scan_for_an_idle_processor_has_a_budget() {
-    let placed = |idle_scan, idle: &[u16]| {
+    let placed = |idle_scan, idle: &[u16], time| {
         let config = KernelConfig {
             balancing: Balancing { idle_scan, ..Balancing::default() },
             ..KernelConfig::linux_6_18()
@@ -203,18 +203,20 @@ fn the_scan_for_an_idle_processor_has_a_budget() {
         for cpu in (0..8).filter(|cpu| !idle(cpu)) {
             engine.start_on(&[cpu], LOOP);
         }
-        engine.run_for(MICROSECOND);
+        engine.run_for(time);
         let thread = engine.add(LOOP);
         engine.kernel.threads[thread.index()].is_new = false;
         engine.wake(thread);
         engine.kernel.processor(thread).0
     };
-    assert_eq!(placed(IdleScan::All, &[3]), 3);
-    assert_eq!(placed(IdleScan::AtMost(3), &[3]), 3);
-    assert_eq!(placed(IdleScan::AtMost(2), &[3]), 0);
+    assert_eq!(placed(IdleScan::All, &[3], MICROSECOND), 3);
+    assert_eq!(placed(IdleScan::AtMost(3), &[3], MICROSECOND), 3);
+    assert_eq!(placed(IdleScan::AtMost(2), &[3], MICROSECOND), 0);
     // Half of them are busy: y = 1 - (1.17 / 2)² = 0.66, which is five of eight.
-    assert_eq!(placed(IdleScan::Utilization, &[4, 5, 6, 7]), 4);
-    assert_eq!(placed(IdleScan::Utilization, &[5, 6, 7]), 0);
+    assert_eq!(placed(IdleScan::Utilization, &[4, 5, 6, 7], SECOND), 4);
+    assert_eq!(placed(IdleScan::Utilization, &[5, 6, 7], SECOND), 0);
+    // The average does not know yet that they are busy.
+    assert_eq!(placed(IdleScan::Utilization, &[5, 6, 7], MICROSECOND), 5);
 }
 
 #[test]
@@ -225,12 +227,12 @@ fn an_overloaded_previous_processor_loses_to_the_waker() {
     }
     let thread = engine.add(LOOP);
     engine.kernel.threads[thread.index()].is_new = false;
-    assert_eq!(engine.kernel.place(thread, Some(Cpu(1))).0, Cpu(1));
+    assert_eq!(engine.kernel.place(thread, Some(Cpu(1)), 0).0, Cpu(1));
     // 3 + 1 threads are more than 3 and 8 percent.
     engine.start_on(&[1], LOOP);
     engine.start_on(&[1], LOOP);
-    assert_eq!(engine.kernel.place(thread, Some(Cpu(1))).0, Cpu(0));
-    assert_eq!(engine.kernel.place(thread, None).0, Cpu(0));
+    assert_eq!(engine.kernel.place(thread, Some(Cpu(1)), 0).0, Cpu(0));
+    assert_eq!(engine.kernel.place(thread, None, 0).0, Cpu(0));
 }
 
 #[test]
