@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`primitive`] | atomics of std, loom, shuttle or the stall harness; hazard pointers |
+//! | [`primitive`] | atomics, locks and threads of std or of a model checker; hazard pointers |
 //! | [`os`] | the operating system's assists, each with a portable fallback |
 //! | [`places`] | the machine's topology, and its division into places |
 //! | [`countdown`] | the counter behind joins |

@@ -33,7 +33,7 @@ pub fn resume(payload: Payload) -> ! {
 /// Raises a panic that was caught before, or discards it during another panic: two would end the
 /// process if this is called by a destructor.
 pub fn resume_unless_panicking(payload: Payload) {
-    if std::thread::panicking() { discard(payload) } else { resume(payload) }
+    if crate::primitive::thread::panicking() { discard(payload) } else { resume(payload) }
 }
 
 /// Drops a payload that will not be seen. Its destructor may panic in turn; that one is leaked.

@@ -13,6 +13,8 @@ pub use ::shuttle::sync::atomic::{
 pub use ::shuttle::sync::{Mutex, mpsc};
 pub use ::shuttle::thread_local;
 
+pub use super::cell::UnsafeCell;
+
 pub mod thread {
     use std::io;
     use std::num::NonZeroUsize;
@@ -111,6 +113,10 @@ impl Instant {
 
     pub fn elapsed(&self) -> Duration {
         Self::now() - *self
+    }
+
+    pub fn checked_add(&self, time: Duration) -> Option<Self> {
+        self.0.checked_add(time).map(Self)
     }
 
     pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
