@@ -1,7 +1,8 @@
 //! A lower priority for the calling thread of the operating system, as thieves of Hood have it.
 
-use std::sync::OnceLock;
-use std::thread;
+use locksley_sys::os;
+use locksley_sys::primitive::plain::OnceLock;
+use locksley_sys::primitive::thread;
 
 /// Nice values range from -20 to this.
 const LOWEST: i32 = 19;
@@ -13,7 +14,7 @@ impl LoweredPriority {
     /// Lowers the priority. `None` where the system would not let the thread raise it again.
     pub fn begin() -> Option<LoweredPriority> {
         static CAN_BE_RAISED: OnceLock<bool> = OnceLock::new();
-        let probe = || lower().is_some_and(set);
+        let probe = || lower().is_some_and(os::set_niceness);
         let can_be_raised =
             CAN_BE_RAISED.get_or_init(|| thread::spawn(probe).join().unwrap_or(false));
         can_be_raised.then(lower)?.map(LoweredPriority)
@@ -22,17 +23,12 @@ impl LoweredPriority {
 
 impl Drop for LoweredPriority {
     fn drop(&mut self) {
-        set(self.0);
+        os::set_niceness(self.0);
     }
 }
 
 /// Lowers the priority, and returns what it was.
 fn lower() -> Option<i32> {
-    let before = rustix::process::getpriority_process(None).ok()?;
-    set(LOWEST).then_some(before)
-}
-
-/// On Linux, this is about the calling thread.
-fn set(nice: i32) -> bool {
-    rustix::process::setpriority_process(None, nice).is_ok()
+    let before = os::niceness()?;
+    os::set_niceness(LOWEST).then_some(before)
 }

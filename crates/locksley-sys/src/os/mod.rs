@@ -41,9 +41,9 @@ pub use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub use system::{
     QuotaWatch, SwitchLog, ThreadAffinity, ThreadClock, ThreadDelay, ThreadProgress,
     ThreadSettings, ThreadWatch, bind_this_thread, current_processor, generation,
-    involuntary_switches, move_to_process_affinity, online_processors, preempt_all,
-    process_involuntary_switches, process_time, runnable_threads, shorten_time_slice, stack,
-    unbind_this_thread, watch_for_forks,
+    involuntary_switches, move_to_process_affinity, niceness, online_processors, preempt_all,
+    process_involuntary_switches, process_time, runnable_threads, set_niceness, shorten_time_slice,
+    stack, unbind_this_thread, watch_for_forks,
 };
 
 /// Lets other threads run on this processor, if any are ready.

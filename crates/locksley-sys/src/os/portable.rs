@@ -162,6 +162,15 @@ pub fn online_processors() -> Option<usize> {
     crate::primitive::thread::available_parallelism().ok().map(usize::from)
 }
 
+/// Elsewhere than on Linux it is the process's.
+pub fn niceness() -> Option<i32> {
+    None
+}
+
+pub fn set_niceness(_nice: i32) -> bool {
+    false
+}
+
 pub(super) fn process_affinity() -> Option<Vec<usize>> {
     None
 }

@@ -11,6 +11,7 @@ mod fork;
 #[cfg(not(loom))]
 mod futex;
 mod groups;
+mod niceness;
 mod perf_ring;
 mod preempt;
 mod progress;
@@ -37,6 +38,7 @@ pub use fork::{generation, watch_for_forks};
 #[cfg(not(loom))]
 pub use futex::Futex;
 pub use groups::QuotaWatch;
+pub use niceness::{niceness, set_niceness};
 pub use preempt::preempt_all;
 pub use progress::ThreadProgress;
 pub use runnable::runnable_threads;
