@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use locksley_sys::primitive::Ordering;
+use locksley_sys::primitive::{Ordering, thread};
 
 use crate::worker::{Ready, Spare, Worker};
 
@@ -84,7 +84,7 @@ impl Fiber {
     /// waits.
     pub(crate) fn wait(&self, publish: Publish, of: *const (), number: i64) {
         // The thread may continue on another OS thread, which has a count of panics of its own.
-        assert!(!std::thread::panicking(), "a thread waits while it panics");
+        assert!(!thread::panicking(), "a thread waits while it panics");
         // SAFETY: only the thread that runs on the fiber calls this, from within the coroutine.
         let yielder = unsafe { &*self.yielder.get() };
         yielder.suspend(Pause::Waits(publish, of, number));

@@ -8,12 +8,13 @@
 
 use std::io;
 use std::panic::resume_unwind;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use crossbeam_queue::SegQueue;
 use locksley_sys::os;
+use locksley_sys::primitive::mpsc::{self, Receiver, Sender};
+use locksley_sys::primitive::plain::{Mutex, MutexGuard};
 use locksley_sys::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering, thread};
 
 use crate::context::Context;

@@ -6,9 +6,10 @@
 //! of the total work"; section 4 compares with it. The threads are created within the measured
 //! time. They begin when all have been created, so that none begins if the system refuses one.
 
-use std::sync::{Barrier, mpsc};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use locksley_sys::primitive::plain::Barrier;
+use locksley_sys::primitive::{Instant, mpsc, thread};
 
 /// Threads that work on equal shares. They are created for each computation, within its measured
 /// time.

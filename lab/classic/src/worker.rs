@@ -9,10 +9,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::ptr::NonNull;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crossbeam_queue::SegQueue;
 use locksley_sys::os::{self, Assists, RunState, ThreadWatch};
+use locksley_sys::primitive::plain::{self, OnceLock};
 use locksley_sys::primitive::{
     AtomicBool, AtomicUsize, CachePadded, Instant, Mutex, Ordering, thread,
 };
@@ -56,7 +57,7 @@ pub(crate) struct Shared {
     /// Workers that the system did not bind.
     pub(crate) unbound: AtomicUsize,
     /// The first panic of a thread that is not joined.
-    pub(crate) panic: std::sync::Mutex<Option<Panic>>,
+    pub(crate) panic: plain::Mutex<Option<Panic>>,
     pub(crate) stack_bytes: usize,
     /// Spare fibers of all workers, beyond those that each keeps.
     pub(crate) spare: SegQueue<Spare>,
