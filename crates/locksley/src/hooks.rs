@@ -3,7 +3,8 @@
 //! A library that defers work per worker keeps it in a thread-local, and registers [`Hooks`] that
 //! flush it. Without hooks, each point costs one load.
 
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use crate::primitive::Ordering;
+use crate::primitive::plain::{AtomicBool, AtomicPtr};
 
 /// Functions that each worker of each pool of the process calls at certain points.
 ///

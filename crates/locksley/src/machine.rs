@@ -3,9 +3,10 @@
 //! - How many processors the system grants: affinity and quotas, read now and then.
 //! - Whether other programs want processors: the number of runnable threads, sampled by thieves.
 
-use std::sync::{Mutex, TryLockError};
+use std::sync::TryLockError;
 
 use crate::os::{self, Assists, LimitFault, Processors, Quota, QuotaWatch, ThreadAffinity};
+use crate::primitive::plain::Mutex;
 use crate::primitive::{AtomicU64, Instant, Ordering};
 use crate::tuning::{GRANT_INTERVAL, LOOK_INTERVAL, QUIET, SAMPLE_WEIGHT};
 

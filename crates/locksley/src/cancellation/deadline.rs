@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
 
 use super::{Cancellation, Node};
 use crate::os;
+use crate::primitive::plain::{Condvar, Mutex, MutexGuard, OnceLock};
+use crate::primitive::{Instant, thread};
 use crate::unwind;
 use crate::worker::Worker;
 

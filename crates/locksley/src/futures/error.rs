@@ -4,8 +4,9 @@ use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
+use crate::primitive::plain::{Mutex, MutexGuard};
 use crate::shared::Shared;
 use crate::unwind::{self, Payload};
 

@@ -1,12 +1,12 @@
 //! The default policy: BWS for an unmodified kernel.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::policy::{Activity, IdleContext, IdlePolicy, Move, Thief};
 use crate::os::RunState;
-use crate::primitive::{CachePadded, Instant, spin_loop};
+use crate::primitive::plain::{AtomicU32, OnceLock};
+use crate::primitive::{CachePadded, Instant, Ordering, spin_loop};
 use crate::tuning::{
     CHECK_MACHINE_EVERY, PACE, QUIET_PATIENCE, SLEEP_THRESHOLD, UNPACED_ATTEMPTS, YIELD_EVERY,
 };

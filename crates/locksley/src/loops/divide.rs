@@ -2,12 +2,13 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::grain::Grain;
 use super::parts::Parts;
 use super::token::Token;
 use crate::pool::Pool;
+use crate::primitive::Ordering;
+use crate::primitive::plain::AtomicBool;
 use crate::unwind;
 use crate::worker::Worker;
 

@@ -1,10 +1,10 @@
 //! The number of items of a leaf, found while the loop runs.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::numbers::Slot;
-use crate::primitive::Instant;
+use crate::primitive::plain::{AtomicU32, AtomicUsize};
+use crate::primitive::{Instant, Ordering};
 use crate::tuning::{LEAF, LEAF_SAMPLE};
 use crate::worker::Worker;
 

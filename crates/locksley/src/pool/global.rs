@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::io;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::PoisonError;
 
 use super::{BuildError, Pool};
 use crate::os;
+use crate::primitive::plain::{AtomicPtr, Mutex, OnceLock};
+use crate::primitive::{Ordering, thread_local};
 
 /// The global pool of this process. Never freed. A forked child replaces it, since a thread that
 /// the child does not have may hold the lock.
@@ -27,7 +28,7 @@ thread_local! {
 
 /// True if the build of the global pool waits for what the calling thread does.
 pub(super) fn is_in_build() -> bool {
-    BUILDS_IN.get() == Some(os::generation())
+    BUILDS_IN.with(Cell::get) == Some(os::generation())
 }
 
 /// Runs code that cannot use the global pool: its build waits for the code.
@@ -35,10 +36,11 @@ pub(super) fn run_in_build<R>(code: impl FnOnce() -> R) -> R {
     struct Restore(Option<u32>);
     impl Drop for Restore {
         fn drop(&mut self) {
-            BUILDS_IN.set(self.0);
+            BUILDS_IN.with(|builds_in| builds_in.set(self.0));
         }
     }
-    let _before = Restore(BUILDS_IN.replace(Some(os::generation())));
+    let now = Some(os::generation());
+    let _before = Restore(BUILDS_IN.with(|builds_in| builds_in.replace(now)));
     code()
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod tests;
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::Wake;
 
 pub(crate) use builder::PoolBuilder;
@@ -24,7 +24,8 @@ use crate::block_on::Signal;
 use crate::job::StackJob;
 use crate::job::latch::Latch;
 use crate::places::Places;
-use crate::primitive::{self, thread::JoinHandle};
+use crate::primitive::plain::{Mutex, OnceLock};
+use crate::primitive::thread::{self, JoinHandle};
 use crate::shared::Shared;
 use crate::shared::config::{Configuration, ThreadBody};
 use crate::stats::PoolStats;
@@ -385,7 +386,7 @@ fn end_threads(threads: Vec<JoinHandle<()>>, pool: &Arc<Shared>) {
     Worker::with_current(|current| match current {
         Some(own) if own.belongs_to(pool) => run_own_tasks(own),
         _ if threads.is_empty() => {}
-        Some(foreign) if !primitive::thread::panicking() => join_as_worker(foreign, threads, pool),
+        Some(foreign) if !thread::panicking() => join_as_worker(foreign, threads, pool),
         // While the thread unwinds, no task runs on top of the frame, not even at the limit of
         // replacements.
         foreign => {
@@ -397,7 +398,7 @@ fn end_threads(threads: Vec<JoinHandle<()>>, pool: &Arc<Shared>) {
 
 /// Runs tasks that may wait in the deque of a borrowed thread, which may never run them otherwise.
 fn run_own_tasks(worker: &Worker) {
-    while worker.is_borrowed() && !primitive::thread::panicking() && worker.run_one() {}
+    while worker.is_borrowed() && !thread::panicking() && worker.run_one() {}
 }
 
 /// Joins the threads as a worker of another pool waits: a replacement works under its index, since
@@ -416,7 +417,7 @@ fn join_as_worker(foreign: &Worker, threads: Vec<JoinHandle<()>>, pool: &Arc<Sha
             have_ended.wake();
         }
     };
-    match primitive::thread::Builder::new().spawn(Box::new(wait) as ThreadBody) {
+    match thread::Builder::new().spawn(Box::new(wait) as ThreadBody) {
         Ok(thread) => {
             foreign.wait_for_others(&have_ended.flag);
             let _ = thread.join();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::Pool;
 use super::error::BuildError;
@@ -12,6 +12,7 @@ use crate::futures::OwnedTasks;
 use crate::numbers::Index;
 use crate::os;
 use crate::primitive::Mutex;
+use crate::primitive::plain::OnceLock;
 use crate::primitive::thread::JoinHandle;
 use crate::shared::Shared;
 use crate::shared::config::{Affinity, Configuration};

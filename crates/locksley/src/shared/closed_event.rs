@@ -1,7 +1,9 @@
 //! What a shutdown waits for, up to a deadline.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
+
+use crate::primitive::plain::{Condvar, Mutex, MutexGuard};
 
 /// The event that a pool is closed.
 #[derive(Default)]

@@ -26,7 +26,7 @@ mod stats;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::deque::{ChaseLevOwner, Inbox};
 use crate::header::{Flag, Job};
@@ -36,6 +36,7 @@ use crate::machine::Machine;
 use crate::numbers::{Index, Slot};
 use crate::observe::Observer;
 use crate::os::{self, RunState};
+use crate::primitive::plain::OnceLock;
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering};
 use crate::sleep::Sleep;
 use crate::trace::{Event, PoolHandle};

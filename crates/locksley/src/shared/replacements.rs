@@ -7,9 +7,10 @@
 //! replacement may be given another index before its thread has noticed that it has lost the first
 //! one.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use crate::numbers::Index;
+use crate::primitive::plain::Mutex;
 use crate::primitive::thread::JoinHandle;
 use crate::primitive::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 

@@ -1,8 +1,6 @@
 //! The state of a slot: the part of a worker that other threads may touch.
 
 use std::ptr::NonNull;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU8};
 use std::time::Duration;
 
 use crate::deque::{ChaseLevOwner, ChaseLevThief, Inbox};
@@ -12,6 +10,7 @@ use crate::os::{
     Assists, Progress, RunState, ThreadAffinity, ThreadClock, ThreadDelay, ThreadProgress,
     ThreadWatch,
 };
+use crate::primitive::plain::{AtomicPtr, AtomicU8, OnceLock};
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
 use crate::stats::{Counters, ELSEWHERE, Ledger, WorkerStats};
 

@@ -1,12 +1,10 @@
 //! The counters of one worker. Only the worker writes them; any thread reads them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::WorkerStats;
+use crate::primitive::Ordering;
+use crate::primitive::plain::AtomicU64;
 
 /// A number that one thread increases and others read. An increment is no locked instruction.
-///
-/// No protocol depends on it, so it is the standard library's atomic under loom, too.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 

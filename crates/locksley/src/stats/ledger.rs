@@ -1,17 +1,18 @@
 //! How much time a worker spends on each activity: working, searching, sleeping.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::counters::Count;
+use crate::primitive::plain::{AtomicU8, AtomicU64};
+use crate::primitive::{Instant, Ordering};
 
 /// A worker's current activity, its begin, and the time of each activity before. Only the worker
 /// writes it.
 #[derive(Debug)]
 pub(crate) struct Ledger {
+    made: Instant,
     activity: AtomicU8,
-    /// The begin of the activity, in nanoseconds.
+    /// The begin of the activity, in nanoseconds after `made`.
     since: AtomicU64,
     spent: [Count; 4],
 }
@@ -25,7 +26,7 @@ pub(crate) const ELSEWHERE: u8 = 3;
 impl Ledger {
     pub(crate) fn new() -> Self {
         let (since, spent) = Default::default();
-        Self { activity: AtomicU8::new(ELSEWHERE), since, spent }
+        Self { made: Instant::now(), activity: AtomicU8::new(ELSEWHERE), since, spent }
     }
 
     /// Starts the worker's time.
@@ -59,7 +60,7 @@ impl Ledger {
     }
 
     fn switch(&self, before: u8, activity: u8) {
-        let (now, since) = (monotonic(), self.since.load(Ordering::Relaxed));
+        let (now, since) = (self.now(), self.since.load(Ordering::Relaxed));
         // In this order a concurrent reader may miss the last interval. It never counts it twice.
         self.since.store(now, Ordering::Relaxed);
         self.activity.store(activity, Ordering::Relaxed);
@@ -71,16 +72,15 @@ impl Ledger {
     pub(crate) fn read(&self) -> [Duration; 3] {
         let mut nanos = self.spent.each_ref().map(Count::read);
         let activity = usize::from(self.activity.load(Ordering::Relaxed));
-        nanos[activity] += monotonic().saturating_sub(self.since.load(Ordering::Relaxed));
+        nanos[activity] += self.now().saturating_sub(self.since.load(Ordering::Relaxed));
         let [working, searching, sleeping, _] = nanos.map(Duration::from_nanos);
         [working, searching, sleeping]
     }
-}
 
-/// Nanoseconds since the first call.
-fn monotonic() -> u64 {
-    static FIRST: OnceLock<Instant> = OnceLock::new();
-    FIRST.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    /// Nanoseconds after `made`.
+    fn now(&self) -> u64 {
+        self.made.elapsed().as_nanos() as u64
+    }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -95,16 +95,16 @@ mod tests {
     fn each_moment_counts_for_one_activity() {
         let ledger = Ledger::new();
         assert_eq!(ledger.read(), [Duration::ZERO; 3]);
-        let before = monotonic();
+        let before = ledger.now();
         ledger.begin();
-        let begun = monotonic();
+        let begun = ledger.now();
         for activity in [SEARCHING, SLEEPING, SEARCHING, WORKING] {
             std::thread::sleep(BIT);
             ledger.switch_to(activity);
         }
-        let least = monotonic() - begun;
+        let least = ledger.now() - begun;
         let spent = ledger.read();
-        let most = monotonic() - before;
+        let most = ledger.now() - before;
         let sum = spent.iter().sum::<Duration>().as_nanos() as u64;
         assert!((least..=most).contains(&sum), "{least} <= {sum} <= {most}");
         for (part, switches) in spent.into_iter().zip([1, 2, 1]) {
