@@ -4,11 +4,11 @@ use std::error::Error;
 use std::fmt;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
 
 use super::deferred::Current;
 use super::graph::Graph;
 use locksley::Worker;
+use locksley_sys::primitive::Instant;
 
 /// The network has failed or was cancelled: a blocking process waits in vain.
 ///

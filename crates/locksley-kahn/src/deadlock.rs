@@ -19,7 +19,7 @@ use super::error::{Failure, NetworkError, Waiting};
 use super::graph::{Graph, NO_PROCESS};
 use super::wait::{Need, Wait};
 use locksley::Worker;
-use locksley_sys::primitive::Ordering;
+use locksley_sys::primitive::{Ordering, thread_local};
 
 /// How far a process that begins to wait follows the chain. Under the model checker, a cycle of
 /// three is longer.

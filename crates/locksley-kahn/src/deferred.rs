@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::deadlock;
 use super::graph::Graph;
 use locksley::extend::{self, Hooks, Signal};
+use locksley_sys::primitive::thread_local;
 
 thread_local! {
     static CURRENT: Cell<Option<NonNull<Current<'static>>>> = const { Cell::new(None) };

@@ -1,9 +1,8 @@
 //! A network that runs: its processes, its channels, and how it ends.
 
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Poll, Waker};
-use std::time::Instant;
 
 use super::channel::{AnyChannel, Core};
 use super::error::{Failure, NetworkError};
@@ -11,7 +10,8 @@ use super::process::Process;
 use super::single_owner::SingleOwner;
 use super::wait::Need;
 use locksley::extend::{self, Queues};
-use locksley_sys::primitive::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use locksley_sys::primitive::plain::{Mutex, OnceLock};
+use locksley_sys::primitive::{AtomicBool, AtomicU64, AtomicUsize, Instant, Ordering, fence};
 
 /// In a link: this end of the channel was dropped before the network began. In a failure: the
 /// network itself has failed, after its processes.

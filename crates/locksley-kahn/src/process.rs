@@ -1,10 +1,10 @@
 //! What the network knows of a process.
 
-use std::sync::OnceLock;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
 use super::wait::{Need, WaitWord};
+use locksley_sys::primitive::plain::OnceLock;
 use locksley_sys::primitive::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// What the network knows of a process.

@@ -25,7 +25,7 @@ fn here() -> usize {
     return super::models::here();
     #[cfg(not(all(test, loom)))]
     {
-        thread_local! {
+        locksley_sys::primitive::thread_local! {
             static HERE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
         }
         HERE.with(|here| std::ptr::from_ref(here).addr())

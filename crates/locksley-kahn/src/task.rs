@@ -2,9 +2,8 @@
 
 use std::error::Error;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
 
 use super::deferred::Current;
 use super::error::{Failure, NetworkError};
@@ -12,7 +11,8 @@ use super::graph::Graph;
 use super::wait::Need;
 use locksley::extend::{self, Signal, Tracer};
 use locksley::{Worker, task};
-use locksley_sys::primitive::{Ordering, fence};
+use locksley_sys::primitive::plain::Mutex;
+use locksley_sys::primitive::{Instant, Ordering, fence};
 use locksley_sys::unwind;
 
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;

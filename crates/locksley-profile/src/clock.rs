@@ -1,12 +1,13 @@
 //! The clock for tasks: the processor's time-stamp counter if it is reliable, or else the system's
 //! monotonic clock.
 
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[cfg(target_arch = "x86_64")]
 use locksley_sys::counter;
 use locksley_sys::os::ThreadDelay;
+use locksley_sys::primitive::plain::OnceLock;
+use locksley_sys::primitive::{Instant, thread_local};
 
 /// A clock. Its ticks are compared only with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! PA: the average number of processors that the system granted during an interval.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use locksley_sys::os::{self, Processors};
+use locksley_sys::primitive::Instant;
 
 use crate::proc;
 

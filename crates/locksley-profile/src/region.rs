@@ -1,10 +1,11 @@
 //! A measurement, from its start to its report.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use locksley::Pool;
 use locksley::extend::Stamp;
 use locksley::stats::PoolStats;
+use locksley_sys::primitive::Instant;
 
 use crate::clock::Clock;
 use crate::grant::{GrantBasis, GrantMeter, Told};

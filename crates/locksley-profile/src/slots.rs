@@ -8,12 +8,11 @@
 //! The *run delay* of a thread is the time in which it could run, but other threads had its
 //! processor. It counts neither as work nor on a path.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use locksley::extend::{MAX_SLOTS, Observer, Stamp};
-use locksley_sys::primitive::CachePadded;
+use locksley_sys::primitive::plain::{AtomicBool, AtomicI64, OnceLock};
+use locksley_sys::primitive::{CachePadded, Ordering};
 
 use crate::Profiler;
 use crate::clock::Clock;

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+
+use locksley_sys::primitive::plain::OnceLock;
 
 /// Why a graph was cancelled: a text or an error.
 pub(crate) type Reason = Arc<dyn Error + Send + Sync>;

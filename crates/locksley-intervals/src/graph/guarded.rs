@@ -4,8 +4,9 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use locksley_sys::primitive::Ordering;
+use locksley_sys::primitive::plain::{AtomicU32, Mutex};
 
 use crate::graph::context::Context;
 use crate::graph::interval::Header;

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::mem;
 use std::ptr::{self, NonNull};
-use std::sync::MutexGuard;
 
 use locksley::extend::{GroupHeader, Job, Kind, Tracer, WorkerRef};
+use locksley_sys::primitive::plain::MutexGuard;
 use locksley_sys::primitive::{AtomicUsize, Ordering, UnsafeCell};
 use locksley_sys::unwind;
 

@@ -3,17 +3,17 @@
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic;
 use std::task::{self, Poll, Waker};
 
 use locksley::extend::Job;
 use locksley_sync::{Acquire, Permit, Semaphore, TryAcquireError};
+use locksley_sys::primitive::plain::AtomicU64;
 use locksley_sys::primitive::{AtomicU32, Ordering, UnsafeCell};
 
 /// Returns a number that no other lock set and no other root has.
 pub(crate) fn new_id() -> u64 {
-    static NEXT: atomic::AtomicU64 = atomic::AtomicU64::new(1);
-    NEXT.fetch_add(1, atomic::Ordering::Relaxed)
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The locks of one interval.

@@ -2,11 +2,10 @@
 
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::time::Instant;
 
 use locksley::Worker;
 use locksley::extend::{self, GroupEnd, Home, Stamp, Tracer};
-use locksley_sys::primitive::{AtomicPtr, Ordering};
+use locksley_sys::primitive::{AtomicPtr, Instant, Ordering};
 use locksley_sys::unwind::{self, Payload};
 
 use crate::graph::arena::Arena;

@@ -1,11 +1,12 @@
 //! Stamps for observers, and logs for recordings and checks.
 
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use locksley::Worker;
 use locksley::extend::{self, LatestStamp, Stamp};
+use locksley_sys::primitive::plain::{Mutex, MutexGuard};
 
 use crate::graph::interval::{Header, PointRef};
 use crate::graph::point::Side;

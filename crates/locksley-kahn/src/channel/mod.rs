@@ -5,11 +5,11 @@
 mod ring;
 
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::wait::Need;
 use locksley::extend::LatestStamp;
+use locksley_sys::primitive::plain::OnceLock;
 use locksley_sys::primitive::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use locksley_sys::unwind::{self, Payload};
 pub(super) use ring::{Ring, Slots};

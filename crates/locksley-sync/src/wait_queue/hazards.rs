@@ -90,6 +90,7 @@ mod shared {
 
     use super::{Hazards, Holder, WaitQueue, Waiter};
     use locksley_sys::primitive::hazard::Domain;
+    use locksley_sys::primitive::thread_local;
 
     static DOMAIN: Domain<Waiter> = Domain::new();
 
