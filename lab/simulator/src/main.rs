@@ -78,6 +78,8 @@ struct Line {
     events: u64,
     transfers: u64,
     invalidations: u64,
+    /// What processors have waited for cache lines.
+    waited_seconds: f64,
     voluntary_switches: u64,
     involuntary_switches: u64,
     migrations: u64,
@@ -154,6 +156,7 @@ fn run(options: &Options) -> Result<Line, String> {
         events: of.events,
         transfers: of.caches.misses(),
         invalidations: of.caches.invalidations,
+        waited_seconds: seconds(of.caches.waited),
         voluntary_switches: program.voluntary_switches,
         involuntary_switches: program.involuntary_switches,
         migrations: program.migrations,

@@ -199,24 +199,3 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| use_it(&mut cell.borrow_mut()))
     }
 }
-
-/// Declares values that each virtual thread has for itself, as std's macro of this name.
-#[macro_export]
-macro_rules! thread_local {
-    () => {};
-    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = const $init:block; $($rest:tt)*) => {
-        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = const $init);
-        $crate::thread_local!($($rest)*);
-    };
-    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = const $init:block) => {
-        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = $init);
-    };
-    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = $init:expr; $($rest:tt)*) => {
-        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = $init);
-        $crate::thread_local!($($rest)*);
-    };
-    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = $init:expr) => {
-        $(#[$meta])* $visibility static $name: $crate::thread::LocalKey<$t> =
-            $crate::thread::LocalKey::new(|| $init);
-    };
-}

@@ -7,7 +7,9 @@ use locksley_classic::{Context, Machine, Scheduler, Stealing};
 
 use super::{Crew, work};
 
-const ALL: [(&str, fn() -> Scheduler); 4] = [
+type Named = (&'static str, fn() -> Scheduler);
+
+const ALL: [Named; 4] = [
     ("classic-hood", || with(Hood)),
     ("classic-abp", || with(Abp)),
     ("classic-bws", || with(Bws::default())),
