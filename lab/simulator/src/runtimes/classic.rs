@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use locksley_classic::stealing::{Abp, Bws, Hood, Naive};
-use locksley_classic::{Context, Machine, Scheduler, Stealing};
+use locksley_classic::{Context, Count, Machine, Scheduler, Stealing};
 
 use super::{Crew, work};
 
@@ -59,7 +59,14 @@ impl Crew for Classic {
     }
 
     fn counters(&self) -> BTreeMap<&'static str, f64> {
-        BTreeMap::new()
+        let total = |count| self.0.count(count) as f64;
+        BTreeMap::from([
+            ("steals", total(Count::Steals)),
+            ("failed steals", total(Count::FailedSteals)),
+            ("yields", total(Count::Yields)),
+            ("sleeps", total(Count::Sleeps)),
+            ("searching", total(Count::SearchNanos) / 1e9),
+        ])
     }
 }
 
