@@ -48,6 +48,14 @@ impl Crew for Classic {
         items
     }
 
+    fn rounds(&self, rounds: u64, serial: u64, chunks: u64, chunk: u64) -> u64 {
+        let round = move |context: &Context<'_>| {
+            work(serial);
+            tree(context, chunks, chunk)
+        };
+        self.0.run(move |context| (0..rounds).map(|_| round(context)).sum())
+    }
+
     fn produce(&self, tasks: u64, task: u64) -> u64 {
         self.tree(tasks.max(1), task);
         tasks

@@ -22,6 +22,14 @@ impl Crew for Pool {
         items
     }
 
+    fn rounds(&self, rounds: u64, serial: u64, chunks: u64, chunk: u64) -> u64 {
+        let round = |worker: &Worker| {
+            work(serial);
+            tree(worker, chunks, chunk)
+        };
+        self.install(|worker| (0..rounds).map(|_| round(worker)).sum())
+    }
+
     fn produce(&self, tasks: u64, task: u64) -> u64 {
         let done = Padded(AtomicU64::new(0));
         self.install(|_| {

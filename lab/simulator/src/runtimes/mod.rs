@@ -51,6 +51,8 @@ pub trait Crew: Sync {
     fn tree(&self, leaves: u64, leaf: u64) -> u64;
     /// A parallel loop.
     fn for_each(&self, items: u64, item: u64) -> u64;
+    /// A serial part and then a tree of joins, again and again, in one call.
+    fn rounds(&self, rounds: u64, serial: u64, chunks: u64, chunk: u64) -> u64;
     /// One task starts all others.
     fn produce(&self, tasks: u64, task: u64) -> u64;
     /// A short call from a thread outside.
@@ -101,10 +103,8 @@ fn measure(crew: &dyn Crew, workers: usize, computation: Computation) -> Result<
         Computation::Tree { leaves, leaf } => check("leaves", crew.tree(leaves, leaf), leaves)?,
         Computation::Loop { items, item } => check("items", crew.for_each(items, item), items)?,
         Computation::Rounds { rounds, serial, chunks, chunk } => {
-            for _ in 0..rounds {
-                work(serial);
-                check("chunks", crew.for_each(chunks, chunk), chunks)?;
-            }
+            let done = crew.rounds(rounds, serial, chunks, chunk);
+            check("chunks", done, rounds * chunks)?;
         }
         Computation::Producer { tasks, task } => check("tasks", crew.produce(tasks, task), tasks)?,
         Computation::Storm { bursts, tasks, task, pause } => {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use manycore::sync::Barrier;
 use manycore::thread;
 
 use super::{Crew, work};
@@ -26,6 +27,31 @@ impl Crew for Teams {
         thread::scope(|scope| {
             let others: Vec<_> =
                 (1..workers).map(|index| scope.spawn(move || run(index))).collect();
+            run(0) + others.into_iter().map(|it| it.join().unwrap_or(0)).sum::<u64>()
+        })
+    }
+
+    /// The threads are made once, and meet at a barrier after each part.
+    fn rounds(&self, rounds: u64, serial: u64, chunks: u64, chunk: u64) -> u64 {
+        let workers = self.workers as u64;
+        let all = Barrier::new(self.workers);
+        let run = |index: u64| {
+            let share = chunks / workers + u64::from(index < chunks % workers);
+            for _ in 0..rounds {
+                if serial > 0 {
+                    if index == 0 {
+                        work(serial);
+                    }
+                    all.wait();
+                }
+                work(share * chunk);
+                all.wait();
+            }
+            rounds * share
+        };
+        let run = &run;
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..workers).map(|index| scope.spawn(move || run(index))).collect();
             run(0) + others.into_iter().map(|it| it.join().unwrap_or(0)).sum::<u64>()
         })
     }
