@@ -19,7 +19,7 @@ use crate::ids::{Cpu, Nanos, ProgramId, ThreadId};
 use crate::kernel::{Kernel, KernelTimer, Request as KernelRequest};
 use crate::lines::LineNumbers;
 use crate::queue::Queue;
-use crate::thread_state::{ThreadState, Wait};
+use crate::thread_state::{Code, ThreadState, Wait};
 use crate::topology::Topology;
 use crate::trace::{Trace, TraceKind};
 
@@ -446,13 +446,15 @@ impl Here {
         name: Option<&str>,
         stack_bytes: Option<usize>,
         body: Box<dyn FnOnce()>,
+        at_exit: Box<dyn FnOnce()>,
     ) -> Option<ThreadId> {
         self.enter_kernel(self.get().settings.system.spawn);
         let engine = self.get();
         let id = outside(|| {
             let program = engine.program();
             let parent = Some(engine.current);
-            let id = engine.add_thread(program, parent, name.map(Box::from), stack_bytes, body)?;
+            let name = name.map(Box::from);
+            let id = engine.add_thread(program, parent, name, stack_bytes, (body, at_exit))?;
             engine.wake(id, Some(engine.cpu), engine.clock);
             engine.carry_out();
             Some(id)
@@ -549,12 +551,12 @@ impl Engine {
         parent: Option<ThreadId>,
         name: Option<Box<str>>,
         stack_bytes: Option<usize>,
-        body: Box<dyn FnOnce()>,
+        code: Code,
     ) -> Option<ThreadId> {
         let group = self.programs[program.index()].group;
         let next = ThreadId(u32::try_from(self.threads.len()).ok()?);
         let stack_bytes = stack_bytes.unwrap_or(self.settings.stack_bytes);
-        let state = ThreadState::new(next, program, name, stack_bytes, body).ok()?;
+        let state = ThreadState::new(next, program, name, stack_bytes, code).ok()?;
         let id = self.kernel.add_thread(program, group, self.cpu);
         assert_eq!(id, next);
         if let Some(parent) = parent {

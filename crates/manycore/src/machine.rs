@@ -398,7 +398,7 @@ impl Builder {
 fn add_program(engine: &mut Engine, program: Program) -> ThreadId {
     let group = program.bandwidth.map(|bandwidth| engine.kernel.add_group(bandwidth));
     let id = engine.add_program(program.name, group);
-    let thread = engine.add_thread(id, None, None, None, program.body);
+    let thread = engine.add_thread(id, None, None, None, (program.body, Box::new(|| ())));
     let thread = thread.expect("there is memory for a first stack");
     if let Some(set) = program.affinity {
         engine.kernel.set_affinity(thread, set, 0);

@@ -111,8 +111,7 @@ impl ThreadWatch {
 
     pub fn run_state(&self, here: Option<usize>) -> RunState {
         let seen = machine::observe(self.thread);
-        let is_here =
-            self.assists.has(Assists::RUN_STATE) && here == Some(seen.cpu.index());
+        let is_here = self.assists.has(Assists::RUN_STATE) && here == Some(seen.cpu.index());
         let has_records = self.assists.has(Assists::SWITCH_RECORDS);
         match seen.state {
             machine::ThreadState::Exited => RunState::Unknown,
