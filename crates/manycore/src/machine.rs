@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatistics};
 use crate::costs::SystemCosts;
+use crate::engine::lines::MAX_LINES;
+use crate::engine::trace::{Trace, TraceEvent};
 use crate::engine::{Engine, Settings, Stop, host_time};
 use crate::hypervisor::Hypervisor;
 use crate::ids::{Nanos, ProgramId, ThreadId};
 use crate::kernel::{Bandwidth, Kernel, KernelConfig};
-use crate::lines::MAX_LINES;
 use crate::neighbours::Program;
 use crate::time::nanos;
 use crate::topology::{Topology, TopologyError};
-use crate::trace::{Trace, TraceEvent};
 
 /// Settings of a [`Machine`].
 #[must_use = "a builder does nothing until it runs"]

@@ -5,13 +5,13 @@
 /// The host.
 mod host {
     mod platform {
-        pub use std::sync::Mutex;
-        pub use std::sync::atomic;
-        pub use std::thread;
-        pub use std::time::Instant;
+        pub(super) use std::sync::Mutex;
+        pub(super) use std::sync::atomic;
+        pub(super) use std::thread;
+        pub(super) use std::time::Instant;
 
         /// Lets this thread run on one of the first processors alone.
-        pub fn pin(cpu: usize) {
+        pub(super) fn pin(cpu: usize) {
             // SAFETY: a set of processors is bits, which may be 0.
             let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
             // SAFETY: the set has room for the processor.
@@ -21,18 +21,20 @@ mod host {
         }
 
         /// A private, expedited `membarrier`; registered by the first call.
-        pub fn membarrier() {
+        pub(super) fn membarrier() {
             use std::sync::Once;
             static REGISTERED: Once = Once::new();
             let call = |command: libc::c_int| {
                 // SAFETY: no memory is involved.
                 unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
             };
-            REGISTERED.call_once(|| drop(call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)));
+            REGISTERED.call_once(|| {
+                call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+            });
             call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
         }
 
-        pub use std::hint::spin_loop;
+        pub(super) use std::hint::spin_loop;
     }
     include!("micro.rs");
 }
@@ -40,18 +42,18 @@ mod host {
 /// The virtual machine.
 mod model {
     mod platform {
-        pub use manycore::hint::spin_loop;
-        pub use manycore::sync::{Mutex, atomic};
-        pub use manycore::thread;
-        pub use manycore::time::Instant;
+        pub(super) use manycore::hint::spin_loop;
+        pub(super) use manycore::sync::{Mutex, atomic};
+        pub(super) use manycore::thread;
+        pub(super) use manycore::time::Instant;
 
-        pub fn pin(cpu: usize) {
+        pub(super) fn pin(cpu: usize) {
             let mut set = manycore::os::CpuSet::new();
             set.insert(manycore::Cpu(cpu as u16));
             manycore::os::set_affinity(thread::current().id(), &set);
         }
 
-        pub use manycore::os::membarrier;
+        pub(super) use manycore::os::membarrier;
     }
     include!("micro.rs");
 }

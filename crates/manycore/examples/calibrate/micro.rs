@@ -4,7 +4,9 @@ use platform::atomic::{AtomicU64, Ordering::*, fence};
 use platform::{Instant, Mutex, membarrier, pin, spin_loop, thread};
 
 /// Each program by name. It returns nanoseconds for one operation.
-pub const ALL: [(&str, fn() -> f64); 12] = [
+type Program = (&'static str, fn() -> f64);
+
+pub(crate) const ALL: [Program; 12] = [
     ("add to an owned word", owned_add),
     ("store and fence", store_and_fence),
     ("read the clock", clock),
@@ -68,10 +70,7 @@ fn beside(cpu: usize, this: impl FnOnce() -> f64 + Send, other: impl FnOnce() + 
                 }
                 this()
             });
-            match result.join() {
-                Ok(nanos) => nanos,
-                Err(_) => f64::NAN,
-            }
+            result.join().unwrap_or(f64::NAN)
         })
     })
 }

@@ -1,7 +1,7 @@
 //! Attributes of threads: affinity, policy, nice level, slice.
 
-use super::{CpuSet, Dequeue, Kernel, Policy, ThreadState, config, weights};
-use crate::ids::{Nanos, ThreadId};
+use super::{CpuSet, Dequeue, Kernel, Policy, ThreadState, weights};
+use crate::ids::{MILLISECOND, Nanos, ThreadId};
 
 impl Kernel {
     /// Gives a new thread the affinity, policy and nice level of the one that makes it. Slices are
@@ -74,7 +74,7 @@ impl Kernel {
     /// `sched_runtime`, since 6.12). The deadline counts with it from the next slice on. CFS has no
     /// such attribute.
     pub fn set_slice(&mut self, thread: ThreadId, slice: Nanos) {
-        let slice = slice.clamp(config::MILLISECOND / 10, 100 * config::MILLISECOND);
+        let slice = slice.clamp(MILLISECOND / 10, 100 * MILLISECOND);
         self.entities[thread].slice = Some(slice);
         if matches!(self.state(thread), ThreadState::Ready | ThreadState::Running) {
             let weight = self.entities[thread].weight;

@@ -1,8 +1,7 @@
 //! Control groups with a quota (`cpu.max`).
 
-use super::config::MILLISECOND;
 use super::{Enqueue, Kernel, ThreadState, TimerKind};
-use crate::ids::{Cpu, Nanos, ThreadId};
+use crate::ids::{Cpu, MILLISECOND, Nanos, ThreadId};
 
 /// What a processor keeps of its slice when the group's last thread leaves it: Linux's
 /// `min_cfs_rq_runtime`.

@@ -1,10 +1,9 @@
 //! The completely fair scheduler of Linux 2.6.23 to 6.5.
 
-use super::config::MILLISECOND;
 use super::run_queue::{Dequeue, Enqueue, Entities, RunQueue, Timeline};
 use super::thread::Policy;
 use super::weights::virtual_time;
-use crate::ids::{Nanos, ThreadId};
+use crate::ids::{MILLISECOND, Nanos, ThreadId};
 
 /// Options of the completely fair scheduler. Times are scaled with the number of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,7 @@ use super::{
     cfs::{Cfs, CfsYield},
     eevdf::{Eevdf, EevdfYield},
 };
-use crate::ids::Nanos;
-
-/// One microsecond.
-pub(super) const MICROSECOND: Nanos = 1_000;
-/// One millisecond.
-pub(super) const MILLISECOND: Nanos = 1_000_000;
+use crate::ids::{MICROSECOND, MILLISECOND, Nanos};
 
 /// Which threads of a processor's queue run, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! Earliest eligible virtual deadline first, as in Linux 6.12 to 6.18.
 
-use super::config::MICROSECOND;
 use super::run_queue::{Dequeue, Enqueue, Entities, Entity, RunQueue, Timeline};
 use super::thread::Policy;
 use super::weights::{real_time, virtual_time};
-use crate::ids::{Nanos, ThreadId};
+use crate::ids::{MICROSECOND, Nanos, ThreadId};
 
 /// Options of the EEVDF scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -121,6 +121,15 @@ pub struct Kernel {
     candidates: Vec<(u64, Cpu)>,
 }
 
+/// An empty queue of this scheduler. Its times are multiplied by `scale`.
+fn new_queue(scheduler: Scheduler, scale: u64, tick: Nanos) -> Box<dyn RunQueue> {
+    match scheduler {
+        Scheduler::Eevdf(options) => Box::new(eevdf::Queue::new(options, scale, tick)),
+        Scheduler::Cfs(options) => Box::new(cfs::Queue::new(options, scale)),
+        Scheduler::RoundRobin { slice } => Box::new(round_robin::RoundRobin::new(slice)),
+    }
+}
+
 struct Processor {
     queue: Box<dyn RunQueue>,
     current: Option<ThreadId>,
@@ -158,7 +167,7 @@ impl Kernel {
     pub fn new(topology: Topology, config: KernelConfig) -> Self {
         let scale = config.scale(topology.processors());
         let processor = |_| Processor {
-            queue: run_queue::new_queue(config.scheduler, scale, config.tick()),
+            queue: new_queue(config.scheduler, scale, config.tick()),
             current: None,
             clock: 0,
             idle_time: 0,

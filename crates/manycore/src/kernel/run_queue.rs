@@ -1,6 +1,6 @@
 //! The queue of one processor, as each scheduler implements it.
 
-use super::{Policy, Scheduler, cfs, eevdf, round_robin::RoundRobin};
+use super::thread::Policy;
 use crate::ids::{Nanos, ThreadId};
 use std::ops::{Index, IndexMut};
 
@@ -29,7 +29,7 @@ pub(super) enum Dequeue {
 /// The threads of one processor that are runnable, the current one included.
 ///
 /// Adding a scheduler: a file that implements this trait, a variant of [`Scheduler`], and a line in
-/// [`new_queue`]. The current thread counts as queued.
+/// [`new_queue`](super::new_queue). The current thread counts as queued.
 pub(super) trait RunQueue {
     /// Adds a thread.
     fn enqueue(&mut self, entities: &mut Entities, thread: ThreadId, why: Enqueue);
@@ -82,15 +82,6 @@ pub(super) trait RunQueue {
 
     /// The `n`th of the threads that wait and are not asleep, in the order of the queue.
     fn waiting(&self, entities: &Entities, n: usize) -> Option<ThreadId>;
-}
-
-/// An empty queue of this scheduler. Its times are multiplied by `scale`.
-pub(super) fn new_queue(scheduler: Scheduler, scale: u64, tick: Nanos) -> Box<dyn RunQueue> {
-    match scheduler {
-        Scheduler::Eevdf(options) => Box::new(eevdf::Queue::new(options, scale, tick)),
-        Scheduler::Cfs(options) => Box::new(cfs::Queue::new(options, scale)),
-        Scheduler::RoundRobin { slice } => Box::new(RoundRobin::new(slice)),
-    }
 }
 
 /// What a scheduler knows of a thread.

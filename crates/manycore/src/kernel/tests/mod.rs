@@ -11,8 +11,8 @@ use super::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-const MICROSECOND: Nanos = config::MICROSECOND;
-const MILLISECOND: Nanos = config::MILLISECOND;
+const MICROSECOND: Nanos = crate::ids::MICROSECOND;
+const MILLISECOND: Nanos = crate::ids::MILLISECOND;
 const SECOND: Nanos = 1000 * MILLISECOND;
 
 /// What a thread does, step by step. After its last step it begins again.

@@ -7,8 +7,8 @@ use corosensei::{Coroutine, Yielder};
 use crate::arena::{Heap, NoStack, Stack};
 use crate::coherence::LineIndex;
 use crate::engine::engine;
+use crate::engine::local::Locals;
 use crate::ids::{Nanos, ProgramId, ThreadId};
-use crate::local::Locals;
 
 /// How many lines a loop may read and still count as a pure spin.
 const SPIN_LINES: usize = 4;
