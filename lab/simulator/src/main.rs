@@ -166,9 +166,10 @@ fn run(options: &Options) -> Result<Line, String> {
     })
 }
 
-/// A place in the source, without the path to the repository.
+/// A place in the source, without the path to the repository, or of a peer, to its package.
 fn short(site: &std::panic::Location<'_>) -> String {
     let file = site.file();
     let start = ["crates/", "lab/", "src/"].iter().find_map(|part| file.find(part));
-    format!("{}:{}", &file[start.unwrap_or(0)..], site.line())
+    let file = file.split_once("vendor/").map_or(&file[start.unwrap_or(0)..], |(_, peer)| peer);
+    format!("{file}:{}", site.line())
 }

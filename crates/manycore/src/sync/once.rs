@@ -1,4 +1,4 @@
-//! As [`std::sync::OnceLock`] and [`std::sync::LazyLock`].
+//! As [`std::sync::Once`], [`std::sync::OnceLock`] and [`std::sync::LazyLock`].
 
 use std::cell::{Cell, UnsafeCell};
 use std::ops::Deref;
@@ -107,6 +107,27 @@ impl<T: std::fmt::Debug> std::fmt::Debug for OnceLock<T> {
     }
 }
 
+/// As [`std::sync::Once`], without poisoning: after a panic, the next call runs its closure.
+#[derive(Debug, Default)]
+pub struct Once(OnceLock<()>);
+
+impl Once {
+    /// Code that has not run.
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Runs `code` if no call has completed. One thread runs it, and others wait.
+    pub fn call_once(&self, code: impl FnOnce()) {
+        self.0.get_or_init(code);
+    }
+
+    /// Whether a call has completed.
+    pub fn is_completed(&self) -> bool {
+        self.0.get().is_some()
+    }
+}
+
 /// As [`std::sync::LazyLock`].
 pub struct LazyLock<T, F = fn() -> T> {
     cell: OnceLock<T>,
@@ -142,5 +163,35 @@ impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
 impl<T: std::fmt::Debug, F> std::fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("LazyLock").field(&self.cell.get()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::atomic::AtomicU32;
+    use crate::{Machine, os, thread};
+
+    #[test]
+    fn code_runs_once_and_all_calls_wait_for_it() {
+        let outcome = Machine::builder().cores(4).run(|| {
+            let (once, runs) = (Once::new(), AtomicU32::new(0));
+            assert!(!once.is_completed());
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        once.call_once(|| {
+                            os::work(Duration::from_micros(50));
+                            runs.fetch_add(1, Release);
+                        });
+                        assert!(once.is_completed() && runs.load(Acquire) == 1);
+                    });
+                }
+            });
+            runs.into_inner()
+        });
+        assert_eq!(outcome.value, 1);
     }
 }

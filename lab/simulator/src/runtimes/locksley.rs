@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use locksley::{Pool, Worker, loops};
 use manycore::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{Crew, work};
+use super::{Crew, Padded, work};
 
 /// Starts a pool.
 pub fn start(workers: usize) -> Result<Pool, String> {
@@ -65,10 +65,6 @@ impl Crew for Pool {
         ])
     }
 }
-
-/// Alone in its line.
-#[repr(align(128))]
-struct Padded(AtomicU64);
 
 fn tree(worker: &Worker, leaves: u64, leaf: u64) -> u64 {
     if leaves == 1 {

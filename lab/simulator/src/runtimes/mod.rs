@@ -2,12 +2,15 @@
 
 mod classic;
 mod locksley;
+#[cfg(feature = "rayon")]
+mod rayon;
 mod static_team;
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
+use manycore::sync::atomic::AtomicU64;
 use manycore::time::Instant;
 use manycore::{os, thread};
 
@@ -17,6 +20,7 @@ use crate::computation::Computation;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runtime {
     Locksley,
+    Rayon,
     Classic(String),
     Static,
     Serial,
@@ -28,6 +32,7 @@ impl FromStr for Runtime {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "locksley" => Ok(Self::Locksley),
+            "rayon" => Ok(Self::Rayon),
             "static" => Ok(Self::Static),
             "serial" => Ok(Self::Serial),
             _ if classic::exists(text) => Ok(Self::Classic(text.to_owned())),
@@ -61,6 +66,10 @@ pub trait Crew: Sync {
     fn counters(&self) -> BTreeMap<&'static str, f64>;
 }
 
+/// A count of what is done, alone in its line.
+#[repr(align(128))]
+struct Padded(AtomicU64);
+
 /// Computes for that many nanoseconds.
 pub fn work(nanos: u64) {
     os::work(Duration::from_nanos(nanos));
@@ -75,6 +84,10 @@ impl Runtime {
     pub fn measure(&self, workers: usize, computation: Computation) -> Result<Measured, String> {
         match self {
             Self::Locksley => measure(&locksley::start(workers)?, workers, computation),
+            #[cfg(feature = "rayon")]
+            Self::Rayon => measure(&rayon::start(workers)?, workers, computation),
+            #[cfg(not(feature = "rayon"))]
+            Self::Rayon => Err("lab/simulator/peers/build makes a program with rayon".to_owned()),
             Self::Classic(name) => measure(&classic::start(name, workers)?, workers, computation),
             Self::Static => measure(&static_team::Teams { workers }, workers, computation),
             Self::Serial => measure(&static_team::Teams { workers: 1 }, 1, computation),
