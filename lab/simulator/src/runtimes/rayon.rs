@@ -24,6 +24,14 @@ impl Crew for ThreadPool {
         items
     }
 
+    fn rounds(&self, rounds: u64, serial: u64, chunks: u64, chunk: u64) -> u64 {
+        let round = || {
+            work(serial);
+            tree(chunks, chunk)
+        };
+        self.install(|| (0..rounds).map(|_| round()).sum())
+    }
+
     fn produce(&self, tasks: u64, task: u64) -> u64 {
         let done = Padded(AtomicU64::new(0));
         self.scope(|scope| {
