@@ -5,8 +5,8 @@
 //! consistent store costs what an exchange costs, and other stores retire early, as on x86.
 
 use std::sync::atomic as host;
-pub use std::sync::atomic::{Ordering, compiler_fence};
 use std::sync::atomic::Ordering::Relaxed;
+pub use std::sync::atomic::{Ordering, compiler_fence};
 
 use crate::coherence::Access;
 use crate::engine::engine;

@@ -89,7 +89,8 @@ fn validate(program: &Path) -> Result<(), String> {
 }
 
 fn summarize(cells: &[Cell]) {
-    let near = |within: f64| cells.iter().filter(|cell| (cell.ratio() - 1.0).abs() < within).count();
+    let near =
+        |within: f64| cells.iter().filter(|cell| (cell.ratio() - 1.0).abs() < within).count();
     println!("{} of {} within 30 %, {} within 15 %", near(0.3), cells.len(), near(0.15));
     let (mut decided, mut same) = (0, 0);
     for (at, a) in cells.iter().enumerate() {
