@@ -82,7 +82,7 @@ impl Runtime {
 
 fn measure(crew: &dyn Crew, workers: usize, computation: Computation) -> Result<Measured, String> {
     let check = |what: &str, done: u64, wanted: u64| {
-        if done == wanted { Ok(()) } else { Err(format!("{done} {what}, where there are {wanted}")) }
+        if done == wanted { Ok(()) } else { Err(format!("wrong: {done} {what}, where there are {wanted}")) }
     };
     let warm = 64 * workers as u64;
     check("leaves", crew.tree(warm, 2_000), warm)?;
