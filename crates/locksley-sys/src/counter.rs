@@ -18,6 +18,9 @@ pub fn is_reliable() -> bool {
     const POWER_MANAGEMENT: u32 = 0x8000_0007;
     const INVARIANT: u32 = 1 << 8;
     static IS_RELIABLE: OnceLock<bool> = OnceLock::new();
+    if cfg!(manycore) {
+        return false; // it is the host's
+    }
     *IS_RELIABLE.get_or_init(|| {
         is_trusted()
             && cpuid(HIGHEST).eax >= POWER_MANAGEMENT

@@ -22,8 +22,10 @@ pub struct SystemCosts {
     pub interrupt: Nanos,
     /// To read the clock.
     pub clock: Nanos,
-    /// To read what the kernel knows of a thread: its times, its processor.
-    pub thread_information: Nanos,
+    /// To read a thread's processor time.
+    pub thread_clock: Nanos,
+    /// To open, read and close a small file of `/proc` or of a control group.
+    pub file: Nanos,
 }
 
 impl Default for SystemCosts {
@@ -36,7 +38,8 @@ impl Default for SystemCosts {
             membarrier_each: 1_150,
             interrupt: 1_000,
             clock: 20,
-            thread_information: 300,
+            thread_clock: 300,
+            file: 2_500,
         }
     }
 }

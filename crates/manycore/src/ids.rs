@@ -3,6 +3,11 @@
 /// Virtual time since the machine started, or a duration, in nanoseconds.
 pub type Nanos = u64;
 
+/// One microsecond.
+pub(crate) const MICROSECOND: Nanos = 1_000;
+/// One millisecond.
+pub(crate) const MILLISECOND: Nanos = 1_000_000;
+
 /// A virtual processor, counted from 0 in the order of the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cpu(pub u16);

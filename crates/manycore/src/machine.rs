@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatistics};
 use crate::costs::SystemCosts;
+use crate::engine::lines::MAX_LINES;
+use crate::engine::trace::{Trace, TraceEvent};
 use crate::engine::{Engine, Settings, Stop, host_time};
 use crate::hypervisor::Hypervisor;
 use crate::ids::{Nanos, ProgramId, ThreadId};
 use crate::kernel::{Bandwidth, Kernel, KernelConfig};
-use crate::lines::MAX_LINES;
 use crate::neighbours::Program;
 use crate::time::nanos;
 use crate::topology::{Topology, TopologyError};
-use crate::trace::{Trace, TraceEvent};
 
 /// Settings of a [`Machine`].
 #[must_use = "a builder does nothing until it runs"]
@@ -398,7 +398,7 @@ impl Builder {
 fn add_program(engine: &mut Engine, program: Program) -> ThreadId {
     let group = program.bandwidth.map(|bandwidth| engine.kernel.add_group(bandwidth));
     let id = engine.add_program(program.name, group);
-    let thread = engine.add_thread(id, None, None, None, program.body);
+    let thread = engine.add_thread(id, None, None, None, (program.body, Box::new(|| ())));
     let thread = thread.expect("there is memory for a first stack");
     if let Some(set) = program.affinity {
         engine.kernel.set_affinity(thread, set, 0);

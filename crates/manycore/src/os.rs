@@ -7,6 +7,7 @@ use crate::engine::{engine, here};
 use crate::ids::{Cpu, Nanos, ThreadId};
 pub use crate::kernel::{Bandwidth, CpuSet, GroupTimes, Policy, ThreadState, ThreadTimes};
 use crate::time::nanos;
+use crate::topology::Topology;
 
 /// Blocks while the word has this value, until it is woken. Returns false if `timeout` was over.
 ///
@@ -64,6 +65,14 @@ pub fn current_cpu() -> Cpu {
     here().get().cpu
 }
 
+/// The shape of the machine.
+///
+/// # Panics
+/// Outside of a machine.
+pub fn topology() -> Topology {
+    here().get().settings.topology
+}
+
 /// How many processors the machine has.
 pub fn processors() -> usize {
     engine().map_or(1, |here| here.get().settings.topology.processors())
@@ -101,7 +110,7 @@ pub fn observe(thread: ThreadId) -> Observation {
 /// The times of all threads of this program, together.
 pub fn program_times() -> ThreadTimes {
     let here = here();
-    let cost = here.get().settings.system.thread_information;
+    let cost = here.get().settings.system.file;
     here.system_call(cost, |engine| {
         let program = engine.program();
         let mut sum = ThreadTimes::default();
@@ -127,24 +136,31 @@ pub fn program_affinity() -> CpuSet {
 /// The bandwidth of this program's control group, and what the group has used of it.
 pub fn bandwidth() -> Option<(Bandwidth, GroupTimes)> {
     let here = here();
-    let cost = here.get().settings.system.thread_information;
+    let cost = here.get().settings.system.file;
     here.system_call(cost, |engine| {
         let group = engine.programs[engine.program().index()].group?;
         Some((engine.kernel.bandwidth(group), engine.kernel.group_times(group)))
     })
 }
 
-/// A thread's times, which the kernel knows.
+/// How long a thread has run.
+pub fn run_time(thread: ThreadId) -> Nanos {
+    let here = here();
+    let cost = here.get().settings.system.thread_clock;
+    here.system_call(cost, |engine| engine.kernel.times(thread, engine.clock).run)
+}
+
+/// A thread's times, from a file of `/proc`.
 pub fn times(thread: ThreadId) -> ThreadTimes {
     let here = here();
-    let cost = here.get().settings.system.thread_information;
+    let cost = here.get().settings.system.file;
     here.system_call(cost, |engine| engine.kernel.times(thread, engine.clock))
 }
 
 /// How many threads are ready or run, in the whole machine.
 pub fn runnable_threads() -> usize {
     let here = here();
-    let cost = here.get().settings.system.thread_information;
+    let cost = here.get().settings.system.file;
     here.system_call(cost, |engine| {
         let all = engine.settings.topology.all();
         all.map(|cpu| engine.kernel.runnable(cpu)).sum()
@@ -154,7 +170,7 @@ pub fn runnable_threads() -> usize {
 /// How long the hypervisor has taken a processor away: `steal` of `/proc/stat`.
 pub fn steal_time(cpu: Cpu) -> Nanos {
     let here = here();
-    let cost = here.get().settings.system.thread_information;
+    let cost = here.get().settings.system.file;
     here.system_call(cost, |engine| engine.stolen(cpu, engine.clock))
 }
 

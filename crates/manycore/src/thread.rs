@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
 use crate::atomic::{AtomicBool, AtomicU32, AtomicUsize};
+pub use crate::engine::local::{AccessError, LocalKey};
 use crate::engine::{engine, here};
 pub use crate::ids::ThreadId;
-pub use crate::local::{AccessError, LocalKey};
 use crate::os::{futex_wait, futex_wake};
 use crate::time::nanos;
 
@@ -30,6 +30,7 @@ struct Inner {
     token: AtomicU32,
     name: Option<String>,
     id: Cell<Option<ThreadId>>,
+    has_ended: AtomicU32,
 }
 
 // SAFETY: the number is written before the thread runs, and read only afterwards.
@@ -41,7 +42,8 @@ pub struct Thread(Arc<Inner>);
 
 impl Thread {
     fn new(name: Option<String>) -> Self {
-        Self(Arc::new(Inner { token: AtomicU32::new(EMPTY), name, id: Cell::new(None) }))
+        let (token, has_ended) = (AtomicU32::new(EMPTY), AtomicU32::new(0));
+        Self(Arc::new(Inner { token, name, id: Cell::new(None), has_ended }))
     }
 
     /// Lets the thread's present or next `park` return.
@@ -140,32 +142,25 @@ pub fn available_parallelism() -> io::Result<NonZeroUsize> {
 }
 
 /// What a thread leaves for the one that joins it.
-struct Packet<T> {
-    is_done: AtomicU32,
-    result: UnsafeCell<Option<Result<T>>>,
-}
+struct Packet<T>(UnsafeCell<Option<Result<T>>>);
 
-// SAFETY: the thread writes the result before it is done, and the one that joins takes it after.
+// SAFETY: the thread writes the result before it ends, and the one that joins takes it after.
 unsafe impl<T: Send> Sync for Packet<T> {}
 
 impl<T> Packet<T> {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { is_done: AtomicU32::new(0), result: UnsafeCell::new(None) })
-    }
-
     fn set(&self, result: Result<T>) {
-        // SAFETY: no thread reads it before it is done, and one writes it.
-        unsafe { *self.result.get() = Some(result) };
-        self.is_done.store(1, Release);
-        futex_wake(&self.is_done, usize::MAX);
+        // SAFETY: the thread has not ended, so that no other one reads, and it calls this once.
+        unsafe { *self.0.get() = Some(result) };
     }
 
-    fn take(&self) -> Result<T> {
-        while self.is_done.load(Acquire) == 0 {
-            futex_wait(&self.is_done, 0, None);
+    /// Waits for the thread's end, which comes after its locals were dropped.
+    fn take(&self, thread: &Thread) -> Result<T> {
+        let has_ended = &thread.0.has_ended;
+        while has_ended.load(Acquire) == 0 {
+            futex_wait(has_ended, 0, None);
         }
-        // SAFETY: it is done, and the one handle that takes it is consumed.
-        unsafe { &mut *self.result.get() }.take().expect("one thread joins")
+        // SAFETY: the thread has ended, and the one handle that takes the result is consumed.
+        unsafe { &mut *self.0.get() }.take().expect("one thread joins")
     }
 }
 
@@ -192,12 +187,12 @@ impl<T> JoinHandle<T> {
     /// # Errors
     /// The payload, if the thread has panicked.
     pub fn join(self) -> Result<T> {
-        self.packet.take()
+        self.packet.take(&self.thread)
     }
 
-    /// Whether the thread's closure has returned.
+    /// Whether the thread has ended.
     pub fn is_finished(&self) -> bool {
-        self.packet.is_done.load(Acquire) != 0
+        self.thread.0.has_ended.load(Acquire) != 0
     }
 }
 
@@ -234,7 +229,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let packet = Packet::new();
+        let packet = Arc::new(Packet(UnsafeCell::new(None)));
         let theirs = Arc::clone(&packet);
         let thread = self.start(Box::new(move || {
             theirs.set(catch_unwind(AssertUnwindSafe(body)));
@@ -255,7 +250,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let packet = Packet::new();
+        let packet = Arc::new(Packet(UnsafeCell::new(None)));
         let theirs = Arc::clone(&packet);
         let data = Arc::clone(&scope.data);
         let body: Box<dyn FnOnce() + 'scope> = Box::new(move || {
@@ -284,14 +279,18 @@ impl Builder {
 
     fn start(self, body: Box<dyn FnOnce()>) -> io::Result<Thread> {
         let thread = Thread::new(self.name);
-        let own = thread.clone();
+        let (own, ending) = (thread.clone(), thread.clone());
         let body = Box::new(move || {
             own.0.id.set(Some(here().get().current));
             CURRENT.set(Some(own));
             body();
         });
+        let at_exit = Box::new(move || {
+            ending.0.has_ended.store(1, Release);
+            futex_wake(&ending.0.has_ended, usize::MAX);
+        });
         let name = thread.name().map(str::to_owned);
-        let id = here().spawn(name.as_deref(), self.stack_bytes, body);
+        let id = here().spawn(name.as_deref(), self.stack_bytes, body, at_exit);
         thread.0.id.set(Some(id.ok_or(io::ErrorKind::OutOfMemory)?));
         Ok(thread)
     }
@@ -356,7 +355,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Errors
     /// The payload, if the thread has panicked.
     pub fn join(self) -> Result<T> {
-        self.packet.take()
+        self.packet.take(&self.thread)
     }
 }
 

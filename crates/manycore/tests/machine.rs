@@ -190,8 +190,9 @@ fn a_spin_barrier_of_a_static_team_stands_still_beside_a_loop() {
         let machine = if loops > 0 { machine.program(Program::busy_loops(loops)) } else { machine };
         machine.run(|| thread::sleep(Duration::from_millis(200))).statistics.programs[1].count
     };
+    // The sleeper that ends the run may wait for the end of a slice.
     let (alone, beside) = (rounds(0), rounds(1));
-    assert!((1_900..2_000).contains(&alone), "{alone}");
+    assert!((1_900..2_040).contains(&alone), "{alone}");
     assert!(beside < alone / 2, "{beside} of {alone}");
 }
 
@@ -314,16 +315,16 @@ fn each_thread_has_its_own_locals_and_drops_them() {
         static LOCAL: Counted = const { Counted(Cell::new(1)) };
     }
     Machine::builder().cores(3).run(|| {
-        thread::scope(|scope| {
-            for n in 1..4 {
-                scope.spawn(move || {
-                    LOCAL.with(|local| local.0.set(n));
-                    work(1);
-                    assert_eq!(LOCAL.with(|local| local.0.get()), n);
-                });
+        let run = |n| {
+            move || {
+                LOCAL.with(|local| local.0.set(n));
+                work(1);
+                assert_eq!(LOCAL.with(|local| local.0.get()), n);
             }
-        });
-        work(1);
+        };
+        let threads: Vec<_> = (1..4).map(|n| thread::spawn(run(n))).collect();
+        // A thread that was joined has dropped its values.
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert_eq!(DROPPED.load(Relaxed), 6);
 }

@@ -6,7 +6,7 @@
 //! already locked mutex, it yields to the scheduler." The paper does not say where such a task
 //! goes: here its worker runs all others first.
 //!
-//! A thread that waits for a channel whose other end was dropped waits for ever.
+//! A thread waits for ever if the other end of its channel was dropped.
 
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use locksley_sys::primitive::{AtomicBool, Ordering};
 
 use crate::context::Context;
-use crate::worker::{Ready, Worker};
+use crate::worker::{Queued, Ready, Worker};
 
 /// Makes a channel that holds up to `capacity` messages, at least one.
 pub fn channel<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
@@ -44,13 +44,10 @@ struct State<T> {
     capacity: usize,
     /// The thread that waits: the receiver's if there is no message, the sender's if there is no
     /// room.
-    waits: Option<NonNull<Ready>>,
+    waits: Option<Queued>,
 }
 
-// SAFETY: the state is used by the thread that has locked the channel; messages may change threads,
-// and so may the thread that waits.
-unsafe impl<T: Send> Send for Channel<T> {}
-// SAFETY: as above.
+// SAFETY: the state is used by the thread that has locked the channel.
 unsafe impl<T: Send> Sync for Channel<T> {}
 
 impl<T: Send> Sender<T> {
@@ -92,11 +89,10 @@ impl<T> Channel<T> {
                 let other = state.waits.take();
                 // Release pairs with the acquire of the lock.
                 self.is_locked.store(false, Ordering::Release);
-                other.into_iter().for_each(|other| context.worker().unblock(other));
+                other.into_iter().for_each(|other| context.worker().unblock(other.0));
                 return result;
             }
-            state.waits = Some(context.head());
-            context.fiber().wait(unlock, ptr::from_ref(&self.is_locked).cast(), 0);
+            context.fiber().wait(block::<T>, ptr::from_ref(self).cast(), 0);
         }
     }
 }
@@ -104,11 +100,14 @@ impl<T> Channel<T> {
 /// Unlocks the channel for which a thread waits, which publishes the thread.
 ///
 /// # Safety
-/// `of` is the lock of a channel, which lives until the thread is resumed.
-unsafe fn unlock(of: *const (), _: i64, _: NonNull<Ready>, _: &Worker) -> bool {
+/// `of` is a channel that the thread has locked, and which lives until the thread is resumed.
+unsafe fn block<T>(of: *const (), _: i64, thread: NonNull<Ready>, _: &Worker) -> bool {
     // SAFETY: the thread was not resumed yet.
-    let is_locked = unsafe { &*of.cast::<AtomicBool>() };
+    let channel = unsafe { &*of.cast::<Channel<T>>() };
+    // SAFETY: the channel is locked, and the thread is suspended.
+    let state = unsafe { &mut *channel.state.get() };
+    state.waits = Some(Queued(thread));
     // Release pairs with the acquire of the lock.
-    is_locked.store(false, Ordering::Release);
+    channel.is_locked.store(false, Ordering::Release);
     true
 }

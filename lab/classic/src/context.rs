@@ -16,7 +16,7 @@ use crate::fiber::Fiber;
 use crate::mailbox;
 use crate::queues::Queues;
 use crate::thread::{Created, Forked, JoinCounter, Thread};
-use crate::worker::{Ready, Worker};
+use crate::worker::{Ready, Shared, Worker};
 
 /// The thread that runs, and through it its worker. Threads may borrow what lives for `'e`.
 pub struct Context<'e> {
@@ -37,16 +37,11 @@ impl<'e> Context<'e> {
     /// Makes a thread that nothing joins.
     pub(crate) fn thread(
         function: impl FnOnce(&Context<'e>),
-        place: Option<usize>,
+        sent_to: Option<usize>,
     ) -> (NonNull<Ready>, Thread) {
         // SAFETY: a thread is called with the fiber that runs it.
         let context = |fiber, itself| unsafe { Context::new(fiber, Some(itself)) };
-        Created::make(move |fiber, itself| function(&context(fiber, itself)), place)
-    }
-
-    /// The head of the fiber that runs the thread.
-    pub(crate) fn head(&self) -> NonNull<Ready> {
-        self.fiber.cast()
+        Created::make(move |fiber, itself| function(&context(fiber, itself)), sent_to)
     }
 
     /// The fiber that runs the thread.
@@ -77,7 +72,7 @@ impl<'e> Context<'e> {
     ) -> (A, B) {
         // SAFETY: a thread is called with the fiber that runs it.
         let forked = Forked::new(|fiber| other(&unsafe { Context::new(fiber, None) }));
-        self.worker().push(forked.head());
+        self.worker().push(self.worker().deque, forked.head());
         let one = catch_unwind(AssertUnwindSafe(|| one(self)));
         // The thread may have moved to another worker meanwhile.
         let worker = self.worker();
@@ -86,7 +81,7 @@ impl<'e> Context<'e> {
                 one.is_ok().then(|| Ok(forked.call(self.fiber)))
             }
             newest => {
-                newest.into_iter().for_each(|newest| worker.put_back(newest));
+                newest.into_iter().for_each(|newest| worker.enqueue(worker.deque, newest));
                 forked.ended.wait(self.fiber, 1);
                 Some(forked.into_result())
             }
@@ -104,9 +99,9 @@ impl<'e> Context<'e> {
         self.create_at(None, function)
     }
 
-    /// The same, for a place. [`Queues::OfPlaces`]: `place` is a place, into whose deque the thread
-    /// goes. [`Queues::WithMailboxes`]: it is a worker, into whose mailbox the thread goes, and
-    /// into the deque of the calling worker. [`Queues::OfWorkers`]: it is ignored.
+    /// The same, for a place. [`Queues::OfPlaces`]: the thread goes into the deque of the place
+    /// `place`. [`Queues::WithMailboxes`]: it goes into the mailbox of the worker `place`, and into
+    /// the deque of the calling worker. [`Queues::OfWorkers`]: `place` is ignored.
     ///
     /// # Panics
     /// If there is no such place or worker, unless it is ignored.
@@ -116,24 +111,22 @@ impl<'e> Context<'e> {
         place: impl Into<Option<usize>>,
         function: impl FnOnce(&Context<'e>) + Send + 'e,
     ) -> Thread {
-        let place = place.into();
-        let worker = self.worker();
-        let (queues, deques) = (&worker.shared.queues, worker.shared.deques.len());
-        let is_there = *queues == Queues::OfWorkers || place.is_none_or(|place| place < deques);
-        assert!(is_there, "the last place is {}", deques - 1);
-        worker.shared.live.fetch_add(1, Ordering::Relaxed);
-        let turn = || worker.shared.turn.fetch_add(1, Ordering::Relaxed) % deques;
-        let sent_to = match queues {
-            Queues::OfPlaces(_) => Some(place.unwrap_or_else(turn)),
-            Queues::WithMailboxes => place,
+        let (place, worker) = (place.into(), self.worker());
+        let Shared { scheduler, deques, turn, live, .. } = &*worker.shared;
+        let next = || turn.fetch_add(1, Ordering::Relaxed) % deques.len();
+        let sent_to = match scheduler.queues {
             Queues::OfWorkers => None,
+            Queues::WithMailboxes => place,
+            Queues::OfPlaces(_) => Some(place.unwrap_or_else(next)),
         };
+        let is_there = sent_to.is_none_or(|place| place < deques.len());
+        assert!(is_there, "the last place is {}", deques.len() - 1);
+        live.fetch_add(1, Ordering::Relaxed);
         let (thread, itself) = Context::thread(function, sent_to);
-        match (queues, sent_to) {
-            (Queues::OfPlaces(_), Some(place)) => worker.push_to(place, thread),
+        match (&scheduler.queues, sent_to) {
             (Queues::WithMailboxes, Some(affine)) => mailbox::push(thread, affine, worker),
-            // A worker may push only to its own deque here.
-            _ => worker.push(thread),
+            // The own deque, if that is the only one that a worker may push to.
+            _ => worker.push(sent_to.unwrap_or(worker.deque), thread),
         }
         itself
     }

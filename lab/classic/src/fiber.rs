@@ -10,13 +10,16 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use locksley_sys::primitive::{Ordering, thread};
 
-use crate::worker::{Ready, Spare, Worker};
+use crate::worker::{Queued, Ready, Worker};
 
-/// A thread that has not begun: it is called with its head, and the fiber on which it runs.
-#[derive(Clone, Copy)]
-pub(crate) struct Body {
-    pub(crate) call: unsafe fn(NonNull<Ready>, NonNull<Fiber>),
-    pub(crate) head: NonNull<Ready>,
+/// A thread, by its head.
+pub(crate) trait Body {
+    /// Runs the thread on a fiber.
+    ///
+    /// # Safety
+    /// The head is one of a `Self`, to which the caller has exclusive access. The calling thread
+    /// runs on the fiber.
+    unsafe fn run(head: NonNull<Ready>, fiber: NonNull<Fiber>);
 }
 
 /// How a thread that waits is published: called by its worker when the fiber can be resumed, with
@@ -37,7 +40,7 @@ enum Pause {
 
 /// What a fiber is resumed with: a thread, if it has none. `None` resumes its thread, or ends a
 /// fiber without one.
-type Input = Option<(Body, NonNull<Fiber>)>;
+type Input = Option<(unsafe fn(NonNull<Ready>, NonNull<Fiber>), NonNull<Ready>, NonNull<Fiber>)>;
 
 /// A stack, and the thread that runs on it. It lives until the machine ends.
 #[repr(C)] // the head comes first: a pointer to it is one to the fiber
@@ -51,17 +54,18 @@ pub(crate) struct Fiber {
 
 impl Fiber {
     fn make(worker: &Worker) -> NonNull<Fiber> {
-        let stack = DefaultStack::new(worker.shared.stack_bytes).unwrap_or_else(|error| {
+        let bytes = worker.shared.scheduler.stack_bytes;
+        let stack = DefaultStack::new(bytes).unwrap_or_else(|error| {
             // Without this worker, the run would wait for ever.
             eprintln!("no memory for the stack of a thread: {error}");
             std::process::abort()
         });
         let coroutine = Coroutine::with_stack(stack, |yielder, mut input: Input| {
-            while let Some((body, fiber)) = input {
+            while let Some((run, head, fiber)) = input {
                 // SAFETY: fibers live as long as the machine.
                 unsafe { fiber.as_ref() }.yielder.set(yielder);
-                // SAFETY: `start` was called with a thread and this fiber.
-                unsafe { (body.call)(body.head, fiber) };
+                // SAFETY: `start` was called for this thread, and runs it on this fiber.
+                unsafe { run(head, fiber) };
                 input = yielder.suspend(Pause::Ended);
             }
         });
@@ -94,13 +98,12 @@ impl Fiber {
 /// Runs a thread that has not begun, on a spare fiber or a new one.
 ///
 /// # Safety
-/// The caller has exclusive access to the thread, and `body` is its own.
-pub(crate) unsafe fn start(body: Body, worker: &Worker) {
-    let shared = || worker.shared.spare.pop().map(|spare| spare.0);
-    let spare = worker.spare.borrow_mut().pop().or_else(shared).map(NonNull::cast);
-    let fiber = spare.unwrap_or_else(|| Fiber::make(worker));
+/// The head is one of a `B`, to which the caller has exclusive access.
+pub(crate) unsafe fn start<B: Body>(head: NonNull<Ready>, worker: &Worker) {
+    let spare = worker.spare.borrow_mut().pop().or_else(|| worker.shared.spare.pop());
+    let fiber = spare.map_or_else(|| Fiber::make(worker), |spare| spare.0.cast());
     // SAFETY: a spare fiber belongs to its worker.
-    unsafe { run(fiber, Some((body, fiber)), worker) };
+    unsafe { run(fiber, Some((B::run, head, fiber)), worker) };
 }
 
 /// Runs a thread that no longer waits.
@@ -136,8 +139,8 @@ unsafe fn run(fiber: NonNull<Fiber>, mut input: Input, worker: &Worker) {
             CoroutineResult::Yield(Pause::Ended) => {
                 let mut spare = worker.spare.borrow_mut();
                 return match spare.len() < SPARE {
-                    true => spare.push(fiber.cast()),
-                    false => worker.shared.spare.push(Spare(fiber.cast())),
+                    true => spare.push(Queued(fiber.cast())),
+                    false => worker.shared.spare.push(Queued(fiber.cast())),
                 };
             }
             CoroutineResult::Return(()) => unreachable!("a fiber returns when it is freed"),
@@ -146,8 +149,8 @@ unsafe fn run(fiber: NonNull<Fiber>, mut input: Input, worker: &Worker) {
 }
 
 /// Frees a spare fiber.
-pub(crate) fn free(head: NonNull<Ready>) {
+pub(crate) fn free(spare: Queued) {
     // SAFETY: it was leaked when it was made, and a spare one is referred to by nothing else.
-    let mut fiber = unsafe { Box::from_raw(head.cast::<Fiber>().as_ptr()) };
+    let mut fiber = unsafe { Box::from_raw(spare.0.cast::<Fiber>().as_ptr()) };
     let _ = fiber.coroutine.get_mut().resume(None);
 }

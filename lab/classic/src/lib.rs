@@ -68,13 +68,13 @@ mod worker;
 pub use self::{
     channel::{Receiver, Sender, channel},
     context::{Context, PerWorker},
-    machine::{Machine, Scheduler, StartError},
+    machine::{Machine, StartError},
     placement::Placement,
     priority::LoweredPriority,
     queues::Queues,
     semaphore::Semaphore,
-    stats::Stats,
+    stats::Count,
     thief::{Stealing, Thief},
     thread::Thread,
-    worker::Ready,
+    worker::{Ready, Scheduler},
 };

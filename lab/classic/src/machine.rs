@@ -7,55 +7,22 @@
 //! `runScheduler` returns." Here they park in the receiving end of a channel.
 
 use std::io;
-use std::panic::resume_unwind;
-use std::sync::{Arc, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_queue::SegQueue;
 use locksley_sys::os;
 use locksley_sys::primitive::mpsc::{self, Receiver, Sender};
-use locksley_sys::primitive::plain::{Mutex, MutexGuard};
+use locksley_sys::primitive::plain::Mutex;
 use locksley_sys::primitive::{AtomicBool, AtomicUsize, CachePadded, Ordering, thread};
 
 use crate::context::Context;
-use crate::deque::{AbpArray, Deque};
 use crate::fiber;
 use crate::placement::Placement;
 use crate::queues::Queues;
-use crate::stats::{Counter, Counters, Stats};
-use crate::stealing::Abp;
-use crate::thief::Stealing;
-use crate::worker::{Peer, Ready, Shared, Worker};
-
-/// A scheduler: one part of each kind.
-pub struct Scheduler {
-    /// Makes a deque.
-    pub deque: fn() -> Box<dyn Deque<Ready>>,
-    /// What workers do without a task.
-    pub stealing: Box<dyn Stealing>,
-    /// The deque that receives an unblocked thread.
-    pub placement: Placement,
-    /// Where ready threads wait.
-    pub queues: Queues,
-    /// The processors to which each worker is bound. Empty: workers are not bound.
-    pub processors: Vec<Vec<usize>>,
-    /// The size of a thread's stack, in bytes.
-    pub stack_bytes: usize,
-}
-
-impl Default for Scheduler {
-    /// Algorithm 1 of BWS on ABP's deques.
-    fn default() -> Self {
-        Scheduler {
-            deque: || Box::new(AbpArray::new()),
-            stealing: Box::new(Abp),
-            placement: Placement::Current,
-            queues: Queues::OfWorkers,
-            processors: Vec::new(),
-            stack_bytes: 1 << 20,
-        }
-    }
-}
+use crate::stats::Count;
+use crate::worker::{Peer, Scheduler, Shared, Worker, lock};
 
 /// Why a machine cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -93,50 +60,42 @@ impl Machine {
     ///   channel.
     /// - Each [`Thread`](crate::Thread), semaphore and channel is used by threads of one machine.
     /// - The deques return each item once.
-    pub unsafe fn start(workers: usize, scheduler: Scheduler) -> Result<Machine, StartError> {
-        let Scheduler { deque, mut stealing, placement, queues, processors, stack_bytes } =
-            scheduler;
-        let deque_of_each = queues.deque_of_each(workers);
+    pub unsafe fn start(workers: usize, mut scheduler: Scheduler) -> Result<Machine, StartError> {
+        let Scheduler { deque, ref queues, placement, ref processors, .. } = scheduler;
+        let deque_of_each: Vec<usize> = match queues {
+            Queues::OfPlaces(places) => places.clone(),
+            Queues::OfWorkers | Queues::WithMailboxes => (0..workers).collect(),
+        };
         let deques = deque_of_each.iter().max().map_or(0, |last| last + 1);
         let are_used = (0..deques).all(|deque| deque_of_each.contains(&deque));
-        let is_pushed_to = queues != Queues::OfWorkers || placement == Placement::Last;
-        let has_places = matches!(queues, Queues::OfPlaces(_));
-        let refusals = [
-            (workers == 0, "a machine needs a worker"),
-            (
-                deque_of_each.len() != workers || !are_used,
-                "each worker needs one place, and each place a worker",
-            ),
-            (
-                !processors.is_empty() && processors.len() != workers,
-                "each worker needs its processors",
-            ),
-            (
-                (has_places || placement == Placement::Last) && !deque().is_shared(),
-                "only a deque with a lock can be used by several workers",
-            ),
-            (
-                is_pushed_to && stealing.repeats(),
-                "a worker that tries several victims or sleeps does not see what others push to it",
-            ),
-        ];
-        if let Some((_, why)) = refusals.into_iter().find(|refusal| refusal.0) {
-            return Err(StartError::Unsuitable(why));
-        }
-        stealing.start(workers);
+        let are_bound = processors.is_empty() || processors.len() == workers;
+        let is_last = placement == Placement::Last;
+        let is_shared = is_last || matches!(queues, Queues::OfPlaces(_));
+        let is_pushed_to = is_last || *queues != Queues::OfWorkers;
+        ensure(workers > 0, "a machine needs a worker")?;
+        ensure(
+            deque_of_each.len() == workers && are_used,
+            "each worker needs one place, and each place a worker",
+        )?;
+        ensure(are_bound, "each worker needs its processors")?;
+        ensure(
+            !is_shared || deque().is_shared(),
+            "only a deque with a lock can be used by several workers",
+        )?;
+        ensure(
+            !is_pushed_to || scheduler.stealing.is_one_attempt(),
+            "a worker that tries several victims or sleeps does not see what others push to it",
+        )?;
+        scheduler.stealing.start(workers);
         let peer = |deque| CachePadded::new(Peer { deque, ..Peer::default() });
         let shared = Arc::new(Shared {
             deques: (0..deques).map(|_| CachePadded::new(deque())).collect(),
             peers: deque_of_each.into_iter().map(peer).collect(),
-            stealing,
-            placement,
-            queues,
+            scheduler,
             turn: AtomicUsize::new(0),
             live: AtomicUsize::new(0),
             work_is_done: AtomicBool::new(true),
-            unbound: AtomicUsize::new(0),
             panic: Mutex::new(None),
-            stack_bytes,
             spare: SegQueue::new(),
         });
         let (parks, parked) = mpsc::channel();
@@ -145,14 +104,8 @@ impl Machine {
         for worker in 0..workers {
             let (release, released) = mpsc::channel();
             let (shared, parks) = (machine.shared.clone(), parks.clone());
-            let processors = processors.get(worker).cloned();
-            let thread =
-                thread::Builder::new().name(format!("classic-{worker}")).spawn(move || {
-                    if processors.is_some_and(|processors| !os::bind_this_thread(&processors)) {
-                        shared.unbound.fetch_add(1, Ordering::Relaxed);
-                    }
-                    work(&Worker::new(shared, worker), &released, &parks);
-                });
+            let work = move || work(&Worker::new(shared, worker), &released, &parks);
+            let thread = thread::Builder::new().name(format!("classic-{worker}")).spawn(work);
             // If this fails, the drop of the machine ends those that have started.
             machine.threads.push(thread.map_err(StartError::Thread)?);
             machine.release.push(release);
@@ -180,16 +133,12 @@ impl Machine {
     /// If a thread that is not joined panics, with the first such panic.
     pub fn run<'e, R: Send + 'e>(&self, root: impl FnOnce(&Context<'e>) -> R + Send + 'e) -> R {
         let parked = lock(&self.parked);
-        let result = Arc::new(Mutex::new(None));
-        let slot = Arc::clone(&result);
-        let root = move |context: &Context<'e>| {
-            let result = root(context);
-            *lock(&slot) = Some(result);
-        };
+        let result = Mutex::new(None);
+        let root = |context: &Context<'e>| *lock(&result) = Some(root(context));
         self.shared.live.store(1, Ordering::Relaxed);
         self.shared.work_is_done.store(false, Ordering::Relaxed);
         // The channels order these, and the push, before the accesses of the workers.
-        let pushed = self.shared.deque(0).push_bottom(Context::thread(root, None).0);
+        let pushed = self.shared.deques[0].push_bottom(Context::thread(root, None).0);
         assert!(pushed.is_ok(), "all deques are empty between two runs");
         self.release.iter().for_each(|release| release.send(()).expect("a worker is there"));
         self.wait_until_parked(&parked);
@@ -203,23 +152,19 @@ impl Machine {
         result.expect("the thread has ended")
     }
 
-    /// What all workers did since the machine was started.
-    pub fn stats(&self) -> Stats {
-        let total = |counter: fn(&Counters) -> &Counter| -> u64 {
-            self.shared.peers.iter().map(|peer| counter(&peer.counters).get()).sum()
-        };
-        Stats {
-            steals: total(|it| &it.steals),
-            failed_steals: total(|it| &it.failed_steals),
-            yields: total(|it| &it.yields),
-            sleeps: total(|it| &it.sleeps),
-            switches_to_thief: total(|it| &it.switches_to_thief),
-            switches: self.shared.peers.iter().map(|peer| peer.switches()).sum(),
-            unbound: self.shared.unbound.load(Ordering::Relaxed),
-            out_of_place: total(|it| &it.out_of_place),
-            searching: Duration::from_nanos(total(|it| &it.searching)),
-            lock_wait: self.shared.deques.iter().map(|deque| deque.lock_wait()).sum(),
-        }
+    /// What all workers have counted.
+    pub fn count(&self, count: Count) -> u64 {
+        self.shared.peers.iter().map(|peer| peer.counters.get(count)).sum()
+    }
+
+    /// The context switches of all workers. `None` where they are not recorded.
+    pub fn switches(&self) -> Option<u64> {
+        self.shared.peers.iter().map(|peer| peer.switches()).sum()
+    }
+
+    /// The time of waits for the locks of deques.
+    pub fn lock_wait(&self) -> Duration {
+        self.shared.deques.iter().map(|deque| deque.lock_wait()).sum()
     }
 }
 
@@ -229,33 +174,29 @@ impl Drop for Machine {
         // A worker does not panic: threads catch their panics.
         self.threads.drain(..).for_each(|thread| _ = thread.join());
         while let Some(spare) = self.shared.spare.pop() {
-            fiber::free(spare.0);
+            fiber::free(spare);
         }
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn ensure(is_suitable: bool, otherwise: &'static str) -> Result<(), StartError> {
+    if is_suitable { Ok(()) } else { Err(StartError::Unsuitable(otherwise)) }
 }
 
 /// What the OS thread of a worker runs.
 fn work(worker: &Worker, released: &Receiver<()>, parks: &Sender<()>) {
-    let aborts = AbortsOnUnwind;
-    // A send fails if the machine could not be started.
-    while parks.send(()).is_ok() && released.recv().is_ok() {
-        worker.scheduling_loop();
-    }
-    worker.spare.take().into_iter().for_each(fiber::free);
-    worker.retire();
-    std::mem::forget(aborts);
-}
-
-/// Ends the process if a scheduling loop panics: its threads borrow from callers that wait for
-/// them.
-struct AbortsOnUnwind;
-
-impl Drop for AbortsOnUnwind {
-    fn drop(&mut self) {
+    let run = || {
+        let processors = worker.shared.scheduler.processors.get(worker.index);
+        let is_bound = processors.is_none_or(|processors| os::bind_this_thread(processors));
+        worker.count(Count::Unbound, (!is_bound).into());
+        // A send fails if the machine could not be started.
+        while parks.send(()).is_ok() && released.recv().is_ok() {
+            worker.scheduling_loop();
+        }
+        worker.end();
+    };
+    // Threads borrow from callers that wait for them.
+    if catch_unwind(AssertUnwindSafe(run)).is_err() {
         std::process::abort();
     }
 }

@@ -6,11 +6,10 @@
 //! a worker looks into its mailbox before it steals; items are idempotent.
 
 use std::ptr::NonNull;
-use std::sync::PoisonError;
 
 use locksley_sys::primitive::{AtomicBool, Ordering};
 
-use crate::worker::{Ready, Worker};
+use crate::worker::{Queued, Ready, Worker, lock};
 
 /// A thread in a deque and in a mailbox. It runs when the item is first taken from one of both.
 #[repr(C)] // the head comes first
@@ -26,9 +25,8 @@ pub(crate) fn push(thread: NonNull<Ready>, affine: usize, worker: &Worker) {
     let head = Ready::new(run, worker.index);
     let item = Box::new(Item { head, has_begun: AtomicBool::new(false), thread });
     let item = NonNull::from(Box::leak(item)).cast();
-    let mailbox = &worker.shared.peers[affine].mailbox;
-    mailbox.lock().unwrap_or_else(PoisonError::into_inner).push_back(item);
-    worker.push(item);
+    lock(&worker.shared.peers[affine].mailbox).push_back(Queued(item));
+    worker.push(worker.deque, item);
 }
 
 /// Runs the thread the first time the item is taken from a queue, and frees the item the second

@@ -16,13 +16,3 @@ pub enum Queues {
     /// them. The vector has the place of each worker, from 0 on.
     OfPlaces(Vec<usize>),
 }
-
-impl Queues {
-    /// The number of each worker's deque.
-    pub(crate) fn deque_of_each(&self, workers: usize) -> Vec<usize> {
-        match self {
-            Queues::OfPlaces(places) => places.clone(),
-            Queues::OfWorkers | Queues::WithMailboxes => (0..workers).collect(),
-        }
-    }
-}

@@ -13,20 +13,14 @@ use crossbeam_queue::SegQueue;
 use locksley_sys::primitive::{AtomicI64, Ordering};
 
 use crate::context::Context;
-use crate::worker::{Ready, Worker};
+use crate::worker::{Queued, Ready, Worker};
 
 /// A counting semaphore on which threads block.
 pub struct Semaphore {
     /// Units that are there; negative while threads wait.
     count: AtomicI64,
-    threads: SegQueue<Waiting>,
+    threads: SegQueue<Queued>,
 }
-
-/// A thread that waits.
-struct Waiting(NonNull<Ready>);
-
-// SAFETY: a thread may run on any worker.
-unsafe impl Send for Waiting {}
 
 impl Semaphore {
     /// Makes a semaphore with this many units.
@@ -57,7 +51,7 @@ impl Semaphore {
     }
 }
 
-/// Enqueues a thread whose fiber can be resumed.
+/// Enqueues a suspended thread.
 ///
 /// # Safety
 /// `of` is the semaphore for which the thread waits. Until this has changed the count, one of the
@@ -65,7 +59,7 @@ impl Semaphore {
 unsafe fn enqueue(of: *const (), _: i64, thread: NonNull<Ready>, worker: &Worker) -> bool {
     // SAFETY: it lives until the last use below, as said above.
     let semaphore = unsafe { &*of.cast::<Semaphore>() };
-    semaphore.threads.push(Waiting(thread));
+    semaphore.threads.push(Queued(thread));
     // Release: what pops sees the push. Acquire: a unit may have come meanwhile, with what was done
     // before it.
     if semaphore.count.fetch_sub(1, Ordering::AcqRel) > 0 {

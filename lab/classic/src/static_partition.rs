@@ -6,10 +6,11 @@
 //! of the total work"; section 4 compares with it. The threads are created within the measured
 //! time. They begin when all have been created, so that none begins if the system refuses one.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
-use locksley_sys::primitive::plain::Barrier;
-use locksley_sys::primitive::{Instant, mpsc, thread};
+use locksley_sys::primitive::plain::{Barrier, RwLock};
+use locksley_sys::primitive::{Instant, thread};
 
 /// Threads that work on equal shares. They are created for each computation, within its measured
 /// time.
@@ -70,24 +71,23 @@ impl Team {
         body: impl Fn(usize, T, &Barrier) -> R + Sync,
     ) -> Result<(Duration, Vec<R>), String> {
         let (barrier, body) = (&Barrier::new(self.workers), &body);
+        // True when all threads were created.
+        let may_begin = &RwLock::new(false);
         let begun = Instant::now();
         thread::scope(|scope| {
-            let (mut threads, mut starts) = (Vec::new(), Vec::new());
-            for (rank, share) in shares.into_iter().enumerate() {
-                // Dropped with the others if a thread cannot be started: then none begins.
-                let (start, started) = mpsc::channel();
+            let mut gate = may_begin.write().unwrap_or_else(PoisonError::into_inner);
+            let create = |(rank, share)| {
                 let work = move || {
-                    started.recv().ok()?;
-                    Some(body(rank, share, barrier))
+                    let may_begin = *may_begin.read().unwrap_or_else(PoisonError::into_inner);
+                    may_begin.then(|| body(rank, share, barrier))
                 };
-                let thread = thread::Builder::new().name(format!("static-{rank}"));
-                let thread = thread.spawn_scoped(scope, work).map_err(|error| error.to_string())?;
-                threads.push(thread);
-                starts.push(start);
-            }
-            for start in starts {
-                start.send(()).expect("each thread waits for this");
-            }
+                thread::Builder::new().name(format!("static-{rank}")).spawn_scoped(scope, work)
+            };
+            // If one cannot be created, the others find the gate as it is, and end.
+            let threads = shares.into_iter().enumerate().map(create);
+            let threads = threads.collect::<Result<Vec<_>, _>>().map_err(|it| it.to_string())?;
+            *gate = true;
+            drop(gate);
             let end = |thread: thread::ScopedJoinHandle<'_, Option<R>>| {
                 thread.join().expect("a share of the work panicked")
             };

@@ -1,58 +1,40 @@
 //! What workers count.
 
-use std::time::Duration;
-
 use locksley_sys::primitive::{AtomicU64, Ordering};
 
-/// A counter that one worker changes, and any thread reads.
-#[derive(Default)]
-pub(crate) struct Counter(AtomicU64);
-
-impl Counter {
-    pub(crate) fn add(&self, number: u64) {
-        // One thread writes, so no read-modify-write is needed.
-        self.0.store(self.get() + number, Ordering::Relaxed);
-    }
-
-    pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// The counters of a worker.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub(crate) steals: Counter,
-    pub(crate) failed_steals: Counter,
-    pub(crate) yields: Counter,
-    pub(crate) sleeps: Counter,
-    pub(crate) searching: Counter,
-    pub(crate) switches_to_thief: Counter,
-    pub(crate) out_of_place: Counter,
-}
-
-/// What all workers did since the machine was started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+/// What a worker counts, from the start of its machine on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
     /// Attempts to steal that brought a thread.
-    pub steals: u64,
+    Steals,
     /// Those that did not.
-    pub failed_steals: u64,
+    FailedSteals,
     /// System calls that yield the processor.
-    pub yields: u64,
-    /// How often workers went to sleep.
-    pub sleeps: u64,
-    /// Context switches that ended on a worker without a task. 0 where they are not recorded.
-    pub switches_to_thief: u64,
-    /// Context switches of all workers. `None` where they are not recorded.
-    pub switches: Option<u64>,
-    /// Workers that the system did not bind to their processors.
-    pub unbound: usize,
+    Yields,
+    /// How often the worker went to sleep.
+    Sleeps,
+    /// The time without a task, in nanoseconds.
+    SearchNanos,
+    /// Context switches that ended on the worker without a task. 0 where they are not recorded.
+    SwitchesToThief,
     /// Threads that ran at another place than the one to which they were sent; with mailboxes, on
     /// another worker.
-    pub out_of_place: u64,
-    /// The time without a task, of all workers.
-    pub searching: Duration,
-    /// The time of waits for the locks of deques.
-    pub lock_wait: Duration,
+    OutOfPlace,
+    /// 1 if the system did not bind the worker to its processors.
+    Unbound,
+}
+
+/// The counters of a worker. It alone changes them, and any thread reads them.
+#[derive(Default)]
+pub(crate) struct Counters([AtomicU64; Count::Unbound as usize + 1]);
+
+impl Counters {
+    pub(crate) fn add(&self, count: Count, number: u64) {
+        // One thread writes, so no read-modify-write is needed.
+        self.0[count as usize].store(self.get(count) + number, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self, count: Count) -> u64 {
+        self.0[count as usize].load(Ordering::Relaxed)
+    }
 }

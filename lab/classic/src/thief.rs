@@ -7,22 +7,18 @@ use crate::priority::LoweredPriority;
 /// scheduling loop in which the papers differ.
 pub trait Stealing: Send + Sync {
     /// Prepares for this many workers, before any of them starts.
-    fn start(&mut self, workers: usize) {
-        let _ = workers;
-    }
+    fn start(&mut self, _workers: usize) {}
 
     /// Called whenever `w` has no thread to run. Returns after one attempt to steal or more, or
     /// when the work is done.
     fn steal(&self, w: &dyn Thief);
 
     /// Called after `w` has created or unblocked a thread.
-    fn generated(&self, w: &dyn Thief) {
-        let _ = w;
-    }
+    fn generated(&self, _w: &dyn Thief) {}
 
-    /// True if `steal` makes several attempts, or sleeps. Meanwhile the worker does not look into
-    /// its own deque, so no other worker may push there.
-    fn repeats(&self) -> bool {
+    /// True if `steal` makes one attempt, and does not sleep. Otherwise the worker does not look
+    /// into its own deque for long, so no other worker may push there.
+    fn is_one_attempt(&self) -> bool {
         false
     }
 }
@@ -59,11 +55,15 @@ pub trait Thief {
     ///
     /// The kernels of today have no such call. This yields, and the kernel chooses the next thread
     /// of this processor, even if the worker waits for another one.
-    fn yield_to(&self, worker: usize);
+    fn yield_to(&self, _worker: usize) {
+        self.yield_core();
+    }
 
     /// Lowers the priority of this worker until the result is dropped. `None` where it could not be
     /// raised again, as for most processes without privileges.
-    fn lower_priority(&self) -> Option<LoweredPriority>;
+    fn lower_priority(&self) -> Option<LoweredPriority> {
+        LoweredPriority::begin()
+    }
 
     /// True if a worker sleeps.
     fn is_asleep(&self, worker: usize) -> bool;

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use locksley_sys::primitive::{AtomicI64, AtomicPtr, Ordering};
 
 use crate::fiber::{self, Body, Fiber};
+use crate::stats::Count;
 use crate::worker::{Panic, Ready, Worker};
 
 /// A join counter, and the thread that waits for it.
@@ -62,7 +63,7 @@ impl JoinCounter {
     }
 }
 
-/// Adds to the counter of a thread whose fiber can be resumed. Returns false if all signals came.
+/// Adds to the counter of a suspended thread. Returns false if all signals came.
 ///
 /// # Safety
 /// `of` is a counter, which lives until the thread is resumed.
@@ -90,7 +91,7 @@ pub(crate) struct Forked<F, R> {
 impl<F: FnOnce(NonNull<Fiber>) -> R, R> Forked<F, R> {
     pub(crate) fn new(function: F) -> Self {
         let (function, result) = (UnsafeCell::new(Some(function)), UnsafeCell::new(None));
-        let head = Ready::new(Self::start, 0);
+        let head = Ready::new(fiber::start::<Self>, 0);
         Forked { head, function, result, ended: JoinCounter::default() }
     }
 
@@ -107,12 +108,9 @@ impl<F: FnOnce(NonNull<Fiber>) -> R, R> Forked<F, R> {
     pub(crate) fn into_result(self) -> Result<R, Panic> {
         self.result.into_inner().expect("it has ended")
     }
+}
 
-    unsafe fn start(head: NonNull<Ready>, worker: &Worker) {
-        // SAFETY: the caller took it out of a deque, and so has exclusive access.
-        unsafe { fiber::start(Body { call: Self::run, head }, worker) };
-    }
-
+impl<F: FnOnce(NonNull<Fiber>) -> R, R> Body for Forked<F, R> {
     unsafe fn run(head: NonNull<Ready>, fiber: NonNull<Fiber>) {
         // SAFETY: the parent keeps it in its frame until the signal below.
         let this = unsafe { head.cast::<Self>().as_ref() };
@@ -132,32 +130,30 @@ impl<F: FnOnce(NonNull<Fiber>) -> R, R> Forked<F, R> {
 #[repr(C)] // the head comes first
 pub(crate) struct Created<F> {
     head: Ready,
-    /// The place that was named for it.
-    place: Option<usize>,
+    /// The deque or mailbox to which it was sent.
+    sent_to: Option<usize>,
     function: F,
     itself: Thread,
 }
 
 impl<F: FnOnce(NonNull<Fiber>, Thread)> Created<F> {
-    pub(crate) fn make(function: F, place: Option<usize>) -> (NonNull<Ready>, Thread) {
+    pub(crate) fn make(function: F, sent_to: Option<usize>) -> (NonNull<Ready>, Thread) {
         let itself = Thread::default();
-        let head = Ready::new(Self::start, 0);
-        let created = Created { head, place, function, itself: itself.clone() };
+        let head = Ready::new(fiber::start::<Self>, 0);
+        let created = Created { head, sent_to, function, itself: itself.clone() };
         (NonNull::from(Box::leak(Box::new(created))).cast(), itself)
     }
+}
 
-    unsafe fn start(head: NonNull<Ready>, worker: &Worker) {
-        // SAFETY: the caller took it out of a deque, and so has exclusive access.
-        unsafe { fiber::start(Body { call: Self::run, head }, worker) };
-    }
-
+impl<F: FnOnce(NonNull<Fiber>, Thread)> Body for Created<F> {
     unsafe fn run(head: NonNull<Ready>, fiber: NonNull<Fiber>) {
         // SAFETY: it was leaked by `make`, and this fiber alone has it.
         let this = unsafe { Box::from_raw(head.cast::<Self>().as_ptr()) };
-        let Created { place, function, itself, .. } = *this;
+        let Created { sent_to, function, itself, .. } = *this;
         // SAFETY: fibers live as long as the machine.
         let on = unsafe { fiber.as_ref() };
-        on.worker().count_place(place);
+        let is_elsewhere = sent_to.is_some_and(|it| it != on.worker().deque);
+        on.worker().count(Count::OutOfPlace, is_elsewhere.into());
         let ended = catch_unwind(AssertUnwindSafe(|| function(fiber, itself)));
         on.worker().shared.thread_ends(ended.err());
     }

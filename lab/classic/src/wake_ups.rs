@@ -7,13 +7,10 @@ use locksley_sys::primitive::{AtomicU64, Ordering};
 
 /// The wake-ups that a worker wants to be issued. No task depends on the number, so all accesses
 /// are relaxed.
+#[derive(Default)]
 pub(crate) struct WakeUpCounter(AtomicU64);
 
 impl WakeUpCounter {
-    pub(crate) fn new() -> Self {
-        WakeUpCounter(AtomicU64::new(0))
-    }
-
     pub(crate) fn add(&self, number: u64) {
         self.0.fetch_add(number, Ordering::Relaxed);
     }
@@ -22,11 +19,5 @@ impl WakeUpCounter {
     pub(crate) fn take_one(&self) -> bool {
         let less = |number: u64| number.checked_sub(1);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
-    }
-
-    /// Sets the counter to 0, and returns what it was.
-    #[cfg(test)]
-    pub(crate) fn drain(&self) -> u64 {
-        self.0.swap(0, Ordering::Relaxed)
     }
 }

@@ -7,23 +7,51 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::num::NonZeroU64;
+use std::ops::DerefMut;
 use std::ptr::NonNull;
 use std::sync::{Arc, PoisonError};
 
 use crossbeam_queue::SegQueue;
 use locksley_sys::os::{self, Assists, RunState, ThreadWatch};
-use locksley_sys::primitive::plain::{self, OnceLock};
-use locksley_sys::primitive::{
-    AtomicBool, AtomicUsize, CachePadded, Instant, Mutex, Ordering, thread,
-};
+use locksley_sys::primitive::plain::{Mutex, OnceLock};
+use locksley_sys::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering, thread};
 
-use crate::deque::Deque;
+use crate::deque::{AbpArray, Deque};
 use crate::placement::Placement;
-use crate::priority::LoweredPriority;
 use crate::queues::Queues;
-use crate::stats::Counters;
+use crate::stats::{Count, Counters};
+use crate::stealing::Abp;
 use crate::thief::{Stealing, Thief};
+
+/// A scheduler: one part of each kind.
+pub struct Scheduler {
+    /// Makes a deque.
+    pub deque: fn() -> Box<dyn Deque<Ready>>,
+    /// What workers do without a task.
+    pub stealing: Box<dyn Stealing>,
+    /// The deque that receives an unblocked thread.
+    pub placement: Placement,
+    /// Where ready threads wait.
+    pub queues: Queues,
+    /// The processors to which each worker is bound. Empty: workers are not bound.
+    pub processors: Vec<Vec<usize>>,
+    /// The size of a thread's stack, in bytes.
+    pub stack_bytes: usize,
+}
+
+impl Default for Scheduler {
+    /// Algorithm 1 of BWS on ABP's deques.
+    fn default() -> Self {
+        Scheduler {
+            deque: || Box::new(AbpArray::new()),
+            stealing: Box::new(Abp),
+            placement: Placement::Current,
+            queues: Queues::OfWorkers,
+            processors: Vec::new(),
+            stack_bytes: 1 << 20,
+        }
+    }
+}
 
 /// What deques hold: the head of a thread that can run.
 pub struct Ready {
@@ -42,32 +70,31 @@ impl Ready {
 /// What a thread panicked with.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
+/// A thread that waits in a queue of several workers, or a fiber without a thread: its head.
+pub(crate) struct Queued(pub(crate) NonNull<Ready>);
+
+// SAFETY: any worker may run a thread, and use a fiber without one.
+unsafe impl Send for Queued {}
+
 /// What all workers share.
 pub(crate) struct Shared {
+    pub(crate) scheduler: Scheduler,
     pub(crate) deques: Box<[CachePadded<Box<dyn Deque<Ready>>>]>,
     pub(crate) peers: Box<[CachePadded<Peer>]>,
-    pub(crate) stealing: Box<dyn Stealing>,
-    pub(crate) placement: Placement,
-    pub(crate) queues: Queues,
     /// The next place for a thread without one.
     pub(crate) turn: AtomicUsize,
     /// Threads that were created and have not ended, the first one included.
     pub(crate) live: AtomicUsize,
     pub(crate) work_is_done: AtomicBool,
-    /// Workers that the system did not bind.
-    pub(crate) unbound: AtomicUsize,
     /// The first panic of a thread that is not joined.
-    pub(crate) panic: plain::Mutex<Option<Panic>>,
-    pub(crate) stack_bytes: usize,
+    pub(crate) panic: Mutex<Option<Panic>>,
     /// Spare fibers of all workers, beyond those that each keeps.
-    pub(crate) spare: SegQueue<Spare>,
+    pub(crate) spare: SegQueue<Queued>,
 }
 
-/// The head of a fiber without a thread.
-pub(crate) struct Spare(pub(crate) NonNull<Ready>);
-
-// SAFETY: a fiber without a thread may be used by any worker.
-unsafe impl Send for Spare {}
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> impl DerefMut<Target = T> + '_ {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What other workers see of a worker.
 #[derive(Default)]
@@ -75,17 +102,12 @@ pub(crate) struct Peer {
     /// The number of its deque.
     pub(crate) deque: usize,
     /// Work items with an affinity for this worker.
-    pub(crate) mailbox: Mutex<VecDeque<NonNull<Ready>>>,
+    pub(crate) mailbox: Mutex<VecDeque<Queued>>,
     pub(crate) counters: Counters,
     pub(crate) has_task: AtomicBool,
     pub(crate) is_asleep: AtomicBool,
     pub(crate) thread: OnceLock<(thread::Thread, ThreadWatch)>,
 }
-
-// SAFETY: the pointers in a mailbox are heads of threads, which may run on any worker.
-unsafe impl Send for Peer {}
-// SAFETY: as above; the mailbox is behind a lock, and everything else is atomic.
-unsafe impl Sync for Peer {}
 
 impl Peer {
     /// The context switches of the worker, where they are recorded.
@@ -95,15 +117,11 @@ impl Peer {
 }
 
 impl Shared {
-    pub(crate) fn deque(&self, number: usize) -> &dyn Deque<Ready> {
-        &**self.deques[number]
-    }
-
     /// A created thread has ended, or panicked. After the last one, all workers leave their
     /// scheduling loops.
     pub(crate) fn thread_ends(&self, panic: Option<Panic>) {
         if let Some(panic) = panic {
-            self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+            lock(&self.panic).get_or_insert(panic);
         }
         // Release: what the thread did happens before `run` returns. Acquire: the last one passes
         // on what the others did.
@@ -120,10 +138,13 @@ impl Shared {
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) index: usize,
-    random: Cell<NonZeroU64>,
+    /// The number of its deque.
+    pub(crate) deque: usize,
+    /// Not 0.
+    random: Cell<u64>,
     /// Heads of fibers without a thread, for the next ones. (As heads, so that this file does not
     /// depend on fibers.)
-    pub(crate) spare: RefCell<Vec<NonNull<Ready>>>,
+    pub(crate) spare: RefCell<Vec<Queued>>,
     /// Threads for which the bounded deque has no room, and those that yield where it has no other
     /// end. They run when the deque is empty, in this order, and are not stolen.
     overflow: RefCell<VecDeque<NonNull<Ready>>>,
@@ -132,22 +153,21 @@ pub(crate) struct Worker {
 impl Worker {
     /// The worker of the calling thread.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Worker {
-        // Any numbers that differ.
-        let seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index as u64 + 1);
-        let seed = NonZeroU64::new(seed).unwrap_or(NonZeroU64::MIN);
+        // Any numbers that differ, and none of them 0: the factor is odd.
+        let random = Cell::new(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index as u64 + 1));
         let watch = ThreadWatch::with_assists(Assists::ALL);
         let is_first = shared.peers[index].thread.set((thread::current(), watch)).is_ok();
         assert!(is_first, "a worker has one thread");
-        let (spare, overflow) = Default::default();
-        Worker { shared, index, random: Cell::new(seed), spare, overflow }
+        let (deque, (spare, overflow)) = (shared.peers[index].deque, Default::default());
+        Worker { shared, index, deque, random, spare, overflow }
     }
 
     fn peer(&self) -> &Peer {
         &self.shared.peers[self.index]
     }
 
-    fn counters(&self) -> &Counters {
-        &self.peer().counters
+    pub(crate) fn count(&self, count: Count, number: u64) {
+        self.peer().counters.add(count, number);
     }
 
     /// Pops and runs threads, and steals while there are none, until the work is done.
@@ -156,17 +176,17 @@ impl Worker {
         while !self.work_is_done() {
             match self.next() {
                 Some(thread) => {
-                    self.count(search.take());
+                    self.count_search(search.take());
                     self.run(thread);
                 }
                 None => {
                     search.get_or_insert_with(|| (Instant::now(), self.peer().switches()));
-                    self.shared.stealing.steal(self);
+                    self.shared.scheduler.stealing.steal(self);
                 }
             }
         }
-        self.count(search);
-        // Only items of mailboxes are left, whose threads ran from the other queue.
+        self.count_search(search);
+        // Only items of mailboxes are left. Their threads ran from the other queue.
         while let Some(thread) = self.next() {
             self.run(thread);
         }
@@ -175,15 +195,15 @@ impl Worker {
     fn next(&self) -> Option<NonNull<Ready>> {
         self.pop()
             .or_else(|| self.overflow.borrow_mut().pop_front())
-            .or_else(|| self.take_from_mailbox())
+            .or_else(|| lock(&self.peer().mailbox).pop_front().map(|thread| thread.0))
     }
 
     /// Counts a search that has ended, from its beginning on.
-    fn count(&self, search: Option<(Instant, Option<u64>)>) {
+    fn count_search(&self, search: Option<(Instant, Option<u64>)>) {
         let Some((begun, before)) = search else { return };
-        self.counters().searching.add(begun.elapsed().as_nanos() as u64);
+        self.count(Count::SearchNanos, begun.elapsed().as_nanos() as u64);
         let during = self.peer().switches().zip(before).map_or(0, |(now, before)| now - before);
-        self.counters().switches_to_thief.add(during);
+        self.count(Count::SwitchesToThief, during);
     }
 
     fn run(&self, thread: NonNull<Ready>) {
@@ -197,72 +217,52 @@ impl Worker {
 
     /// Takes the thread at the bottom of the worker's deque.
     pub(crate) fn pop(&self) -> Option<NonNull<Ready>> {
-        self.shared.deque(self.peer().deque).pop_bottom()
+        self.shared.deques[self.deque].pop_bottom()
     }
 
-    fn take_from_mailbox(&self) -> Option<NonNull<Ready>> {
-        let mailbox = &self.peer().mailbox;
-        mailbox.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
-    }
-
-    /// Puts a thread at the bottom of the worker's deque, and does not announce it.
-    pub(crate) fn put_back(&self, thread: NonNull<Ready>) {
-        self.enqueue_at(self.peer().deque, thread);
-    }
-
-    /// Puts a thread at the bottom of the worker's deque, and announces it.
-    pub(crate) fn push(&self, thread: NonNull<Ready>) {
-        self.push_to(self.peer().deque, thread);
+    /// Puts a thread at the bottom of a deque, and does not announce it.
+    pub(crate) fn enqueue(&self, deque: usize, thread: NonNull<Ready>) {
+        let pushed = self.shared.deques[deque].push_bottom(thread);
+        pushed.unwrap_or_else(|thread| self.overflow.borrow_mut().push_back(thread));
     }
 
     /// Puts a thread at the bottom of a deque, and announces it.
-    pub(crate) fn push_to(&self, deque: usize, thread: NonNull<Ready>) {
-        self.enqueue_at(deque, thread);
-        self.shared.stealing.generated(self);
-    }
-
-    /// Counts a thread that was sent to another deque or mailbox than this worker's.
-    pub(crate) fn count_place(&self, sent_to: Option<usize>) {
-        let is_elsewhere = sent_to.is_some_and(|place| place != self.peer().deque);
-        self.counters().out_of_place.add(is_elsewhere.into());
+    pub(crate) fn push(&self, deque: usize, thread: NonNull<Ready>) {
+        self.enqueue(deque, thread);
+        self.shared.scheduler.stealing.generated(self);
     }
 
     /// Puts an unblocked thread where the placement says.
     pub(crate) fn unblock(&self, thread: NonNull<Ready>) {
         // SAFETY: a thread that waits lives.
         let last = unsafe { thread.as_ref() }.last.load(Ordering::Relaxed);
-        match self.shared.placement {
-            Placement::Current => self.push(thread),
-            Placement::Last => self.push_to(self.shared.peers[last].deque, thread),
+        match self.shared.scheduler.placement {
+            Placement::Current => self.push(self.deque, thread),
+            Placement::Last => self.push(self.shared.peers[last].deque, thread),
         }
     }
 
-    /// Puts a thread where the worker runs others first: at the top of its deque if that is shared.
+    /// Puts a thread where the worker runs others first: at the top of its deque if that has an end
+    /// for this.
     pub(crate) fn push_last(&self, thread: NonNull<Ready>) {
-        let own = self.shared.deque(self.peer().deque);
-        if !own.is_shared() || own.push_top(thread).is_err() {
-            self.overflow.borrow_mut().push_back(thread);
-        }
-    }
-
-    fn enqueue_at(&self, deque: usize, thread: NonNull<Ready>) {
-        let pushed = self.shared.deque(deque).push_bottom(thread);
+        let pushed = self.shared.deques[self.deque].push_top(thread);
         pushed.unwrap_or_else(|thread| self.overflow.borrow_mut().push_back(thread));
     }
 
     /// A random number below `bound`, by xorshift64*.
     fn random(&self, bound: usize) -> usize {
-        let mut x = self.random.get().get();
+        let mut x = self.random.get();
         x ^= x >> 12;
         x ^= x << 25;
         x ^= x >> 27;
-        self.random.set(NonZeroU64::new(x).unwrap_or(NonZeroU64::MIN));
+        self.random.set(x);
         let scrambled = x.wrapping_mul(0x2545_f491_4f6c_dd1d);
         ((u128::from(scrambled) * bound as u128) >> 64) as usize
     }
 
-    /// The thread is about to end.
-    pub(crate) fn retire(&self) {
+    /// The OS thread is about to end.
+    pub(crate) fn end(&self) {
+        self.spare.take().into_iter().for_each(|spare| self.shared.spare.push(spare));
         if let Some((_, watch)) = self.peer().thread.get() {
             watch.retire();
         }
@@ -284,7 +284,7 @@ impl Thief for Worker {
     }
 
     fn random_victim(&self) -> usize {
-        let (own, deques) = (self.peer().deque, self.shared.deques.len());
+        let (own, deques) = (self.deque, self.shared.deques.len());
         match deques {
             1 => own,
             _ => (own + 1 + self.random(deques - 1)) % deques,
@@ -292,17 +292,10 @@ impl Thief for Worker {
     }
 
     fn steal_from(&self, victim: usize) -> bool {
-        match self.shared.deque(victim).pop_top() {
-            Some(thread) => {
-                self.put_back(thread);
-                self.counters().steals.add(1);
-                true
-            }
-            None => {
-                self.counters().failed_steals.add(1);
-                false
-            }
-        }
+        let stolen = self.shared.deques[victim].pop_top();
+        let count = if stolen.is_some() { Count::Steals } else { Count::FailedSteals };
+        self.count(count, 1);
+        stolen.map(|thread| self.enqueue(self.deque, thread)).is_some()
     }
 
     fn has_task(&self, worker: usize) -> bool {
@@ -316,16 +309,8 @@ impl Thief for Worker {
     }
 
     fn yield_core(&self) {
-        self.counters().yields.add(1);
+        self.count(Count::Yields, 1);
         os::yield_now();
-    }
-
-    fn yield_to(&self, _worker: usize) {
-        self.yield_core();
-    }
-
-    fn lower_priority(&self) -> Option<LoweredPriority> {
-        LoweredPriority::begin()
     }
 
     fn is_asleep(&self, worker: usize) -> bool {
@@ -333,7 +318,7 @@ impl Thief for Worker {
     }
 
     fn sleep(&self) {
-        self.counters().sleeps.add(1);
+        self.count(Count::Sleeps, 1);
         let is_asleep = &self.peer().is_asleep;
         is_asleep.store(true, Ordering::Release);
         // Acquire pairs with the release in `wake`.

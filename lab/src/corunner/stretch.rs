@@ -1,5 +1,6 @@
 //! A stretch of a program's life: when it was, and what the program used of the machine meanwhile.
 
+use locksley_classic::Count;
 use serde::{Deserialize, Serialize};
 
 use crate::clock;
@@ -76,8 +77,8 @@ impl<'a> Watch<'a> {
 /// that looked for work, and the others; `None` where they are not recorded.
 fn split(crew: &Crew) -> Option<[u64; 2]> {
     let Crew::Classic(machine) = crew else { return None };
-    let stats = machine.stats();
-    Some([stats.switches_to_thief, stats.switches?.saturating_sub(stats.switches_to_thief)])
+    let to_thief = machine.count(Count::SwitchesToThief);
+    Some([to_thief, machine.switches()?.saturating_sub(to_thief)])
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -104,12 +105,12 @@ mod tests {
     fn thieves_that_come_back_are_told_from_workers_that_lost_their_processor() {
         let crew = runtimes::find("classic-bws").unwrap().start(3).unwrap();
         let Crew::Classic(machine) = &crew else { panic!("a machine") };
-        if machine.stats().switches.is_none() {
+        if machine.switches().is_none() {
             return locksley_sys::skip_test("there are no switch records");
         }
         let watch = Watch::start(Some(&crew));
         // Thieves sleep meanwhile, and come back when the work is done.
-        while machine.stats().switches_to_thief < 5 {
+        while machine.count(Count::SwitchesToThief) < 5 {
             machine.run(|_| std::thread::sleep(std::time::Duration::from_millis(2)));
         }
         let stretch = watch.stop();

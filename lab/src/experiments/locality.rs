@@ -16,7 +16,7 @@ use locksley::places::Kind;
 
 use ground::Ground;
 use programs::parse;
-use tasks::{BEST, IGNORANT, PLACEMENTS, THREADS_BEST, THREADS_WORST};
+use tasks::{BEST, IGNORANT, ON_THREADS, PLACEMENTS};
 
 use crate::experiment::prelude::*;
 
@@ -96,7 +96,7 @@ impl Locality {
         let kinds = chosen("kind", &self.kinds, &KINDS, default)?;
         let names = names();
         let placements = chosen("placement", &self.placements, &names, &names)?;
-        let mut plan = Plan::of(course, if quick { 48.0 } else { 450.0 }, 120.0);
+        let mut plan = Plan::of(course, if quick { 48.0 } else { 900.0 }, 120.0);
         let (version, places) = (env!("CARGO_PKG_VERSION"), &ground.places);
         for (name, about) in PLACEMENTS {
             plan.compare(name, version, about);
@@ -107,7 +107,7 @@ impl Locality {
             ("least cache", format!("{} of {} bytes", ground.kind, ground.cache)),
         ];
         plan.parameters.extend(parameters.map(|(name, value)| (name.to_owned(), value)));
-        plan.quick_subset("smaller inputs; misses if asked for");
+        plan.quick_subset("fewer readings and smaller matrices; misses if asked for");
         let all = ground.processors();
         if kinds.contains(&MISSES) {
             // The study's caches with four cores each, and this machine's, if they are small.
@@ -130,8 +130,7 @@ impl Locality {
                 let is_long = kind == MULTIPLY && !quick;
                 let repeats = if is_long { repeats.min(9) } else { repeats };
                 // The study's matrices are for intervals alone.
-                let without =
-                    if kind == MULTIPLY { &[THREADS_BEST, THREADS_WORST][..] } else { &[] };
+                let without = if kind == MULTIPLY { &ON_THREADS[..] } else { &[] };
                 for subject in subjects(kind, ground, quick) {
                     let is_chosen = |it: &&str| placements.contains(it) && !without.contains(it);
                     for runtime in names.into_iter().filter(is_chosen) {
@@ -147,7 +146,7 @@ impl Locality {
     }
 }
 
-/// What is computed of a kind: `KIND SIZE`; the sizes are the paper's, or smaller.
+/// The kind with what [`parse`] reads: sizes of the paper or smaller, and its readings or fewer.
 fn subjects(kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
     let sizes = match kind {
         // One array of a place fits into its cache, and two do not. The paper's have 8 MB.
@@ -159,7 +158,12 @@ fn subjects(kind: &str, ground: &Ground, quick: bool) -> Vec<String> {
         }
         _ => vec![if quick { 768 } else { 2048 }],
     };
-    sizes.into_iter().map(|size| format!("{kind} {size}")).collect()
+    let readings = match kind {
+        STRESS if quick => "x10",
+        STRESS => "x100",
+        _ => "",
+    };
+    sizes.into_iter().map(|size| format!("{kind} {size}{readings}")).collect()
 }
 
 /// The share of tasks that ran out of place.

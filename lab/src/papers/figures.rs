@@ -32,6 +32,9 @@ pub struct Figure {
     pub rows: Rows,
     /// The heads of the columns.
     pub columns: Vec<String>,
+    /// Whether the cells are only quoted: then they need no numbers, and no claim has this figure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_quoted: bool,
     /// The n-th part of each cell, from 0, where it is split at ` / ` [default: the whole cell].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<usize>,
@@ -99,8 +102,75 @@ pub enum Statistic {
 pub struct Value {
     /// As text, one for each cell, or the one of the statistic.
     pub texts: Vec<String>,
-    /// As numbers.
+    /// As numbers, one for each cell, or those of the statistic; none if it is quoted.
     pub numbers: Vec<f64>,
+}
+
+/// What is wrong with a figure, with a text that has one, or with a claim.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FigureError {
+    /// Neither the figure nor its item names a record.
+    #[error("there is no record")]
+    NoRecord,
+    /// Not one table has the title, but so many.
+    #[error("{found} tables are '{title}'")]
+    Tables {
+        /// The number of tables.
+        found: usize,
+        /// The title that the figure names.
+        title: String,
+    },
+    /// No head of a column is as the pattern.
+    #[error("there is no column '{0}'")]
+    NoColumn(String),
+    /// No row has what all these columns should contain.
+    #[error("there is no row with {0}")]
+    NoRow(String),
+    /// The figure has an empty list of rows or columns.
+    #[error("no cells are named")]
+    NoCells,
+    /// What the figure picks of a cell has no number.
+    #[error("there is no such number in the cell '{cell}' of the column '{column}'")]
+    NoNumber {
+        /// The whole cell.
+        cell: String,
+        /// The head of its column.
+        column: String,
+    },
+    /// The divisors are neither one nor as many as the cells.
+    #[error("{cells} cells over {divisors}")]
+    Divisors {
+        /// The number of cells.
+        cells: usize,
+        /// The number of divisors.
+        divisors: usize,
+    },
+    /// A cell is divided by 0.
+    #[error("{0} is divided by 0")]
+    DivisionByZero(f64),
+    /// The statistic needs more numbers.
+    #[error("there are too few numbers")]
+    TooFew,
+    /// A text or a claim names a figure that is not there.
+    #[error("there is no figure '{0}'")]
+    NoFigure(String),
+    /// A text has a brace without its other end.
+    #[error("a brace is not closed")]
+    OpenBrace,
+    /// A claim is not two sides with `<` or `>` between them.
+    #[error("'{0}' is no comparison")]
+    NoComparison(String),
+    /// A claim has lists of different lengths.
+    #[error("'{claim}' compares {left} numbers with {right}")]
+    Lengths {
+        /// The claim.
+        claim: String,
+        /// The length on its left side.
+        left: usize,
+        /// The length on its right side.
+        right: usize,
+    },
 }
 
 /// Values by the names of figures.
@@ -128,22 +198,27 @@ pub fn root() -> PathBuf {
 ///
 /// # Errors
 ///
-/// [`Fault::Input`] if a record cannot be read or has no such cells, or a text or a claim names no
-/// figure; [`Fault::Run`] if a claim does not hold.
+/// [`Fault::Input`] if a record cannot be read, and for each [`FigureError`]; [`Fault::Run`] if a
+/// claim does not hold.
 pub fn fill(papers: &mut [Paper]) -> Outcome<()> {
     let mut reports = Reports::default();
-    for item in papers.iter_mut().flat_map(|paper| &mut paper.items) {
-        let values = values(item, &mut reports)?;
-        let fault = |why: String| Fault::input(format!("{}: {why}", item.id));
-        for claim in &item.claims {
-            if !holds(claim, &values).map_err(fault)? {
-                return Err(Fault::run(format!("{}: '{claim}' does not hold", item.id)));
-            }
+    papers
+        .iter_mut()
+        .flat_map(|paper| &mut paper.items)
+        .try_for_each(|item| fill_item(item, &mut reports))
+}
+
+pub(super) fn fill_item(item: &mut Item, reports: &mut Reports) -> Outcome<()> {
+    let values = values(item, reports)?;
+    let fault = |why: FigureError| Fault::input(format!("{}: {why}", item.id));
+    for claim in &item.claims {
+        if !holds(claim, &values).map_err(fault)? {
+            return Err(Fault::run(format!("{}: '{claim}' does not hold", item.id)));
         }
-        let here = filled(&item.here, &values).map_err(fault)?;
-        let because = item.because.as_ref().map(|text| filled(text, &values));
-        (item.because, item.here) = (because.transpose().map_err(fault)?, here);
     }
+    let here = filled(&item.here, &values).map_err(fault)?;
+    let because = item.because.as_ref().map(|text| filled(text, &values));
+    (item.because, item.here) = (because.transpose().map_err(fault)?, here);
     Ok(())
 }
 
@@ -174,52 +249,58 @@ pub fn read(path: &str) -> Outcome<Record> {
 ///
 /// # Errors
 ///
-/// [`Fault::Input`] if a record cannot be read or has no such cells.
+/// [`Fault::Input`] if a record cannot be read, and for each [`FigureError`], with the names of the
+/// item and the figure.
 pub fn values(item: &Item, reports: &mut Reports) -> Outcome<Values> {
     let mut value = |(name, figure): (&String, &Figure)| {
-        let fault = |why: &str| Fault::input(format!("{}, figure '{name}': {why}", item.id));
+        let fault = |why: FigureError| Fault::input(format!("{}, figure '{name}': {why}", item.id));
         let path = figure.record.as_ref().or(item.record.as_ref());
-        let report = reports.of(path.ok_or_else(|| fault("there is no record"))?)?;
-        let value = figure.value(report).map_err(|why| fault(&why))?;
+        let report = reports.of(path.ok_or_else(|| fault(FigureError::NoRecord))?)?;
+        let value = figure.value(report).map_err(fault)?;
         Ok((name.clone(), value))
     };
     item.figures.iter().map(&mut value).collect()
 }
 
 impl Figure {
-    /// Its value.
+    /// Its value. Each row and column that it names is there, and each of its cells has a number:
+    /// so the n-th number of a list is always that of the same cell.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
-    pub fn value(&self, report: &Report) -> Result<Value, String> {
+    /// If that is not so, or if there are too few numbers for its statistic.
+    pub fn value(&self, report: &Report) -> Result<Value, FigureError> {
         let table = self.table_of(report)?;
+        if self.is_quoted {
+            let cells = cells(&table, &self.rows, &self.columns)?;
+            let texts = cells.into_iter().map(|(_, cell)| cell.to_owned()).collect();
+            return Ok(Value { texts, numbers: Vec::new() });
+        }
         let mut all = self.picked(&table, &self.rows, &self.columns)?;
         if let Some(over) = &self.over {
             let mut rows = self.rows.clone();
             rows.extend(over.rows.clone());
             let columns = over.columns.as_ref().unwrap_or(&self.columns);
             let base = self.picked(&table, &rows, columns)?;
-            if ![1, all.len()].contains(&base.len()) {
-                return Err(format!("{} cells over {}", all.len(), base.len()));
+            let (cells, divisors) = (all.len(), base.len());
+            if ![1, cells].contains(&divisors) {
+                return Err(FigureError::Divisors { cells, divisors });
             }
-            let pairs = all.iter().zip(base.iter().cycle());
-            let ratios = pairs.filter_map(|((_, one), (_, base))| Some((*one)? / (*base)?));
-            all = ratios.map(|ratio| (self.text(ratio), Some(ratio))).collect();
-        }
-        all.retain(|(text, _)| !text.is_empty());
-        let numbers = all.iter().filter_map(|(_, number)| *number).collect_vec();
-        if all.is_empty() || !numbers.iter().all(|number| number.is_finite()) {
-            return Err("there are no such cells".to_owned());
-        }
-        let Some(statistic) = self.statistic else {
-            let text = |(text, number): (String, Option<f64>)| match number {
-                Some(number) if self.digits.is_some() => self.text(number),
-                _ => text,
+            let ratio = |((_, one), (_, base)): (&(String, f64), &(String, f64))| match one / base {
+                ratio if ratio.is_finite() => Ok((self.text(ratio), ratio)),
+                _ => Err(FigureError::DivisionByZero(*one)),
             };
-            return Ok(Value { texts: all.into_iter().map(text).collect(), numbers });
+            all = all.iter().zip(base.iter().cycle()).map(ratio).collect::<Result<_, _>>()?;
+        }
+        let (texts, numbers): (Vec<String>, Vec<f64>) = all.into_iter().unzip();
+        let Some(statistic) = self.statistic else {
+            let texts = match self.digits {
+                Some(_) => numbers.iter().map(|&number| self.text(number)).collect(),
+                None => texts,
+            };
+            return Ok(Value { texts, numbers });
         };
-        let numbers = statistic.of(&numbers).ok_or("there are too few numbers")?;
+        let numbers = statistic.of(&numbers).ok_or(FigureError::TooFew)?;
         let texts = numbers.iter().map(|&number| match statistic {
             Statistic::Count | Statistic::CountAbove(_) | Statistic::CountBelow(_) => {
                 number.to_string()
@@ -233,7 +314,7 @@ impl Figure {
         self.digits.map_or_else(|| number(value), |digits| format!("{value:.digits$}"))
     }
 
-    fn table_of(&self, report: &Report) -> Result<Table, String> {
+    fn table_of(&self, report: &Report) -> Result<Table, FigureError> {
         if self.table == NOTES {
             let mut notes = Table::new(NOTES, [NOTES]);
             [&report.headline].into_iter().chain(&report.notes).for_each(|note| notes.row([note]));
@@ -244,7 +325,7 @@ impl Figure {
         let found = tables.filter(|table| is_like(&self.table, &table.title)).collect_vec();
         match found[..] {
             [table] => Ok(table.clone()),
-            _ => Err(format!("{} tables are '{}'", found.len(), self.table)),
+            _ => Err(FigureError::Tables { found: found.len(), title: self.table.clone() }),
         }
     }
 
@@ -254,57 +335,70 @@ impl Figure {
         table: &Table,
         rows: &Rows,
         columns: &[String],
-    ) -> Result<Vec<(String, Option<f64>)>, String> {
-        let pick = |cell: &str| {
-            let side = self.side.map_or(Some(cell), |side| cell.split(" / ").nth(side));
-            let side = side.unwrap_or_default();
-            if self.sum {
-                let all = numbers(side).map(str::parse).collect::<Result<Vec<f64>, _>>();
-                let sum = all.ok().filter(|all| !all.is_empty()).map(|all| all.iter().sum());
-                return (sum.map_or_else(String::new, |sum| self.text(sum)), sum);
-            }
-            let text = self.part.map_or(Some(side), |part| numbers(side).nth(part));
-            let text = text.unwrap_or_default();
-            (text.to_owned(), numbers(text).find_map(|number| number.parse().ok()))
-        };
-        Ok(cells(table, rows, columns)?.map(pick).collect())
+    ) -> Result<Vec<(String, f64)>, FigureError> {
+        let picked = cells(table, rows, columns)?.into_iter().map(|(column, cell)| {
+            let no_number =
+                || FigureError::NoNumber { cell: cell.to_owned(), column: column.to_owned() };
+            self.pick(cell).filter(|(_, number)| number.is_finite()).ok_or_else(no_number)
+        });
+        picked.collect()
+    }
+
+    fn pick(&self, cell: &str) -> Option<(String, f64)> {
+        let side = self.side.map_or(Some(cell), |side| cell.split(" / ").nth(side))?;
+        if self.sum {
+            let all = numbers(side).map(str::parse).collect::<Result<Vec<f64>, _>>().ok()?;
+            let sum = (!all.is_empty()).then(|| all.iter().sum())?;
+            return Some((self.text(sum), sum));
+        }
+        let text = self.part.map_or(Some(side), |part| numbers(side).nth(part))?;
+        Some((text.to_owned(), numbers(text).find_map(|number| number.parse().ok())?))
     }
 }
 
-/// Cells of a table, row by row.
+/// Cells of a table, each with the head of its column: row by row, in the order of the patterns.
 fn cells<'t>(
     table: &'t Table,
     rows: &Rows,
     columns: &[String],
-) -> Result<impl Iterator<Item = &'t str>, String> {
+) -> Result<Vec<(&'t str, &'t str)>, FigureError> {
     let places = |pattern: &str| {
         let heads = table.columns.iter().enumerate();
         let found = heads.filter(|(_, head)| is_like(pattern, head)).map(|(place, _)| place);
         let found = found.collect_vec();
-        if found.is_empty() { Err(format!("there is no column '{pattern}'")) } else { Ok(found) }
+        if found.is_empty() { Err(FigureError::NoColumn(pattern.to_owned())) } else { Ok(found) }
     };
     let columns = columns.iter().map(|pattern| places(pattern));
     let columns = columns.collect::<Result<Vec<_>, _>>()?.concat();
-    let wanted = rows.iter().map(|(head, patterns)| Ok((places(head)?[0], patterns)));
-    let wanted = wanted.collect::<Result<Vec<_>, String>>()?;
-    let mut above = vec![""; table.columns.len()];
-    let mut found = Vec::new();
-    for row in &table.rows {
+    let wanted = rows.iter().map(|(head, patterns)| {
+        let column = places(head)?[0];
+        Ok(patterns.iter().map(move |pattern| (head, column, pattern)))
+    });
+    let wanted = wanted.collect::<Result<Vec<_>, FigureError>>()?;
+    let whole_rows = table.rows.iter().scan(vec![""; table.columns.len()], |above, row| {
         for (above, cell) in above.iter_mut().zip(row).filter(|(_, cell)| !cell.is_empty()) {
             *above = cell;
         }
-        let place = |(column, patterns): &(usize, &Vec<String>)| {
-            patterns.iter().position(|pattern| is_like(pattern, above[*column]))
+        Some(above.clone())
+    });
+    let whole_rows = whole_rows.collect_vec();
+    let mut found = Vec::new();
+    for wanted in wanted.into_iter().multi_cartesian_product() {
+        let is_wanted = |whole: &Vec<&str>| {
+            wanted.iter().all(|(_, column, pattern)| is_like(pattern, whole[*column]))
         };
-        if let Some(places) = wanted.iter().map(place).collect::<Option<Vec<_>>>() {
-            found.push((places, row));
+        let rows = table.rows.iter().zip(&whole_rows).filter(|(_, whole)| is_wanted(whole));
+        let before = found.len();
+        found.extend(
+            rows.cartesian_product(&columns)
+                .map(|((row, _), &column)| (table.columns[column].as_str(), row[column].as_str())),
+        );
+        if found.len() == before {
+            let cells = wanted.iter().map(|(head, _, pattern)| format!("'{head}': '{pattern}'"));
+            return Err(FigureError::NoRow(cells.collect_vec().join(", ")));
         }
     }
-    found.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let of_row = move |(_, row): (Vec<usize>, &'t Vec<String>)| {
-        columns.iter().map(|&column| row[column].as_str()).collect_vec()
-    };
-    Ok(found.into_iter().flat_map(of_row))
+    if found.is_empty() { Err(FigureError::NoCells) } else { Ok(found) }
 }
 
 impl Statistic {
@@ -314,7 +408,6 @@ impl Statistic {
             Some(numbers.iter().filter(|&&number| is_it(number)).count() as f64)
         };
         let one = match self {
-            _ if numbers.is_empty() => None,
             Statistic::Count => count(&|_| true),
             Statistic::CountBelow(limit) => count(&|number| number < limit),
             Statistic::CountAbove(limit) => count(&|number| number > limit),
@@ -356,12 +449,13 @@ fn is_like(pattern: &str, text: &str) -> bool {
 
 /// The text with figures in the places of their names in braces; `{name.2}` is the second one of a
 /// list.
-fn filled(text: &str, values: &Values) -> Result<String, String> {
+fn filled(text: &str, values: &Values) -> Result<String, FigureError> {
     let (mut rest, mut all) = (text, String::new());
     while let Some((before, after)) = rest.split_once('{') {
-        let (name, after) = after.split_once('}').ok_or("a brace is not closed")?;
+        let (name, after) = after.split_once('}').ok_or(FigureError::OpenBrace)?;
         let texts = find(name, values)?.texts;
-        let (last, others) = texts.split_last().ok_or_else(|| format!("'{name}' is empty"))?;
+        let no_figure = || FigureError::NoFigure(name.to_owned());
+        let (last, others) = texts.split_last().ok_or_else(no_figure)?;
         let others = others.join(", ");
         let and = if others.is_empty() { "" } else { " and " };
         all += &format!("{before}{others}{and}{last}");
@@ -371,14 +465,14 @@ fn filled(text: &str, values: &Values) -> Result<String, String> {
 }
 
 /// A figure, or one of its list.
-fn find(name: &str, values: &Values) -> Result<Value, String> {
-    let unknown = || format!("there is no figure '{name}'");
+fn find(name: &str, values: &Values) -> Result<Value, FigureError> {
+    let no_figure = || FigureError::NoFigure(name.to_owned());
     if let Some(value) = values.get(name) {
         return Ok(value.clone());
     }
-    let (list, place) = name.rsplit_once('.').ok_or_else(unknown)?;
+    let (list, place) = name.rsplit_once('.').ok_or_else(no_figure)?;
     let place = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
-    let (value, place) = values.get(list).zip(place).ok_or_else(unknown)?;
+    let (value, place) = values.get(list).zip(place).ok_or_else(no_figure)?;
     let texts = value.texts.get(place).cloned().into_iter().collect();
     let numbers = value.numbers.get(place).copied().into_iter().collect();
     Ok(Value { texts, numbers })
@@ -386,25 +480,22 @@ fn find(name: &str, values: &Values) -> Result<Value, String> {
 
 /// Whether a claim holds: two figures or numbers with `<` or `>` between them. Lists are compared
 /// element by element, and all comparisons must hold.
-fn holds(claim: &str, values: &Values) -> Result<bool, String> {
+fn holds(claim: &str, values: &Values) -> Result<bool, FigureError> {
     let numbers = |name: &str| match name.parse() {
         Ok(number) => Ok(vec![number]),
         Err(_) => find(name, values).map(|value| value.numbers),
     };
-    let [left, sign, right] = claim.split(' ').collect_vec()[..] else {
-        return Err(format!("'{claim}' is no comparison"));
+    let [left, sign @ ("<" | ">"), right] = claim.split(' ').collect_vec()[..] else {
+        return Err(FigureError::NoComparison(claim.to_owned()));
     };
     let (left, right) = (numbers(left)?, numbers(right)?);
     let all = left.len().max(right.len());
     if [&left, &right].iter().any(|side| side.is_empty() || ![1, all].contains(&side.len())) {
-        return Err(format!("'{claim}' compares {} numbers with {}", left.len(), right.len()));
+        let (claim, left, right) = (claim.to_owned(), left.len(), right.len());
+        return Err(FigureError::Lengths { claim, left, right });
     }
     let mut pairs = left.iter().cycle().zip(right.iter().cycle()).take(all);
-    match sign {
-        "<" => Ok(pairs.all(|(left, right)| left < right)),
-        ">" => Ok(pairs.all(|(left, right)| left > right)),
-        _ => Err(format!("'{claim}' has no sign")),
-    }
+    Ok(pairs.all(|(left, right)| if sign == "<" { left < right } else { left > right }))
 }
 
 #[cfg(test)]
@@ -412,11 +503,12 @@ mod tests {
     use super::*;
 
     fn report() -> Report {
-        let mut table = Table::new("times, in ms", ["", "runtime", "P = 2", "P = 4", "95 %"]);
-        table.row(["heat 1", "ours", "1.00", "2.00", "0.90 to 1.10"]);
-        table.row(["", "theirs", "4.00", "noise", ""]);
-        table.row(["mm 2", "ours", "3.00", "6.00e-2", "2.9 to 3.1"]);
-        table.row(["", "theirs", "6.00", "", "5 + 1 / 7 + 2"]);
+        let heads = ["", "runtime", "P = 2", "P = 4", "95 %", "lost"];
+        let mut table = Table::new("times, in ms", heads);
+        table.row(["heat 1", "ours", "1.00", "2.00", "0.90 to 1.10", "0"]);
+        table.row(["", "theirs", "4.00", "8.00", "noise", ""]);
+        table.row(["mm 2", "ours", "3.00", "6.00e-2", "2.9 to 3.1", "0"]);
+        table.row(["", "theirs", "6.00", "12.0", "5 + 1 / 7 + 2", ""]);
         let section = crate::experiment::Section::new("Times", "", [table.clone()]);
         let other = crate::experiment::Section::new("Other times", "", [table]);
         let notes = vec!["3 of 20 points lie (1.25, 2).".to_owned()];
@@ -424,7 +516,7 @@ mod tests {
         Report { headline, notes, sections: vec![section, other], ..Report::default() }
     }
 
-    fn value(figure: &str) -> Result<Value, String> {
+    fn value(figure: &str) -> Result<Value, FigureError> {
         let figure: Figure = serde_json::from_str(figure).unwrap();
         figure.value(&report())
     }
@@ -449,9 +541,9 @@ mod tests {
 
     #[test]
     fn a_part_of_a_cell_is_one_of_its_numbers() {
-        let found = of_times(r#""columns": ["95 %"], "part": 1"#);
-        assert_eq!(found.numbers, [1.1, 3.1, 1.0]);
-        // Of the last cell alone: it has two sides.
+        let ours = r#""rows": {"runtime": ["ours"]}, "columns": ["95 %"]"#;
+        assert_eq!(of_times(&format!(r#"{ours}, "part": 1"#)).numbers, [1.1, 3.1]);
+        // Of a cell with two sides.
         let of_side = |rest: &str| {
             let rows = r#""rows": {"": ["mm 2"], "runtime": ["theirs"]}, "columns": ["95 %"]"#;
             of_times(&format!("{rows}, {rest}")).numbers
@@ -473,17 +565,17 @@ mod tests {
         let of = |statistic: &str| {
             of_times(&format!(r#""columns": ["P = *"], "statistic": {statistic}"#)).numbers
         };
-        // 1, 2, 4, 3, 0.06 and 6: noise is no number.
-        assert_eq!(of(r#""count""#), [6.0]);
-        assert_eq!(of(r#"{"count-above": 2}"#), [3.0]);
+        // 1, 2, 4, 8, 3, 0.06, 6 and 12.
+        assert_eq!(of(r#""count""#), [8.0]);
+        assert_eq!(of(r#"{"count-above": 2}"#), [5.0]);
         assert_eq!(of(r#"{"count-below": 2}"#), [2.0]);
-        assert_eq!([of(r#""least""#), of(r#""most""#)], [[0.06], [6.0]]);
-        assert_eq!([of(r#""median""#), of(r#""interval""#)].concat(), [2.5, 0.06, 6.0]);
-        assert!((of(r#""sum""#)[0] - 16.06).abs() < 1e-9);
-        assert!((of(r#""mean""#)[0] - 16.06 / 6.0).abs() < 1e-9);
-        assert!((of(r#""geometric-mean""#)[0] - 8.64_f64.powf(1.0 / 6.0)).abs() < 1e-9);
+        assert_eq!([of(r#""least""#), of(r#""most""#)], [[0.06], [12.0]]);
+        assert_eq!([of(r#""median""#), of(r#""interval""#)].concat(), [3.5, 0.06, 12.0]);
+        assert!((of(r#""sum""#)[0] - 36.06).abs() < 1e-9);
+        assert!((of(r#""mean""#)[0] - 36.06 / 8.0).abs() < 1e-9);
+        assert!((of(r#""geometric-mean""#)[0] - 829.44_f64.powf(1.0 / 8.0)).abs() < 1e-9);
         let figure = of_times(r#""columns": ["P = *"], "statistic": "median", "digits": 3"#);
-        assert_eq!(figure.texts, ["2.500"]);
+        assert_eq!(figure.texts, ["3.500"]);
     }
 
     #[test]
@@ -493,27 +585,68 @@ mod tests {
         assert_eq!(over(r#""rows": {"runtime": ["theirs"]}"#).numbers, [0.25, 0.5]);
         assert_eq!(over(r#""rows": {"": ["mm 2"]}"#).texts, ["0.33", "1.00"]);
         assert_eq!(over(r#""columns": ["P = 4"]"#).texts, ["0.50", "50.0"]);
-        // A cell without a number has no ratio, and the others keep their divisors.
-        let theirs = r#""rows": {"runtime": ["*"]}, "columns": ["P = 4"]"#;
-        let found = of_times(&format!(r#"{theirs}, "over": {{"columns": ["P = 2"]}}"#));
-        assert_eq!(found.numbers, [2.0, 0.02]);
+        let all = r#""rows": {"runtime": ["*"]}, "columns": ["P = 4"]"#;
+        let found = of_times(&format!(r#"{all}, "over": {{"columns": ["P = 2"]}}"#));
+        assert_eq!(found.numbers, [2.0, 2.0, 0.02, 2.0]);
     }
 
     #[test]
     fn what_is_not_in_the_report_is_refused() {
-        let refused = |figure: &str, why: &str| assert_eq!(value(figure).unwrap_err(), why);
-        refused(r#"{"table": "times*", "columns": ["P = 2"]}"#, "2 tables are 'times*'");
-        refused(r#"{"table": "times", "columns": ["P = 2"]}"#, "0 tables are 'times'");
-        let times = r#""section": "Times", "table": "times, in ms""#;
-        refused(&format!(r#"{{{times}, "columns": ["P = 3"]}}"#), "there is no column 'P = 3'");
-        let nothing = r#""rows": {"": ["lu"]}, "columns": ["P = 2"]"#;
-        refused(&format!("{{{times}, {nothing}}}"), "there are no such cells");
-        let words = r#""columns": ["runtime"], "statistic": "median""#;
-        refused(&format!("{{{times}, {words}}}"), "there are too few numbers");
-        let of_few = r#""columns": ["P = 2"], "statistic": "interval""#;
-        refused(&format!("{{{times}, {of_few}}}"), "there are too few numbers");
+        let refused = |figure: &str, why: FigureError| assert_eq!(value(figure), Err(why));
+        let tables = |found, title: &str| FigureError::Tables { found, title: title.to_owned() };
+        refused(r#"{"table": "times*", "columns": ["P = 2"]}"#, tables(2, "times*"));
+        refused(r#"{"table": "times", "columns": ["P = 2"]}"#, tables(0, "times"));
+        let refused = |rest: &str, why: FigureError| {
+            refused(&format!(r#"{{"section": "Times", "table": "times, in ms", {rest}}}"#), why);
+        };
+        let no_column = |pattern: &str| FigureError::NoColumn(pattern.to_owned());
+        refused(r#""columns": ["P = 2", "P = 3"]"#, no_column("P = 3"));
+        refused(r#""rows": {"policy": ["ours"]}, "columns": ["P = 2"]"#, no_column("policy"));
+        let few = r#""columns": ["P = 2"], "statistic": "interval""#;
+        refused(few, FigureError::TooFew);
         let over = r#""columns": ["P = 2"], "over": {"rows": {"runtime": ["ours"]}}"#;
-        refused(&format!("{{{times}, {over}}}"), "4 cells over 2");
+        refused(over, FigureError::Divisors { cells: 4, divisors: 2 });
+        let zero = r#""rows": {"runtime": ["ours"]}, "columns": ["P = 2"]"#;
+        let zero = format!(r#"{zero}, "over": {{"columns": ["lost"]}}"#);
+        refused(&zero, FigureError::DivisionByZero(1.0));
+    }
+
+    #[test]
+    fn a_row_that_is_missing_is_refused_and_not_left_out() {
+        let of = |rows: &str| {
+            let table = r#""section": "Times", "table": "times*""#;
+            value(&format!(r#"{{{table}, "rows": {{{rows}}}, "columns": ["P = 2"]}}"#))
+        };
+        let no_row = |cells: &str| Err(FigureError::NoRow(cells.to_owned()));
+        assert_eq!(of(r#""": ["heat 1", "mm *"]"#).unwrap().numbers, [1.0, 4.0, 3.0, 6.0]);
+        assert_eq!(of(r#""": ["heat 1", "lu *", "mm *"]"#), no_row("'': 'lu *'"));
+        // Each pattern has a row, but not both of them together.
+        let both = r#""P = 4": ["2.00"], "runtime": ["ours", "theirs"]"#;
+        assert_eq!(of(both), no_row("'P = 4': '2.00', 'runtime': 'theirs'"));
+        assert_eq!(of(r#""runtime": []"#), Err(FigureError::NoCells));
+    }
+
+    #[test]
+    fn a_cell_without_a_number_is_refused_and_not_left_out() {
+        let of =
+            |rest: &str| value(&format!(r#"{{"section": "Times", "table": "times*", {rest}}}"#));
+        let no_number = |column: &str, cell: &str| {
+            let (column, cell) = (column.to_owned(), cell.to_owned());
+            Err(FigureError::NoNumber { cell, column })
+        };
+        assert_eq!(of(r#""columns": ["95 %"]"#), no_number("95 %", "noise"));
+        assert_eq!(of(r#""columns": ["95 %"], "statistic": "count""#), no_number("95 %", "noise"));
+        assert_eq!(of(r#""columns": ["lost"]"#), no_number("lost", ""));
+        let over = r#""columns": ["P = 2"], "over": {"columns": ["lost"]}"#;
+        assert_eq!(of(over), no_number("lost", ""));
+        let ours = r#""rows": {"runtime": ["ours"]}, "columns": ["95 %"]"#;
+        for rest in [r#""part": 2"#, r#""side": 1"#, r#""side": 1, "sum": true"#] {
+            assert_eq!(of(&format!("{ours}, {rest}")), no_number("95 %", "0.90 to 1.10"));
+        }
+        assert_eq!(of(r#""columns": ["runtime"]"#), no_number("runtime", "ours"));
+        let quoted = of(r#""columns": ["runtime"], "is_quoted": true"#).unwrap();
+        assert_eq!(quoted.texts, ["ours", "theirs", "ours", "theirs"]);
+        assert!(quoted.numbers.is_empty());
     }
 
     #[test]
@@ -526,9 +659,11 @@ mod tests {
         let values: Values = named.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
         let text = filled("{one}: {list}, not {list.2}", &values);
         assert_eq!(text.unwrap(), "1.0: 3, 4 and 5, not 4");
-        for wrong in ["{two}", "{one.2}", "{list.0}", "{one"] {
-            assert!(filled(wrong, &values).is_err(), "{wrong}");
+        let no_figure = |name: &str| FigureError::NoFigure(name.to_owned());
+        for wrong in ["two", "one.2", "list.0"] {
+            assert_eq!(filled(&format!("{{{wrong}}}"), &values), Err(no_figure(wrong)));
         }
+        assert_eq!(filled("{one", &values), Err(FigureError::OpenBrace));
         for (claim, expected) in [
             ("one < list", true),
             ("list > 3", false),
@@ -538,8 +673,11 @@ mod tests {
         ] {
             assert_eq!(holds(claim, &values), Ok(expected), "{claim}");
         }
-        for wrong in ["one", "one = 1", "one < two", "list.4 < 1", "one < 2 < 3"] {
-            assert!(holds(wrong, &values).is_err(), "{wrong}");
+        for wrong in ["one", "one = 1", "one < 2 < 3"] {
+            assert_eq!(holds(wrong, &values), Err(FigureError::NoComparison(wrong.to_owned())));
         }
+        assert_eq!(holds("one < two", &values), Err(no_figure("two")));
+        let (claim, left, right) = ("list.4 < 1".to_owned(), 0, 1);
+        assert_eq!(holds(&claim, &values), Err(FigureError::Lengths { claim, left, right }));
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn kahn(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Che
     checks.expect("what arrives", found.take(), Some(expected.collect()))
 }
 
-/// A random graph, each of whose intervals adds the values of some before it.
+/// A random graph. Each interval adds the values of some before it.
 pub(super) fn intervals(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let number = random.next_u64() % 300;
     let mut expected: Vec<u64> = Vec::new();

@@ -27,7 +27,7 @@ fn inject(number: u64) {
     panic_any(Injected(number))
 }
 
-/// Panics in loops, scopes, futures and detached tasks: each reaches who waits.
+/// Panics in loops, scopes, futures and detached tasks: each reaches its waiter.
 pub(super) fn panics(pool: &Pool, random: &mut Random, checks: &mut Checks) -> Checked {
     let (items, grain) = (2000, 1 + (random.next_u64() % 20) as usize);
     let payload = injected(|| pool.install(|_| par(0..items).grain(grain).for_each(inject)));

@@ -103,16 +103,16 @@ fn stdout_of_trace(file: &Path) -> String {
 fn a_process_of_another_user_is_refused() {
     let recorded = Recorded::start();
     let program = env!("CARGO_BIN_EXE_locksley");
-    let as_nobody = |arguments: &[&str]| {
+    let as_other_user = |arguments: &[&str]| {
         let mut other = Command::new("setpriv");
         other.args(["--reuid", "65534", "--clear-groups"]).args(arguments);
         other.env("XDG_RUNTIME_DIR", recorded.folder.path()).output()
     };
-    if !as_nobody(&[program, "--version"]).is_ok_and(|it| it.status.success()) {
+    if !as_other_user(&[program, "--version"]).is_ok_and(|it| it.status.success()) {
         return locksley_sys::skip_test("programs cannot be run as another user here");
     }
     let process = recorded.program.id().to_string();
-    let refused = as_nobody(&[program, "top", &process, "--once"]).unwrap();
+    let refused = as_other_user(&[program, "top", &process, "--once"]).unwrap();
     assert_refused(&refused, "has no live recording");
 }
 

@@ -415,13 +415,13 @@ fn scatter() {
 #[test]
 fn places() {
     let once = |arguments: &[&str]| refused(&[&["once", "locality"][..], arguments].concat());
-    assert!(once(&["stress 4", "good", "1", "0"]).contains("ignorant"));
+    assert!(once(&["stress 4x1", "good", "1", "0"]).contains("ignorant"));
     assert!(once(&["wait 1", "best", "1", "0"]).contains("stress"));
-    once(&["stress 0", "best", "1", "0"]);
-    once(&["stress 4", "best", "0", "0"]);
-    once(&["stress 4"]);
+    once(&["stress 0x1", "best", "1", "0"]);
+    once(&["stress 4x1", "best", "0", "0"]);
+    once(&["stress 4x1"]);
     refused(&["locality", "--quick", "--kinds", "wait"]);
     refused(&["locality", "--quick", "--placements", "good"]);
-    once(&["stress 4 l7", "best", "1", "0"]);
+    once(&["stress 4x1 l7", "best", "1", "0"]);
     refused(&["locality", "--quick", "--repeats", "0"]);
 }

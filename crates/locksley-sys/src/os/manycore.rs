@@ -71,7 +71,7 @@ impl ThreadAffinity {
 
 impl ThreadClock {
     pub fn read(&self) -> Option<Duration> {
-        Some(Duration::from_nanos(machine::times(self.0).run))
+        Some(Duration::from_nanos(machine::run_time(self.0)))
     }
 }
 
@@ -111,8 +111,7 @@ impl ThreadWatch {
 
     pub fn run_state(&self, here: Option<usize>) -> RunState {
         let seen = machine::observe(self.thread);
-        let is_here =
-            self.assists.has(Assists::RUN_STATE) && here == Some(seen.cpu.index());
+        let is_here = self.assists.has(Assists::RUN_STATE) && here == Some(seen.cpu.index());
         let has_records = self.assists.has(Assists::SWITCH_RECORDS);
         match seen.state {
             machine::ThreadState::Exited => RunState::Unknown,
@@ -243,6 +242,26 @@ pub fn shorten_time_slice(time_slice: Duration) {
 
 pub fn stack() -> Option<Range<usize>> {
     Some(0..usize::MAX)
+}
+
+/// The numbers of the processors that share each core, last-level cache and socket.
+pub fn shared_hardware() -> [Vec<Vec<usize>>; 3] {
+    let topology = machine::topology();
+    let groups = |of: &dyn Fn(Cpu) -> usize| {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for cpu in topology.all() {
+            if groups.len() == of(cpu) {
+                groups.push(Vec::new());
+            }
+            groups[of(cpu)].push(cpu.index());
+        }
+        groups
+    };
+    [
+        groups(&|cpu| topology.core(cpu)),
+        groups(&|cpu| topology.cluster(cpu)),
+        groups(&|cpu| topology.socket(cpu)),
+    ]
 }
 
 /// Programs do not fork here.

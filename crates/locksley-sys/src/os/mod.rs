@@ -48,8 +48,6 @@ pub use run_state::RunState;
 #[cfg(any(loom, shuttle))]
 pub use simulated::{Futex, heavy_barrier, heavy_barrier_works, light_barrier};
 pub use switch::{LoggedSwitch, Switch};
-#[cfg(manycore)]
-pub use system::light_barrier;
 #[cfg(not(any(loom, shuttle)))]
 pub use system::{Futex, heavy_barrier, heavy_barrier_works};
 pub use system::{
@@ -59,6 +57,8 @@ pub use system::{
     process_involuntary_switches, process_time, runnable_threads, set_niceness, shorten_time_slice,
     stack, unbind_this_thread, watch_for_forks,
 };
+#[cfg(manycore)]
+pub use system::{light_barrier, shared_hardware};
 
 /// Lets other threads run on this processor, if any are ready.
 #[inline]

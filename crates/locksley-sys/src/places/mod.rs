@@ -19,6 +19,8 @@
 //! The folder's README says which files are read, and by which rule processors are divided.
 
 mod level;
+#[cfg(manycore)]
+mod manycore;
 mod nesting;
 mod partition;
 mod processor_set;

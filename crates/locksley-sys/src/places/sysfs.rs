@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::topology::Distances;
 use super::{Kind, ProcessorSet, Region, Topology};
+#[cfg(not(manycore))]
 use crate::os::Processors;
 
 const PROCESSORS: &str = "sys/devices/system/cpu";
@@ -16,6 +17,7 @@ impl Topology {
     /// nothing in common, as far as is known, and [`doubts`](Self::doubts) says why.
     ///
     /// It has all processors that are online, whether or not this process may use them.
+    #[cfg(not(manycore))]
     #[must_use]
     pub fn of_this_machine() -> Self {
         let read = if cfg!(all(target_os = "linux", not(any(locksley_portable, shuttle)))) {

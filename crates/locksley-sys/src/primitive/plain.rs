@@ -10,10 +10,10 @@ pub use ::manycore::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
 };
 #[cfg(manycore)]
-pub use ::manycore::sync::{Barrier, Condvar, Mutex, MutexGuard, OnceLock};
+pub use ::manycore::sync::{Barrier, Condvar, Mutex, MutexGuard, OnceLock, RwLock};
 #[cfg(not(manycore))]
 pub use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
 };
 #[cfg(not(manycore))]
-pub use std::sync::{Barrier, Condvar, Mutex, MutexGuard, OnceLock};
+pub use std::sync::{Barrier, Condvar, Mutex, MutexGuard, OnceLock, RwLock};

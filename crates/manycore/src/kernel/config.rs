@@ -4,12 +4,7 @@ use super::{
     cfs::{Cfs, CfsYield},
     eevdf::{Eevdf, EevdfYield},
 };
-use crate::ids::Nanos;
-
-/// One microsecond.
-pub(super) const MICROSECOND: Nanos = 1_000;
-/// One millisecond.
-pub(super) const MILLISECOND: Nanos = 1_000_000;
+use crate::ids::{MICROSECOND, MILLISECOND, Nanos};
 
 /// Which threads of a processor's queue run, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +47,8 @@ pub struct KernelCosts {
     /// Nanoseconds of a processor to go from one thread to another, between two user programs.
     /// Source: lmbench's and Tsafrir's direct costs on current x86, 1 to 1.5 µs; fitted.
     pub context_switch: Nanos,
-    /// Nanoseconds of the waker to make a thread runnable, without the entry into the kernel. Fitted
-    /// to a futex wake-up with one sleeper.
+    /// Nanoseconds of the waker to make a thread runnable, without the entry into the kernel.
+    /// Fitted to a futex wake-up with one sleeper.
     pub wake_up: Nanos,
     /// Nanoseconds from a wake-up until a halted processor schedules: interrupt and exit from C1.
     /// Source: 2 µs in Linux's `intel_idle` tables for C1, plus the interrupt.
@@ -70,10 +65,11 @@ pub struct KernelCosts {
     /// Nanoseconds of a system call's entry and exit. Source: lmbench's null call, 50 to 250 ns
     /// with and without mitigations. The kernel model does not add it; it is for the engine.
     pub system_call: Nanos,
-    /// Nanoseconds that a thread loses when it runs on another processor than before: private
-    /// caches are refilled. Fitted.
+    /// Nanoseconds that a thread loses when it runs on another core than before, as it fills the
+    /// private caches again. Fitted.
     pub migration: Nanos,
-    /// Nanoseconds to look at one processor, in balancing and in the search for an idle one. Fitted.
+    /// Nanoseconds to look at one processor, in balancing and in the search for an idle one.
+    /// Fitted.
     pub balance: Nanos,
     /// Nanoseconds of a tick's handler. Source: 1 to 2 µs in measurements of `nohz_full`.
     pub tick: Nanos,
@@ -82,7 +78,7 @@ pub struct KernelCosts {
 /// How threads are placed at wake-ups and moved between processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balancing {
-    /// False: a thread stays on the processor of its first wake-up, unless its affinity excludes it.
+    /// False: a thread stays on its parent's processor, unless its affinity excludes that.
     pub enabled: bool,
     /// How many processors a wake-up looks at in the search for an idle one.
     pub idle_scan: IdleScan,
@@ -107,7 +103,7 @@ pub enum IdleScan {
     /// At most this many.
     AtMost(usize),
     /// The fewer, the busier the cache's processors are: Linux since 6.0 (`SIS_UTIL`). Its formula
-    /// is used with the share of busy processors at that moment, for the average utilization.
+    /// is used with an average of the share of busy processors, which forgets half in 32 ms.
     Utilization,
 }
 

@@ -4,16 +4,16 @@
 //! threads do ([`wake`](Kernel::wake), [`block`](Kernel::block), [`yield_now`](Kernel::yield_now),
 //! ...), with the time. It asks for later calls by [`Request`]s. `README.md` describes the model.
 
-#![allow(dead_code, reason = "the other schedulers follow")]
-
+mod attributes;
+mod balance;
 mod bandwidth;
 mod cfs;
 mod config;
 mod cpu_set;
 mod eevdf;
+mod placement;
 mod round_robin;
 mod run_queue;
-mod settings;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -28,6 +28,8 @@ pub use thread::{Policy, ThreadState, ThreadTimes};
 
 use crate::ids::{Cpu, Nanos, ProgramId, ThreadId};
 use crate::topology::Topology;
+use balance::{LEVELS, Level};
+use bandwidth::Group;
 use run_queue::{Dequeue, Enqueue, Entities, Entity, RunQueue};
 use thread::Thread;
 
@@ -60,13 +62,22 @@ pub struct KernelTimer(TimerKind);
 enum TimerKind {
     Tick(Cpu),
     SliceEnd(Cpu),
+    /// An idle processor was asked to look for threads.
+    IdleBalance(Cpu),
+    /// The end of a period of a group.
+    Period(GroupId),
+    /// Processors returned run time to a group.
+    Slack(GroupId),
 }
 
 impl KernelTimer {
     /// The processor whose time the timer's handler takes. `None` if it takes no time.
     pub const fn cpu(self) -> Option<Cpu> {
         match self.0 {
-            TimerKind::Tick(cpu) | TimerKind::SliceEnd(cpu) => Some(cpu),
+            TimerKind::Tick(cpu) | TimerKind::SliceEnd(cpu) | TimerKind::IdleBalance(cpu) => {
+                Some(cpu)
+            }
+            TimerKind::Period(_) | TimerKind::Slack(_) => None,
         }
     }
 }
@@ -98,9 +109,25 @@ pub struct Kernel {
     threads: Vec<Thread>,
     entities: Entities,
     processors: Vec<Processor>,
+    groups: Vec<Group>,
     /// Processors without a current thread and without a runnable one.
     idle: CpuSet,
+    /// The average share of busy processors of each cluster, in 1024ths, and when it was updated.
+    utilization: Vec<(Nanos, Nanos)>,
+    /// Processors with a thread that waits.
+    overloaded: CpuSet,
     requests: Vec<Request>,
+    /// Kept for its memory.
+    candidates: Vec<(u64, Cpu)>,
+}
+
+/// An empty queue of this scheduler. Its times are multiplied by `scale`.
+fn new_queue(scheduler: Scheduler, scale: u64, tick: Nanos) -> Box<dyn RunQueue> {
+    match scheduler {
+        Scheduler::Eevdf(options) => Box::new(eevdf::Queue::new(options, scale, tick)),
+        Scheduler::Cfs(options) => Box::new(cfs::Queue::new(options, scale)),
+        Scheduler::RoundRobin { slice } => Box::new(round_robin::RoundRobin::new(slice)),
+    }
 }
 
 struct Processor {
@@ -113,14 +140,26 @@ struct Processor {
     stolen: Nanos,
     /// True after a call that must be followed by a pick.
     must_pick: bool,
+    /// The thread that the next pick takes, after a directed yield.
+    chosen: Option<ThreadId>,
     /// When the processor reschedules, if it was asked to.
     reschedule_at: Option<Nanos>,
     /// True if a tick is requested.
     is_ticking: bool,
     /// When the timer of the end of a slice expires, if it is requested.
     slice_end: Option<Nanos>,
-    /// Since when the processor has had no current thread, if it has none.
+    /// True if it chose to be idle, and has not chosen a thread since.
+    is_halted: bool,
+    /// Since when it is halted, if it is.
     idle_since: Nanos,
+    /// A moving average of how long it is idle.
+    average_idle: Nanos,
+    /// True if it was asked to look for threads while it is idle.
+    is_kicked: bool,
+    /// When it balances next, at each level.
+    next_balance: [Nanos; LEVELS.len()],
+    /// How often balancing found a heavier queue and moved nothing, at each level.
+    failed_balance: [u32; LEVELS.len()],
 }
 
 impl Kernel {
@@ -128,16 +167,22 @@ impl Kernel {
     pub fn new(topology: Topology, config: KernelConfig) -> Self {
         let scale = config.scale(topology.processors());
         let processor = |_| Processor {
-            queue: run_queue::new_queue(config.scheduler, scale, config.tick()),
+            queue: new_queue(config.scheduler, scale, config.tick()),
             current: None,
             clock: 0,
             idle_time: 0,
             stolen: 0,
             must_pick: false,
+            chosen: None,
             reschedule_at: None,
             is_ticking: false,
             slice_end: None,
+            is_halted: true,
             idle_since: 0,
+            average_idle: 2 * config.balancing.hot,
+            is_kicked: false,
+            next_balance: [0; LEVELS.len()],
+            failed_balance: [0; LEVELS.len()],
         };
         Self {
             topology,
@@ -145,14 +190,13 @@ impl Kernel {
             threads: Vec::new(),
             entities: Entities::default(),
             processors: topology.all().map(processor).collect(),
+            groups: Vec::new(),
             idle: topology.all().collect(),
+            utilization: vec![(0, 0); topology.processors() / topology.processors_of_cluster()],
+            overloaded: CpuSet::new(),
             requests: Vec::new(),
+            candidates: Vec::new(),
         }
-    }
-
-    /// Adds a control group with a quota.
-    pub fn add_group(&mut self, _bandwidth: Bandwidth) -> GroupId {
-        todo!("quotas follow")
     }
 
     /// Adds a thread, which is blocked at first. Its first wake-up places it near `parent_cpu`.
@@ -174,25 +218,28 @@ impl Kernel {
         if self.state(thread) != ThreadState::Blocked {
             return 0;
         }
-        let costs = self.config.costs;
-        let (cpu, mut cost) = self.place(thread, waker);
-        cost += costs.wake_up;
-        let why = if self.threads[thread.index()].is_new { Enqueue::New } else { Enqueue::Wake };
-        self.threads[thread.index()].is_new = false;
-        self.settle(cpu, now);
-        let was_idle = self.idle.contains(cpu);
-        self.enqueue(thread, cpu, why, now);
-        let processor = &mut self.processors[cpu.index()];
-        if was_idle {
-            let is_deep = now.saturating_sub(processor.idle_since) > costs.deep_idle_after;
-            let exit = if is_deep { costs.deep_idle_exit } else { costs.idle_exit };
-            self.reschedule(cpu, now + cost + exit);
-        } else if processor.current.is_some()
-            && processor.queue.preempts(&mut self.entities, thread)
-        {
-            let interrupt = if waker == Some(cpu) { 0 } else { costs.reschedule_interrupt };
-            self.reschedule(cpu, now + cost + interrupt);
+        let wake_up = self.config.costs.wake_up;
+        if self.entities[thread].is_delayed {
+            let cpu = self.processor(thread);
+            self.settle(cpu, now);
+            let queue = &mut self.processors[cpu.index()].queue;
+            if self.threads[thread.index()].is_allowed(cpu) {
+                queue.requeue(&mut self.entities, thread);
+                self.threads[thread.index()].enter(ThreadState::Ready, now);
+                self.count_queued(thread);
+                self.note(cpu);
+                self.check_preemption(thread, waker, now, wake_up);
+                return wake_up;
+            }
+            queue.dequeue(&mut self.entities, thread, Dequeue::Leave);
         }
+        let (cpu, search) = self.place(thread, waker, now);
+        let cost = wake_up + search;
+        let entry = &mut self.threads[thread.index()];
+        let why = if entry.is_new { Enqueue::New } else { Enqueue::Wake };
+        entry.is_new = false;
+        self.enqueue(thread, cpu, why, now);
+        self.check_preemption(thread, waker, now, cost);
         cost
     }
 
@@ -201,20 +248,12 @@ impl Kernel {
     /// # Panics
     /// If `cpu` has no current thread; [`exit`](Self::exit) and the yields panic then, too.
     pub fn block(&mut self, cpu: Cpu, now: Nanos) {
-        self.settle(cpu, now);
-        let thread = self.take_current(cpu);
-        self.threads[thread.index()].times.voluntary_switches += 1;
-        self.threads[thread.index()].enter(ThreadState::Blocked, now);
-        self.processors[cpu.index()].queue.dequeue(&mut self.entities, thread, Dequeue::Sleep);
+        self.leave(cpu, ThreadState::Blocked, Dequeue::Sleep, now);
     }
 
     /// The current thread of `cpu` exits.
     pub fn exit(&mut self, cpu: Cpu, now: Nanos) {
-        self.settle(cpu, now);
-        let thread = self.take_current(cpu);
-        self.threads[thread.index()].times.voluntary_switches += 1;
-        self.threads[thread.index()].enter(ThreadState::Exited, now);
-        self.processors[cpu.index()].queue.dequeue(&mut self.entities, thread, Dequeue::Exit);
+        self.leave(cpu, ThreadState::Exited, Dequeue::Leave, now);
     }
 
     /// The current thread of `cpu` calls `sched_yield`.
@@ -228,48 +267,73 @@ impl Kernel {
         processor.must_pick = true;
     }
 
-    /// The current thread of `cpu` yields to `target`, which runs there at once for the rest of the
-    /// slice. False, and no effect, unless `target` is [`Ready`](ThreadState::Ready), on whichever
-    /// processor, and may run on `cpu`.
+    /// The current thread of `cpu` yields to `target`, which the next pick runs there for the rest
+    /// of the slice. False, and no effect, unless `target` is [`Ready`](ThreadState::Ready), on
+    /// whichever processor, and may run on `cpu`.
     ///
     /// Source: Ding et al., BWS: Balanced Work Stealing for Time-Sharing Multicores, EuroSys 2012,
     /// section 4.
     pub fn yield_to(&mut self, cpu: Cpu, target: ThreadId, now: Nanos) -> bool {
-        let _ = (cpu, target, now);
-        false
+        let source = self.processor(target);
+        if self.state(target) != ThreadState::Ready
+            || !self.threads[target.index()].is_allowed(cpu)
+            || self.is_throttled(target, cpu)
+        {
+            return false;
+        }
+        let is_over = self.account(cpu, now);
+        assert!(self.current(cpu).is_some(), "a yield on an idle processor");
+        if source != cpu {
+            self.migrate(target, cpu, now);
+        }
+        let processor = &mut self.processors[cpu.index()];
+        let left = processor.queue.slice_left(&self.entities).filter(|_| !is_over);
+        processor.queue.pick_directly(&mut self.entities, target, left.unwrap_or(0));
+        processor.chosen = Some(target);
+        processor.must_pick = true;
+        true
     }
 
     /// A timer has expired. Returns how long its handler keeps the timer's processor busy.
     pub fn expire(&mut self, timer: KernelTimer, now: Nanos) -> Nanos {
         match timer.0 {
-            TimerKind::Tick(cpu) => self.tick(cpu, now),
-            TimerKind::SliceEnd(cpu) => {
-                let processor = &mut self.processors[cpu.index()];
-                if processor.slice_end.is_some_and(|end| end <= now) {
-                    processor.slice_end = None;
-                    if self.settle(cpu, now) {
-                        self.reschedule(cpu, now);
-                    }
-                    self.request_slice_end(cpu, now);
-                }
-                0
-            }
+            TimerKind::Tick(cpu) => return self.tick(cpu, now),
+            TimerKind::SliceEnd(cpu) => self.end_slice(cpu, now),
+            TimerKind::IdleBalance(cpu) => return self.balance_idle(cpu, now),
+            TimerKind::Period(group) => self.end_period(group, now),
+            TimerKind::Slack(group) => self.distribute_slack(group, now),
         }
+        0
     }
 
-    /// Chooses what `cpu` does next. Calls that are not due change nothing.
+    /// Chooses what `cpu` does next. A call that is not due changes nothing.
     pub fn pick(&mut self, cpu: Cpu, now: Nanos) -> Picked {
-        let is_over = self.settle(cpu, now);
         let processor = &mut self.processors[cpu.index()];
+        let previous = processor.current;
         let is_asked = processor.reschedule_at.is_some_and(|at| at <= now);
-        if !is_over && !processor.must_pick && !is_asked {
-            return Picked { thread: processor.current, switched: false, cost: 0 };
+        let may_stay = previous.is_none_or(|id| self.threads[id.index()].is_allowed(cpu));
+        if !processor.must_pick && !is_asked && may_stay {
+            return Picked { thread: previous, switched: false, cost: 0 };
         }
-        let was_current = processor.current;
+        let _ = self.account(cpu, now);
+        let processor = &mut self.processors[cpu.index()];
         processor.must_pick = false;
         processor.reschedule_at = None;
-        let next = processor.queue.pick(&mut self.entities);
-        self.switch(cpu, was_current, next, now)
+        let chosen = processor.chosen.take();
+        self.expel_current(cpu, now);
+        // It may have moved since.
+        let is_here = |thread: &ThreadId| {
+            self.state(*thread) == ThreadState::Ready && self.processor(*thread) == cpu
+        };
+        let mut next = chosen.filter(is_here).or_else(|| self.pick_unthrottled(cpu, now));
+        let mut cost = 0;
+        if next.is_none() {
+            cost = self.balance_new_idle(cpu, now);
+            next = self.pick_unthrottled(cpu, now);
+        }
+        let switched = previous != next && next.is_some();
+        cost += self.switch(cpu, previous, next, now);
+        Picked { thread: next, switched, cost }
     }
 
     /// The requests since the last call.
@@ -305,32 +369,6 @@ impl Kernel {
     /// The program of the thread.
     pub fn program(&self, thread: ThreadId) -> ProgramId {
         self.threads[thread.index()].program
-    }
-
-    /// Restricts the thread to a set of processors. A thread that runs or waits elsewhere moves.
-    ///
-    /// # Panics
-    /// If the set has no processor of this machine.
-    pub fn set_affinity(&mut self, thread: ThreadId, set: CpuSet, _now: Nanos) {
-        assert!(self.topology.all().any(|cpu| set.contains(cpu)), "an affinity without processors");
-        self.threads[thread.index()].affinity = Some(set);
-    }
-
-    /// Sets the scheduling policy.
-    pub fn set_policy(&mut self, thread: ThreadId, policy: Policy, _now: Nanos) {
-        self.threads[thread.index()].policy = policy;
-    }
-
-    /// Sets the nice level, -20 to 19; other values are clamped.
-    pub fn set_nice(&mut self, thread: ThreadId, nice: i8, _now: Nanos) {
-        self.threads[thread.index()].nice = nice;
-    }
-
-    /// Sets the slice that the thread asks for, clamped to 0.1 to 100 ms (`sched_setattr` with
-    /// `sched_runtime`, since 6.12). It counts from the next slice on.
-    pub fn set_slice(&mut self, thread: ThreadId, slice: Nanos) {
-        let slice = slice.clamp(config::MILLISECOND / 10, 100 * config::MILLISECOND);
-        self.entities[thread].slice = Some(slice);
     }
 
     /// A hypervisor takes `cpu`, or took it, for this long. The next `stolen` nanoseconds of the
@@ -370,7 +408,8 @@ impl Kernel {
     }
 
     /// Accounts the time of `cpu` until `now`. True if the current thread's slice is over.
-    fn settle(&mut self, cpu: Cpu, now: Nanos) -> bool {
+    #[must_use = "the processor may have to reschedule"]
+    fn account(&mut self, cpu: Cpu, now: Nanos) -> bool {
         let ran = self.unsettled(cpu, now);
         let processor = &mut self.processors[cpu.index()];
         let elapsed = now.saturating_sub(processor.clock);
@@ -383,7 +422,17 @@ impl Kernel {
         let thread = &mut self.threads[current.index()];
         thread.times.run += ran;
         thread.ran_at = processor.clock;
-        processor.queue.update_current(&mut self.entities, ran)
+        let group = thread.group;
+        let is_over = processor.queue.update_current(&mut self.entities, ran);
+        let is_spent = group.is_some_and(|group| !self.charge(group, cpu, ran, now));
+        is_over || is_spent
+    }
+
+    /// Accounts the time of `cpu`, which reschedules if the current thread's slice is over.
+    fn settle(&mut self, cpu: Cpu, now: Nanos) {
+        if self.account(cpu, now) {
+            self.reschedule(cpu, now);
+        }
     }
 
     /// Asks for a pick at `at`, unless an earlier one is requested.
@@ -395,117 +444,211 @@ impl Kernel {
         }
     }
 
-    /// The current thread is about to leave its processor.
-    fn take_current(&mut self, cpu: Cpu) -> ThreadId {
+    /// The current thread leaves its processor and its queue.
+    fn leave(&mut self, cpu: Cpu, state: ThreadState, why: Dequeue, now: Nanos) {
+        let _ = self.account(cpu, now);
         let processor = &mut self.processors[cpu.index()];
         processor.must_pick = true;
-        processor.current.take().expect("the processor runs a thread")
+        let thread = processor.current.take().expect("the processor runs a thread");
+        processor.queue.dequeue(&mut self.entities, thread, why);
+        self.threads[thread.index()].times.voluntary_switches += 1;
+        self.threads[thread.index()].enter(state, now);
+        self.count_dequeued(thread, now);
     }
 
+    /// A thread that left its queue enters the queue of `cpu`, unless its group is throttled there.
     fn enqueue(&mut self, id: ThreadId, cpu: Cpu, why: Enqueue, now: Nanos) {
+        self.settle(cpu, now);
         let thread = &mut self.threads[id.index()];
         thread.enter(ThreadState::Ready, now);
+        if why == Enqueue::Wake && thread.cpu != cpu {
+            self.processors[thread.cpu.index()].queue.detach(&mut self.entities, id);
+        }
         thread.times.migrations += u64::from(why != Enqueue::New && thread.cpu != cpu);
         thread.cpu = cpu;
+        if self.is_throttled(id, cpu) {
+            self.throttle(id, now);
+            return;
+        }
+        self.count_queued(id);
         self.processors[cpu.index()].queue.enqueue(&mut self.entities, id, why);
         self.note(cpu);
         self.request_slice_end(cpu, now);
     }
 
+    /// A thread that waits moves to the queue of `cpu`.
+    fn migrate(&mut self, thread: ThreadId, cpu: Cpu, now: Nanos) {
+        let source = self.processor(thread);
+        self.settle(source, now);
+        self.processors[source.index()].queue.dequeue(&mut self.entities, thread, Dequeue::Move);
+        self.count_dequeued(thread, now);
+        self.note(source);
+        self.enqueue(thread, cpu, Enqueue::Move, now);
+    }
+
+    /// A thread has entered the queue of `cpu`, by an action that keeps `actor` busy for `cost`:
+    /// an idle processor wakes up, and a busy one may have to run the thread at once.
+    fn check_preemption(&mut self, thread: ThreadId, actor: Option<Cpu>, now: Nanos, cost: Nanos) {
+        if self.state(thread) != ThreadState::Ready {
+            return;
+        }
+        let cpu = self.processor(thread);
+        let processor = &mut self.processors[cpu.index()];
+        let latency = if processor.is_halted {
+            self.idle_exit(cpu, now)
+        } else if processor.current.is_none()
+            || !processor.queue.preempts(&mut self.entities, thread)
+        {
+            return;
+        } else if actor == Some(cpu) {
+            0
+        } else {
+            self.config.costs.reschedule_interrupt
+        };
+        self.reschedule(cpu, now + cost + latency);
+    }
+
+    /// How long a halted processor takes until it schedules.
+    fn idle_exit(&self, cpu: Cpu, now: Nanos) -> Nanos {
+        let costs = &self.config.costs;
+        let idle = now.saturating_sub(self.processors[cpu.index()].idle_since);
+        if idle > costs.deep_idle_after { costs.deep_idle_exit } else { costs.idle_exit }
+    }
+
     /// Updates the sets of processors after a change of `cpu`.
     fn note(&mut self, cpu: Cpu) {
         let processor = &self.processors[cpu.index()];
-        if processor.current.is_none() && processor.queue.len() == 0 {
-            self.idle.insert(cpu);
-        } else {
-            self.idle.remove(cpu);
+        let current = usize::from(processor.current.is_some());
+        let queued = processor.queue.len();
+        self.idle.set(cpu, current == 0 && queued == 0);
+        self.overloaded.set(cpu, queued > current.max(1));
+    }
+
+    /// The current thread of `cpu` goes elsewhere, if it may not run there any more.
+    fn expel_current(&mut self, cpu: Cpu, now: Nanos) {
+        let processor = &mut self.processors[cpu.index()];
+        let Some(current) = processor.current else { return };
+        if self.threads[current.index()].is_allowed(cpu) {
+            return;
+        }
+        processor.current = None;
+        self.threads[current.index()].times.involuntary_switches += 1;
+        self.threads[current.index()].enter(ThreadState::Ready, now);
+        let (target, cost) = self.place(current, None, now);
+        self.migrate(current, target, now);
+        self.check_preemption(current, Some(cpu), now, cost);
+    }
+
+    /// The next thread of `cpu` whose group has run time. Threads of other groups leave the queue.
+    fn pick_unthrottled(&mut self, cpu: Cpu, now: Nanos) -> Option<ThreadId> {
+        loop {
+            let processor = &mut self.processors[cpu.index()];
+            let next = processor.queue.pick(&mut self.entities)?;
+            if self.may_run(next, cpu, now) {
+                return Some(next);
+            }
+            let processor = &mut self.processors[cpu.index()];
+            processor.queue.dequeue(&mut self.entities, next, Dequeue::Leave);
+            if processor.current == Some(next) {
+                processor.current = None;
+                self.threads[next.index()].times.involuntary_switches += 1;
+            }
+            self.count_dequeued(next, now);
+            self.throttle(next, now);
         }
     }
 
+    /// Makes `next` the current thread. Returns what that costs.
     fn switch(
         &mut self,
         cpu: Cpu,
         previous: Option<ThreadId>,
         next: Option<ThreadId>,
         now: Nanos,
-    ) -> Picked {
+    ) -> Nanos {
         let costs = self.config.costs;
         let processor = &mut self.processors[cpu.index()];
-        processor.current = next;
-        let switched = previous != next && next.is_some();
         let mut cost = 0;
         if previous != next {
-            if let Some(previous) = previous {
-                let previous = &mut self.threads[previous.index()];
-                previous.times.involuntary_switches += 1;
-                previous.enter(ThreadState::Ready, now);
+            if let Some(waits) = processor.current {
+                self.threads[waits.index()].times.involuntary_switches += 1;
+                self.threads[waits.index()].enter(ThreadState::Ready, now);
             }
             if let Some(next) = next {
                 let thread = &mut self.threads[next.index()];
                 thread.enter(ThreadState::Running, now);
-                let moved = thread.ran_on.is_some_and(|before| before != cpu);
+                let core = |cpu| self.topology.core(cpu);
+                let moved = thread.ran_on.is_some_and(|before| core(before) != core(cpu));
                 thread.ran_on = Some(cpu);
                 cost = costs.context_switch + if moved { costs.migration } else { 0 };
-            } else {
-                processor.idle_since = now;
             }
         }
-        self.note(cpu);
-        if next.is_some() && !self.processors[cpu.index()].is_ticking {
-            self.processors[cpu.index()].is_ticking = true;
+        if processor.is_halted && next.is_some() {
+            balance::update_average_idle(processor, &self.config, now);
+        } else if !processor.is_halted && next.is_none() {
+            processor.idle_since = now;
+        }
+        processor.is_halted = next.is_none();
+        processor.current = next;
+        if next.is_some() && !processor.is_ticking {
+            processor.is_ticking = true;
             self.request_tick(cpu, now);
         }
+        self.note(cpu);
         self.request_slice_end(cpu, now);
-        Picked { thread: next, switched, cost }
+        cost
     }
 
     fn tick(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
-        let mut is_over = self.settle(cpu, now);
+        self.settle(cpu, now);
         let processor = &mut self.processors[cpu.index()];
         if processor.current.is_none() {
             processor.is_ticking = false;
             return 0;
         }
-        is_over |= processor.queue.tick(&mut self.entities);
-        if is_over {
+        if processor.queue.tick(&mut self.entities) {
             self.reschedule(cpu, now);
         }
         self.request_tick(cpu, now);
-        self.config.costs.tick
+        self.config.costs.tick + self.balance_periodically(cpu, now)
     }
 
     /// Asks for the next tick. The ticks of all processors are at the same times.
     fn request_tick(&mut self, cpu: Cpu, now: Nanos) {
         let tick = self.config.tick();
-        let at = (now / tick + 1) * tick;
-        self.requests.push(Request::Timer { at, timer: KernelTimer(TimerKind::Tick(cpu)) });
+        self.request_timer((now / tick + 1) * tick, TimerKind::Tick(cpu));
     }
 
-    /// Asks for a timer at the end of the current slice, if slices end precisely and a thread waits.
+    fn request_timer(&mut self, at: Nanos, kind: TimerKind) {
+        self.requests.push(Request::Timer { at, timer: KernelTimer(kind) });
+    }
+
+    fn end_slice(&mut self, cpu: Cpu, now: Nanos) {
+        let processor = &mut self.processors[cpu.index()];
+        if processor.slice_end.is_none_or(|end| end > now) {
+            return;
+        }
+        processor.slice_end = None;
+        self.settle(cpu, now);
+        if self.processors[cpu.index()].queue.tick(&mut self.entities) {
+            self.reschedule(cpu, now);
+        } else {
+            self.request_slice_end(cpu, now);
+        }
+    }
+
+    /// Asks for a timer at the end of the current slice, if slices end precisely and another
+    /// thread waits.
     fn request_slice_end(&mut self, cpu: Cpu, now: Nanos) {
         let processor = &mut self.processors[cpu.index()];
         if !self.config.precise_slices || processor.queue.len() < 2 {
             return;
         }
         let Some(left) = processor.queue.slice_left(&self.entities) else { return };
-        let at = now.max(processor.clock) + left.max(1);
+        let at = now.max(processor.clock) + processor.stolen + left.max(1);
         if processor.slice_end.is_none_or(|end| end > at) {
             processor.slice_end = Some(at);
-            let timer = KernelTimer(TimerKind::SliceEnd(cpu));
-            self.requests.push(Request::Timer { at, timer });
+            self.request_timer(at, TimerKind::SliceEnd(cpu));
         }
-    }
-
-    /// The processor for a thread that wakes up, and what the search cost.
-    fn place(&self, thread: ThreadId, _waker: Option<Cpu>) -> (Cpu, Nanos) {
-        let thread = &self.threads[thread.index()];
-        let is_free = |&cpu: &Cpu| thread.is_allowed(cpu) && self.idle.contains(cpu);
-        let cpu = Some(thread.cpu)
-            .filter(is_free)
-            .or_else(|| self.topology.cluster_of(thread.cpu).find(is_free))
-            .or_else(|| Some(thread.cpu).filter(|&cpu| thread.is_allowed(cpu)))
-            .or_else(|| self.topology.all().find(|&cpu| thread.is_allowed(cpu)))
-            .expect("an affinity has a processor");
-        (cpu, 0)
     }
 }

@@ -42,6 +42,12 @@ impl RunQueue for RoundRobin {
         true
     }
 
+    fn reweight(&mut self, entities: &mut Entities, thread: ThreadId, weight: u64) {
+        self.load += weight;
+        self.load -= entities[thread].weight;
+        entities[thread].weight = weight;
+    }
+
     fn pick(&mut self, entities: &mut Entities) -> Option<ThreadId> {
         if let Some(current) = self.current {
             if !self.is_over {
@@ -55,12 +61,10 @@ impl RunQueue for RoundRobin {
         Some(next)
     }
 
-    fn pick_directly(&mut self, entities: &mut Entities, thread: ThreadId) {
-        let ran = self.current.map_or(0, |current| {
-            self.waiting.push_back(current);
-            entities[current].ran
-        });
+    fn pick_directly(&mut self, entities: &mut Entities, thread: ThreadId, left: Nanos) {
+        self.waiting.extend(self.current);
         self.waiting.retain(|&other| other != thread);
+        let ran = entities[thread].slice.unwrap_or(self.slice).saturating_sub(left);
         self.start(entities, thread, ran);
     }
 

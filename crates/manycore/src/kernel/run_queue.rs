@@ -1,6 +1,6 @@
 //! The queue of one processor, as each scheduler implements it.
 
-use super::{Policy, Scheduler, round_robin::RoundRobin};
+use super::thread::Policy;
 use crate::ids::{Nanos, ThreadId};
 use std::ops::{Index, IndexMut};
 
@@ -9,11 +9,10 @@ use std::ops::{Index, IndexMut};
 pub(super) enum Enqueue {
     /// Its first wake-up.
     New,
-    /// A wake-up on the processor that queued it before, or on another one.
+    /// Another wake-up, or the end of its group's throttling.
     Wake,
-    /// It was runnable and left another queue, or this one, for a moment: it was moved, its weight
-    /// was changed, or its group is not throttled any more.
-    Return,
+    /// It comes from another queue, in which it waited.
+    Move,
 }
 
 /// Why a thread leaves a queue.
@@ -21,16 +20,16 @@ pub(super) enum Enqueue {
 pub(super) enum Dequeue {
     /// It blocks.
     Sleep,
-    /// It exits.
-    Exit,
-    /// It will come back by [`Enqueue::Return`].
+    /// It exits, or its group is throttled.
     Leave,
+    /// It enters another queue by [`Enqueue::Move`].
+    Move,
 }
 
 /// The threads of one processor that are runnable, the current one included.
 ///
 /// Adding a scheduler: a file that implements this trait, a variant of [`Scheduler`], and a line in
-/// [`new_queue`]. The current thread counts as queued.
+/// [`new_queue`](super::new_queue). The current thread counts as queued.
 pub(super) trait RunQueue {
     /// Adds a thread.
     fn enqueue(&mut self, entities: &mut Entities, thread: ThreadId, why: Enqueue);
@@ -44,13 +43,20 @@ pub(super) trait RunQueue {
         unreachable!("this scheduler removes sleeping threads at once");
     }
 
+    /// A thread that left this queue to sleep wakes up in another one.
+    fn detach(&mut self, _entities: &mut Entities, _thread: ThreadId) {}
+
+    /// Changes the weight of a queued thread that is not asleep. Also called when the slice that
+    /// the thread asks for has changed.
+    fn reweight(&mut self, entities: &mut Entities, thread: ThreadId, weight: u64);
+
     /// Chooses the thread that runs from now on, and makes it the current one. The former current
     /// thread, if it is still queued, waits from now on unless it is chosen again.
     fn pick(&mut self, entities: &mut Entities) -> Option<ThreadId>;
 
-    /// Makes this waiting thread the current one, with the rest of the current thread's slice. The
-    /// former current thread waits.
-    fn pick_directly(&mut self, entities: &mut Entities, thread: ThreadId);
+    /// Makes this waiting thread the current one, with a slice of `left`. The former current thread
+    /// waits.
+    fn pick_directly(&mut self, entities: &mut Entities, thread: ThreadId, left: Nanos);
 
     /// The current thread has run for `ran`. True if the processor should reschedule.
     fn update_current(&mut self, entities: &mut Entities, ran: Nanos) -> bool;
@@ -76,15 +82,6 @@ pub(super) trait RunQueue {
 
     /// The `n`th of the threads that wait and are not asleep, in the order of the queue.
     fn waiting(&self, entities: &Entities, n: usize) -> Option<ThreadId>;
-}
-
-/// An empty queue of this scheduler. Its times are multiplied by `scale`.
-pub(super) fn new_queue(scheduler: Scheduler, scale: u64, _tick: Nanos) -> Box<dyn RunQueue> {
-    match scheduler {
-        Scheduler::Eevdf(options) => Box::new(RoundRobin::new(options.base_slice * scale)),
-        Scheduler::Cfs(options) => Box::new(RoundRobin::new(options.latency * scale)),
-        Scheduler::RoundRobin { slice } => Box::new(RoundRobin::new(slice)),
-    }
 }
 
 /// What a scheduler knows of a thread.
@@ -149,5 +146,39 @@ impl Index<ThreadId> for Entities {
 impl IndexMut<ThreadId> for Entities {
     fn index_mut(&mut self, thread: ThreadId) -> &mut Entity {
         &mut self.0[thread.index()]
+    }
+}
+
+/// Threads in the order of a key; equal keys in the order of arrival.
+#[derive(Default)]
+pub(super) struct Timeline(Vec<(i64, ThreadId)>);
+
+impl Timeline {
+    pub(super) fn insert(&mut self, key: i64, thread: ThreadId) {
+        let at = self.0.partition_point(|&(other, _)| other <= key);
+        self.0.insert(at, (key, thread));
+    }
+
+    /// Removes a thread that was inserted with this key.
+    pub(super) fn remove(&mut self, key: i64, thread: ThreadId) {
+        let from = self.0.partition_point(|&(other, _)| other < key);
+        let offset = self.0[from..].iter().position(|&entry| entry == (key, thread));
+        self.0.remove(from + offset.expect("the thread waits in the queue"));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        self.0.iter().map(|&(_, thread)| thread)
+    }
+
+    pub(super) fn first(&self) -> Option<ThreadId> {
+        self.iter().next()
+    }
+
+    pub(super) fn last(&self) -> Option<ThreadId> {
+        self.0.last().map(|&(_, thread)| thread)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 }

@@ -49,6 +49,18 @@ pub struct ThreadTimes {
     pub migrations: u64,
 }
 
+impl ThreadTimes {
+    /// Adds the times of another thread.
+    pub fn add(&mut self, other: &Self) {
+        self.run += other.run;
+        self.delay += other.delay;
+        self.throttled += other.throttled;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+        self.migrations += other.migrations;
+    }
+}
+
 pub(super) struct Thread {
     pub(super) state: ThreadState,
     pub(super) program: ProgramId,
@@ -105,7 +117,6 @@ impl Thread {
     pub(super) fn enter(&mut self, state: ThreadState, now: Nanos) {
         self.settle_delay(now);
         self.state = state;
-        self.since = now;
     }
 
     pub(super) fn is_allowed(&self, cpu: Cpu) -> bool {

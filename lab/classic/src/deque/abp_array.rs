@@ -63,7 +63,7 @@ impl Age {
     }
 }
 
-/// A bounded array whose owner and thieves never wait for each other.
+/// A bounded array. Its owner and thieves never wait for each other.
 pub struct AbpArray<T> {
     /// An [`Age`]. Changed by each steal, and by the owner when it resets the indices.
     age: CachePadded<AtomicU64>,

@@ -91,8 +91,7 @@ impl<T, L: Lock> Deque<T> for Locked<T, L> {
 fn timed<R>(waited: &AtomicU64, wait: impl FnOnce() -> R) -> R {
     let begun = Instant::now();
     let result = wait();
-    let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    waited.fetch_add(nanos, Ordering::Relaxed);
+    waited.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
     result
 }
 

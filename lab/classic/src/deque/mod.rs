@@ -28,9 +28,9 @@ pub trait Deque<T>: Send + Sync {
     /// Tries once to take the item at the top.
     fn pop_top(&self) -> Option<NonNull<T>>;
 
-    /// Adds an item at the top, if the deque can do that, or else at the bottom.
+    /// Adds an item at the top. A deque that cannot do that returns it.
     fn push_top(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
-        self.push_bottom(item)
+        Err(item)
     }
 
     /// True if any thread may use both ends.

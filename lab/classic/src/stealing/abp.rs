@@ -7,10 +7,13 @@
 use crate::thief::{Stealing, Thief};
 
 /// Algorithm 1 of BWS.
-#[derive(Clone, Copy, Debug, Default)]
 pub struct Abp;
 
 impl Stealing for Abp {
+    fn is_one_attempt(&self) -> bool {
+        true
+    }
+
     fn steal(&self, w: &dyn Thief) {
         w.yield_core(); // line 16
         let v = w.random_victim(); // line 6

@@ -9,14 +9,9 @@ use super::SLEEP_THRESHOLD;
 use crate::thief::{Stealing, Thief};
 
 /// BWS without wake-up counters.
-#[derive(Clone, Copy, Debug, Default)]
 pub struct BusyWakes;
 
 impl Stealing for BusyWakes {
-    fn repeats(&self) -> bool {
-        true
-    }
-
     fn generated(&self, w: &dyn Thief) {
         if w.wake_any().is_some() {
             w.wake_any();

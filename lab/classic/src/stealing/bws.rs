@@ -42,11 +42,7 @@ impl Default for Bws {
 
 impl Stealing for Bws {
     fn start(&mut self, workers: usize) {
-        self.counters = (0..workers).map(|_| CachePadded::new(WakeUpCounter::new())).collect();
-    }
-
-    fn repeats(&self) -> bool {
-        true
+        self.counters = (0..workers).map(|_| CachePadded::default()).collect();
     }
 
     fn steal(&self, w: &dyn Thief) {

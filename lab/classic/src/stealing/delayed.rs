@@ -8,14 +8,9 @@
 use crate::thief::{Stealing, Thief};
 
 /// The delay-yielding of BWS's comparison.
-#[derive(Clone, Copy, Debug, Default)]
 pub struct Delayed;
 
 impl Stealing for Delayed {
-    fn repeats(&self) -> bool {
-        true
-    }
-
     fn steal(&self, w: &dyn Thief) {
         let threshold = 2 * w.workers();
         let mut failures = 0;

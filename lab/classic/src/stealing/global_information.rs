@@ -4,7 +4,7 @@
 //! "collects the number of busy workers, the number of non-sleeping thieves, and the number of
 //! sleeping thieves. By dynamically putting thieves into sleep or waking up sleeping thieves, WSGI
 //! tries to keep a fixed ratio between the number of busy workers and the number of non-sleeping
-//! thieves. We set the ratio to 2". The numbers are behind a lock, whose cost the paper measured.
+//! thieves. We set the ratio to 2". The numbers are behind a lock; the paper measured its cost.
 //!
 //! At least one thief is meant to be awake, or else new tasks would go unnoticed. Half of the busy
 //! workers is rounded up. Thieves do not yield; the paper does not say whether they do.
@@ -48,10 +48,6 @@ impl GlobalInformation {
 impl Stealing for GlobalInformation {
     fn start(&mut self, workers: usize) {
         self.update(|it| it.busy = workers);
-    }
-
-    fn repeats(&self) -> bool {
-        true
     }
 
     fn steal(&self, w: &dyn Thief) {

@@ -14,7 +14,6 @@
 use crate::thief::{Stealing, Thief};
 
 /// Hood's scheduler.
-#[derive(Clone, Copy, Debug, Default)]
 pub struct Hood;
 
 /// Failed attempts before each yield.
@@ -23,10 +22,6 @@ const ATTEMPTS: u64 = 64;
 const ATTEMPTS_BEFORE_LOWERING: u64 = 160;
 
 impl Stealing for Hood {
-    fn repeats(&self) -> bool {
-        true
-    }
-
     fn steal(&self, w: &dyn Thief) {
         let (mut failures, mut lowered) = (0, None);
         while !w.work_is_done() && !w.steal_from(w.random_victim()) {

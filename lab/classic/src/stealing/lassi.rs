@@ -11,10 +11,13 @@
 use crate::thief::{Stealing, Thief};
 
 /// LASSI's thieves.
-#[derive(Clone, Copy, Debug, Default)]
 pub struct Lassi;
 
 impl Stealing for Lassi {
+    fn is_one_attempt(&self) -> bool {
+        true
+    }
+
     fn steal(&self, w: &dyn Thief) {
         if !w.steal_from(w.random_victim()) {
             w.yield_core();

@@ -5,10 +5,13 @@
 use crate::thief::{Stealing, Thief};
 
 /// The study's third alternative; with a deque in a lock, its other two.
-#[derive(Clone, Copy, Debug, Default)]
 pub struct Naive;
 
 impl Stealing for Naive {
+    fn is_one_attempt(&self) -> bool {
+        true
+    }
+
     fn steal(&self, w: &dyn Thief) {
         w.steal_from(w.random_victim());
     }

@@ -16,10 +16,13 @@
 use crate::thief::{Stealing, Thief};
 
 /// Nornir's loop, of both WS-CUR and WS-LAST.
-#[derive(Clone, Copy, Debug, Default)]
 pub struct Nornir;
 
 impl Stealing for Nornir {
+    fn is_one_attempt(&self) -> bool {
+        true
+    }
+
     fn steal(&self, w: &dyn Thief) {
         if !w.steal_from(w.random_victim()) && !w.work_is_done() {
             w.yield_core();

@@ -7,17 +7,12 @@
 use crate::thief::{Stealing, Thief};
 
 /// The selective-yielding of BWS's comparison.
-#[derive(Clone, Copy, Debug, Default)]
 pub struct Selective;
 
 /// The example of the paper.
 const FAILURES: u64 = 64;
 
 impl Stealing for Selective {
-    fn repeats(&self) -> bool {
-        true
-    }
-
     fn steal(&self, w: &dyn Thief) {
         let mut failures = 0;
         while !w.work_is_done() && !w.steal_from(w.random_victim()) {

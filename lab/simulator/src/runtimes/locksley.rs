@@ -68,7 +68,7 @@ fn tree(worker: &Worker, leaves: u64, leaf: u64) -> u64 {
         return 1;
     }
     let half = leaves / 2;
-    let (left, right) = worker
-        .join(|worker| tree(worker, half, leaf), |worker| tree(worker, leaves - half, leaf));
+    let (left, right) =
+        worker.join(|worker| tree(worker, half, leaf), |worker| tree(worker, leaves - half, leaf));
     left + right
 }

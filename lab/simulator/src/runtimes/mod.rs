@@ -80,12 +80,21 @@ impl Runtime {
     }
 }
 
+/// How long each worker computes before the measurement, and the leaves of that, in nanoseconds.
+const WARM_UP: u64 = 60_000_000;
+const WARM_LEAF: u64 = 20_000;
+
 fn measure(crew: &dyn Crew, workers: usize, computation: Computation) -> Result<Measured, String> {
     let check = |what: &str, done: u64, wanted: u64| {
-        if done == wanted { Ok(()) } else { Err(format!("wrong: {done} {what}, where there are {wanted}")) }
+        if done == wanted {
+            Ok(())
+        } else {
+            Err(format!("wrong: {done} {what}, where there are {wanted}"))
+        }
     };
-    let warm = 64 * workers as u64;
-    check("leaves", crew.tree(warm, 2_000), warm)?;
+    // The kernel spreads the threads of a new pool over the processors within some ticks.
+    let warm = WARM_UP / WARM_LEAF * workers as u64;
+    check("leaves", crew.tree(warm, WARM_LEAF), warm)?;
     let before = crew.counters();
     let start = Instant::now();
     match computation {

@@ -24,7 +24,8 @@ impl Crew for Teams {
             share(index)
         };
         thread::scope(|scope| {
-            let others: Vec<_> = (1..workers).map(|index| scope.spawn(move || run(index))).collect();
+            let others: Vec<_> =
+                (1..workers).map(|index| scope.spawn(move || run(index))).collect();
             run(0) + others.into_iter().map(|it| it.join().unwrap_or(0)).sum::<u64>()
         })
     }

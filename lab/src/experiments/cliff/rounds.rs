@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use locksley_classic::Count;
+
 use super::BESIDE;
 use crate::experiment::prelude::*;
 use crate::rounds::Round;
@@ -35,9 +37,9 @@ pub(super) fn counts(crew: &Crew) -> BTreeMap<&'static str, f64> {
     let mut counts = BTreeMap::new();
     let (numbers, searching, locks) = match crew {
         Crew::Classic(machine) => {
-            let it = machine.stats();
-            let numbers = [it.steals, it.failed_steals, it.yields, it.sleeps];
-            (Some(numbers), it.searching, it.lock_wait)
+            let numbers = [Count::Steals, Count::FailedSteals, Count::Yields, Count::Sleeps];
+            let searching = Duration::from_nanos(machine.count(Count::SearchNanos));
+            (Some(numbers.map(|it| machine.count(it))), searching, machine.lock_wait())
         }
         crew => {
             let total = crew.pool().map(|pool| pool.stats().total());

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_begins_before_all_are_ready() {
+    fn no_process_begins_before_all_are_ready() {
         let folder = tempfile::tempdir().unwrap();
         let begun = folder.path().join("begun");
         let quick = format!("echo ready; read go; echo > '{}'; echo one", begun.display());

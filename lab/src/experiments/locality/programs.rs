@@ -1,29 +1,40 @@
 //! The programs of LASSI's study, with tasks at places, once.
 
+use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use locksley::Worker;
 
 use super::ground::Ground;
 use super::multiply::multiply;
-use super::tasks::{Case, Task};
+use super::tasks::{Case, THREADS, Task};
 use super::{MULTIPLY, STRESS, simulation};
 use crate::experiment::prelude::*;
 use crate::random::Random;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Program {
-    Stress,
+    /// Each task reads its array this often.
+    Stress(u64),
     Multiply,
 }
 
 /// What a subject names: a program; whether caches are simulated; and bytes of an array, rows of a
-/// matrix, or bytes of a simulated cache.
+/// matrix, or bytes of a simulated cache. The first is `stress BYTESxREADINGS`.
 pub(super) fn parse(subject: &str) -> Outcome<(Program, bool, usize)> {
     let (kind, size) = subject.split_once(' ').unwrap_or((subject, ""));
     let name = kind.strip_prefix(simulation::PREFIX);
+    // A simulated task reads its array once.
+    let (size, readings) = match kind {
+        STRESS => size.split_once('x').unwrap_or((size, "")),
+        _ => (size, "1"),
+    };
+    let readings = readings.parse().ok().filter(|it| (1..=MOST_READINGS).contains(it));
+    let readings = readings.ok_or_else(|| {
+        Fault::input(format!("{STRESS} is followed by BYTESxREADINGS; the latter from 1 on"))
+    })?;
     let program = match name.unwrap_or(kind) {
-        STRESS => Program::Stress,
+        STRESS => Program::Stress(readings),
         MULTIPLY => Program::Multiply,
         unknown => {
             let why = format!("unknown kind '{unknown}'; there are {STRESS} and {MULTIPLY}");
@@ -32,7 +43,7 @@ pub(super) fn parse(subject: &str) -> Outcome<(Program, bool, usize)> {
     };
     let (least, most) = match (program, name) {
         (_, Some(_)) => (1 << 12, simulation::MOST_BYTES),
-        (Program::Stress, None) => (4, 1 << 32),
+        (Program::Stress(_), None) => (size_of::<u32>(), 1 << 32),
         // More rows take days.
         (Program::Multiply, None) => (1, 1 << 14),
     };
@@ -54,7 +65,7 @@ pub(super) fn measure(
     let (machine, places) = (machine.as_ref(), ground.places.count());
     let case = Case { pool: &pool, machine, placement, places, seed };
     pool.install(|worker| match program {
-        Program::Stress => stress(worker, &case, size),
+        Program::Stress(readings) => stress(worker, &case, size, readings),
         Program::Multiply => multiply(&case, size),
     })
 }
@@ -67,54 +78,56 @@ pub(super) fn fill<T>(part: &mut [T], case: &Case<'_>, first: usize, made: fn(u6
 
 /// Elements of an array that are filled at once: some pages.
 const PIECE: usize = 1 << 14;
-/// How often each array is read, for each worker of a place.
-const TIMES: usize = 100;
-/// How many elements are added and multiplied at a time. Each x86-64 and AArch64 has the product of
-/// this width in its vector instructions, so that the memory limits the speed and not the
-/// multiplier.
-const LANES: usize = 32;
+/// The most often that a task reads its array: more take hours.
+const MOST_READINGS: u64 = 10_000;
+/// How many elements are added and multiplied at a time, so that the memory limits the speed and
+/// not the latency of a product.
+const LANES: usize = 16;
 
-/// The cache stress ("Cache Stress Test"): intervals that add and multiply all elements of an
-/// array. There is one array of `size` bytes for each place. The paper's tasks read their array a
-/// hundred times, with four workers to a place; here a task reads it once, so that a cache that one
-/// worker has alone is contended, too.
-pub(super) fn stress(worker: &Worker, case: &Case<'_>, size: usize) -> Outcome<Readings> {
-    let length = size / 2;
+/// The cache stress ("Cache Stress Test"): tasks that add and multiply all elements of an array so
+/// many times, in the paper a hundred times. There is one array of `size` bytes for each place, and
+/// the tasks use one array after the other, in the paper half of them each of two arrays. As many
+/// tasks are there as the paper has threads on its cores.
+pub(super) fn stress(
+    worker: &Worker,
+    case: &Case<'_>,
+    size: usize,
+    readings: u64,
+) -> Outcome<Readings> {
+    let length = size / size_of::<u32>();
     // Each of pages that were not written yet: a copy of another one would be written here.
-    let mut arrays: Vec<Vec<u16>> = (0..case.places).map(|_| vec![0; length]).collect();
+    let mut arrays: Vec<Vec<u32>> = (0..case.places).map(|_| vec![0; length]).collect();
     let parts = arrays.iter_mut().enumerate().flat_map(|(own, array)| {
         array.chunks_mut(PIECE).enumerate().map(move |(piece, part)| {
             let first = own * length + piece * PIECE;
-            let task = move || fill(part, case, first, |number| number as u16);
+            let task = move || fill(part, case, first, |number| number as u32);
             ((own, piece), Box::new(task) as Task<'_>)
         })
     });
     case.touch(parts);
-    let total = AtomicU64::new(0);
-    let add = |array: &Vec<u16>| _ = total.fetch_add(read(array), Ordering::Relaxed);
-    let add = &add;
-    let read_all = |times: usize| {
-        let tasks = (0..times).flat_map(|turn| {
-            let task = |array| Box::new(move || add(array)) as Task<'_>;
-            arrays.iter().enumerate().map(move |(own, array)| ((own, turn), task(array)))
-        });
-        case.run(tasks.collect())
-    };
-    let times = TIMES * (worker.workers() / case.places).max(1);
-    // Once for the caches.
-    read_all(1)?;
-    let readings = read_all(times)?;
-    let once = arrays.iter().map(|array| read(array)).fold(0, u64::wrapping_add);
-    if total.into_inner() != once.wrapping_mul(times as u64 + 1) {
+    let (arrays, total) = (&arrays, &AtomicU64::new(0));
+    let tasks = (0..THREADS * worker.workers()).map(|number| {
+        let own = number % case.places;
+        let task = move || {
+            // For all that the compiler knows, each reading finds another array.
+            let sums = (0..readings).map(|_| read(black_box(&arrays[own])));
+            total.fetch_add(sums.fold(0, u64::wrapping_add), Ordering::Relaxed);
+        };
+        ((own, number / case.places), Box::new(task) as Task<'_>)
+    });
+    let tasks: Vec<_> = tasks.collect();
+    let once = tasks.iter().map(|((own, _), _)| read(&arrays[*own])).fold(0, u64::wrapping_add);
+    let found = case.run(tasks)?;
+    if total.load(Ordering::Relaxed) != once.wrapping_mul(readings) {
         return Err(Fault::run("the sum over all arrays is wrong"));
     }
-    Ok(readings)
+    Ok(found)
 }
 
 /// The paper's arithmetic over every element: a sum and a product.
 #[inline(never)]
-fn read(array: &[u16]) -> u64 {
-    let (mut sums, mut products) = ([0_u16; LANES], [1_u16; LANES]);
+fn read(array: &[u32]) -> u64 {
+    let (mut sums, mut products) = ([0_u32; LANES], [1_u32; LANES]);
     let mut chunks = array.chunks_exact(LANES);
     for chunk in &mut chunks {
         for lane in 0..LANES {
@@ -123,8 +136,8 @@ fn read(array: &[u16]) -> u64 {
         }
     }
     let rest = chunks.remainder().iter();
-    let sum = sums.iter().chain(rest.clone()).fold(0_u16, |all, &one| all.wrapping_add(one));
-    let product = products.iter().chain(rest).fold(1_u16, |all, &one| all.wrapping_mul(one | 1));
+    let sum = sums.iter().chain(rest.clone()).fold(0_u32, |all, &one| all.wrapping_add(one));
+    let product = products.iter().chain(rest).fold(1_u32, |all, &one| all.wrapping_mul(one | 1));
     u64::from(sum) << 32 | u64::from(product)
 }
 

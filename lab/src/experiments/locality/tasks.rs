@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Pool;
-use locksley_classic::Machine;
+use locksley_classic::{Count, Machine};
 use locksley_intervals::Root;
 
 use super::{MS, OUT_OF_PLACE, TASKS, UNBOUND};
@@ -25,9 +25,15 @@ pub(super) const IGNORANT: &str = "ignorant";
 pub(super) const UNDIVIDED: &str = "undivided";
 pub(super) const THREADS_BEST: &str = "threads-best";
 pub(super) const THREADS_WORST: &str = "threads-worst";
+pub(super) const THREADS_RANDOM: &str = "threads-random";
+pub(super) const THREADS_IGNORANT: &str = "threads-ignorant";
+
+/// The placements without a scheduler.
+pub(super) const ON_THREADS: [&str; 4] =
+    [THREADS_BEST, THREADS_WORST, THREADS_RANDOM, THREADS_IGNORANT];
 
 /// The placements, each with what it is, in the order of their turns.
-pub(super) const PLACEMENTS: [(&str, &str); 10] = [
+pub(super) const PLACEMENTS: [(&str, &str); 12] = [
     (BEST, "intervals that use the same data go to the same place"),
     (WORST, "intervals that use the same data go to different places"),
     (RANDOM, "intervals go to random places"),
@@ -41,6 +47,8 @@ pub(super) const PLACEMENTS: [(&str, &str); 10] = [
         THREADS_WORST,
         "as threads-best, but a processor's threads use the data of all places in turn",
     ),
+    (THREADS_RANDOM, "as threads-best, but each thread uses the data of a random place"),
+    (THREADS_IGNORANT, "as threads-random, with threads that are not bound"),
 ];
 
 /// A task that waits for no other.
@@ -49,7 +57,7 @@ pub(super) type Task<'t> = Box<dyn FnOnce() + Send + 't>;
 type Deque<'t> = Mutex<VecDeque<Task<'t>>>;
 
 /// Threads of the study on a processor.
-const THREADS: usize = 8;
+pub(super) const THREADS: usize = 8;
 
 /// The best place of a task; and a number that differs for tasks that use the same data one after
 /// the other: by so many places behind the best one it is placed worst.
@@ -102,19 +110,23 @@ impl Case<'_> {
 
     /// Runs tasks that wait for no other, in the placement's order, and times that.
     pub(super) fn run(&self, mut tasks: Vec<Placed<'_>>) -> Outcome<Readings> {
-        if let IGNORANT | UNDIVIDED | ROUND_ROBIN = self.placement {
+        if let IGNORANT | UNDIVIDED | ROUND_ROBIN | THREADS_RANDOM | THREADS_IGNORANT =
+            self.placement
+        {
             Random::new(mix(self.seed)).shuffle(&mut tasks);
         }
         let number = tasks.len();
         let out_of_place = || match self.machine {
-            Some(machine) => machine.stats().out_of_place,
+            Some(machine) => machine.count(Count::OutOfPlace),
             None => self.pool.stats().total().out_of_place,
         };
         let out = out_of_place();
         let (time, unbound) = match (self.placement, self.machine) {
-            (THREADS_BEST | THREADS_WORST, _) => self.on_threads(tasks),
+            (placement, _) if ON_THREADS.contains(&placement) => self.on_threads(tasks),
             (UNDIVIDED, _) => (self.as_intervals(tasks)?, 0),
-            (_, Some(machine)) => (self.as_published(machine, tasks), machine.stats().unbound),
+            (_, Some(machine)) => {
+                (self.as_published(machine, tasks), machine.count(Count::Unbound) as usize)
+            }
             _ => (self.as_intervals(tasks)?, self.pool.workers() - self.pool.stats().bound_workers),
         };
         let (ms, out) = (time.as_secs_f64() * 1e3, out_of_place() - out);
@@ -158,22 +170,39 @@ impl Case<'_> {
         start.elapsed()
     }
 
-    /// The study's first version. Each thread uses the data of one place. The time begins when all
-    /// threads have been made; also counts those that the system did not bind.
-    fn on_threads(&self, tasks: Vec<Placed<'_>>) -> (Duration, usize) {
-        let queues = &self.queues(tasks.into_iter().map(|((best, _), task)| (best, task)));
+    /// The tasks of the study's first version, which has a thread for each, and the processors of
+    /// these threads: eight on each, or more if there are more tasks.
+    fn on_processors<'t>(&self, mut tasks: Vec<Placed<'t>>) -> Vec<(usize, Task<'t>)> {
         let sets = self.pool.places().sets().iter().enumerate();
         let processors = sets.flat_map(|(place, set)| set.iter().map(move |it| (place, it)));
-        let threads = processors.cartesian_product(0..THREADS).collect_vec();
+        let processors = processors.collect_vec();
+        let threads = processors.iter().cartesian_product(0..THREADS).cycle();
+        let with_task = threads.map_while(|(&(place, processor), number)| {
+            let wanted = match self.placement {
+                THREADS_BEST => Some(place),
+                THREADS_WORST => Some((place + number) % self.places),
+                _ => None,
+            };
+            let is_wanted = |((best, _), _): &Placed<'_>| Some(*best) == wanted;
+            let found = tasks.iter().position(is_wanted).unwrap_or(0);
+            (!tasks.is_empty()).then(|| (processor, tasks.remove(found).1))
+        });
+        with_task.collect()
+    }
+
+    /// The study's first version. The time begins when all threads have been made; also counts
+    /// those that the system did not bind.
+    fn on_threads<'t>(&self, tasks: Vec<Placed<'t>>) -> (Duration, usize) {
+        let threads = self.on_processors(tasks);
+        let is_ignorant = self.placement == THREADS_IGNORANT;
         // If a thread cannot be made, the panic opens the gate to the others.
         let gate = &RwLock::new(());
-        let start = |((place, processor), number)| {
-            let other = if self.placement == THREADS_WORST { number } else { 0 };
+        let start = |(processor, task): (usize, Task<'t>)| {
             move || {
-                let is_bound = topology::bind(processor);
+                let is_bound = is_ignorant || topology::bind(processor);
                 drop(gate.read());
                 let start = Instant::now();
-                serve(&queues[(place + other) % self.places]);
+                task();
                 (start, Instant::now(), is_bound)
             }
         };
@@ -243,6 +272,41 @@ mod tests {
             assert!((1350..1650).contains(&first), "{first}");
             for placement in [IGNORANT, UNDIVIDED] {
                 assert!(places(placement, best).iter().all(Option::is_none));
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_has_a_thread_on_a_processor_of_its_place_or_of_all_places_in_turn() {
+        for placement in ON_THREADS {
+            // Half of the tasks use each of two arrays. The last of these would not fit evenly.
+            for number in [32, 8, 37] {
+                with_case(placement, 1, |case| {
+                    let ran = Mutex::new(Vec::new());
+                    let tasks = (0..number).map(|task| {
+                        let (best, ran) = (task % 2, &ran);
+                        ((best, task / 2), Box::new(move || lock(ran).push(best)) as Task<'_>)
+                    });
+                    let threads = case.on_processors(tasks.collect());
+                    assert_eq!(threads.len(), number);
+                    let (processors, tasks): (Vec<_>, Vec<_>) = threads.into_iter().unzip();
+                    let expected = (0..number).map(|thread| thread / THREADS % 4);
+                    assert!(processors.iter().copied().eq(expected), "{placement}");
+                    tasks.into_iter().for_each(|task| task());
+                    let ran = ran.into_inner().unwrap();
+                    assert_eq!(ran.iter().sum::<usize>(), number / 2);
+                    if number == 32 {
+                        let threads = processors.into_iter().zip(ran).enumerate();
+                        let mut threads = threads.map(|(thread, it)| (thread, it.0 / 2, it.1));
+                        assert!(match placement {
+                            THREADS_BEST => threads.all(|(_, place, array)| array == place),
+                            THREADS_WORST => {
+                                threads.all(|(thread, place, array)| array == (place + thread) % 2)
+                            }
+                            _ => true,
+                        });
+                    }
+                });
             }
         }
     }

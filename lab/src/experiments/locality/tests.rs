@@ -3,7 +3,7 @@
 use locksley::places::{ProcessorSet, Region, Topology};
 
 use super::programs::Program;
-use super::tasks::{RANDOM, UNDIVIDED, WORST};
+use super::tasks::{RANDOM, THREADS, UNDIVIDED, WORST};
 use super::*;
 use crate::experiment::record::Sample;
 use crate::fault::Fault;
@@ -42,16 +42,23 @@ fn every_placement_finds_the_answer() {
         let machine = Topology::of((0..places).collect(), (0..places).map(cache));
         let ground = Ground::of(&machine, machine.processors()).unwrap();
         for (placement, _) in PLACEMENTS {
-            for (kind, size) in
-                [(Program::Stress, 4096), (Program::Multiply, 150), (Program::Multiply, 1)]
-            {
+            for (kind, size) in [
+                (Program::Stress(3), 4096),
+                (Program::Stress(1), 4),
+                (Program::Multiply, 150),
+                (Program::Multiply, 1),
+            ] {
                 for workers in [1, places] {
                     let found = programs::measure(&ground, (kind, size), placement, workers, 5);
                     let found = found.unwrap();
                     let most = found[TASKS];
                     assert!(found[MS] > 0.0 && found[OUT_OF_PLACE] <= most, "{found:?}");
-                    let is_threads = [THREADS_BEST, THREADS_WORST].contains(&placement);
-                    let most = if is_threads { 8 * places } else { workers };
+                    // As the paper has threads, and eight products and four sums.
+                    let is_stress = matches!(kind, Program::Stress(_));
+                    let tasks = if is_stress { THREADS * workers } else { 12 };
+                    assert_eq!(found[TASKS], tasks as f64);
+                    let is_threads = ON_THREADS.contains(&placement);
+                    let most = if is_threads { tasks } else { workers };
                     assert!(found[UNBOUND] <= most as f64, "{found:?}");
                     if placement == UNDIVIDED {
                         assert_eq!((found[OUT_OF_PLACE], found[UNBOUND]), (0.0, 0.0));
@@ -64,15 +71,22 @@ fn every_placement_finds_the_answer() {
 
 #[test]
 fn sizes_are_read() {
-    assert_eq!(parse("stress 4"), Ok((Program::Stress, false, 4)));
+    assert_eq!(parse("stress 4x100"), Ok((Program::Stress(100), false, 4)));
+    assert_eq!(parse("simulated-stress 8192"), Ok((Program::Stress(1), true, 8192)));
     assert_eq!(parse("multiply 16384"), Ok((Program::Multiply, false, 1 << 14)));
     assert_eq!(parse("simulated-multiply 8192"), Ok((Program::Multiply, true, 8192)));
     for wrong in [
         "",
         "wait 1",
         "apps 1",
-        "stress 3",
+        "stress 3x1",
+        "stress 4",
+        "stress 4x0",
+        "stress 4x10001",
+        "stress x1",
         "stress",
+        "simulated-stress 8192x1",
+        "multiply 4x1",
         "sort 1",
         "multiply 0",
         "multiply 16385",
@@ -93,13 +107,14 @@ fn plans_say_what_they_measure() {
     for plan in [&quick, &full] {
         let simulated = if plan.quick { 0 } else { 16 };
         // No threads multiply.
-        let placed = 2 * PLACEMENTS.len() - 2;
+        let placed = 2 * PLACEMENTS.len() - ON_THREADS.len();
         // And of the stress, the best and the ignorant with fewer workers.
         assert_eq!(plan.cells.len(), placed + simulated + 2);
         let alone = plan.cells.iter().filter(|cell| cell.workers == 1);
         assert_eq!(alone.count(), 2);
         let stress = plan.cells.iter().find(|cell| cell.subject.starts_with(STRESS)).unwrap();
-        let (.., array) = parse(&stress.subject).unwrap();
+        let (program, _, array) = parse(&stress.subject).unwrap();
+        assert_eq!(program, Program::Stress(if plan.quick { 10 } else { 100 }));
         let cache = 2 << 20;
         assert!(array <= cache && 2 * array > cache, "one fits, and two do not");
     }
@@ -112,7 +127,7 @@ fn plans_say_what_they_measure() {
 fn pages_say_what_ran_out_of_place_and_what_was_not_bound() {
     let mut record = Record::new("locality", planned(&[], &ground()).unwrap());
     for (metric, value) in [(TASKS, 100.0), (OUT_OF_PLACE, 25.0), (UNBOUND, 0.0)] {
-        let [subject, metric] = ["stress 4", metric].map(str::to_owned);
+        let [subject, metric] = ["stress 4x100", metric].map(str::to_owned);
         let (experiment, runtime) = (record.experiment.clone(), BEST.to_owned());
         let sample = Sample { experiment, subject, runtime, workers: 2, repeat: 0, metric, value };
         record.samples.push(sample);
@@ -121,7 +136,7 @@ fn pages_say_what_ran_out_of_place_and_what_was_not_bound() {
     let table = &report.sections.last().unwrap().tables[0];
     // Of misses, hits and times there are none.
     assert!(report.sections[..3].iter().all(Section::is_empty));
-    assert_eq!(table.rows, [["stress 4, P = 2", BEST, "25 %"]]);
+    assert_eq!(table.rows, [["stress 4x100, P = 2", BEST, "25 %"]]);
     assert!(report.notes.is_empty());
     record.samples[2].value = 1.0;
     assert!(Locality::report(&record).notes[0].contains("did not bind 1 "));
@@ -140,9 +155,9 @@ fn arrays_are_those_of_the_paper_and_those_that_fit() {
         subjects.dedup();
         subjects
     };
-    assert_eq!(subjects(&[], 32_000_000), ["stress 28800000", "stress 8388608"]);
-    assert_eq!(subjects(&["--quick"], 32_000_000), ["stress 8388608"]);
-    assert_eq!(subjects(&[], 9 << 20), ["stress 8493462"], "that is the paper's");
+    assert_eq!(subjects(&[], 32_000_000), ["stress 28800000x100", "stress 8388608x100"]);
+    assert_eq!(subjects(&["--quick"], 32_000_000), ["stress 8388608x10"]);
+    assert_eq!(subjects(&[], 9 << 20), ["stress 8493462x100"], "that is the paper's");
 }
 
 #[test]
@@ -152,7 +167,7 @@ fn plans_are_what_was_chosen() {
         &ground(),
     );
     let cells: Vec<String> = chosen.unwrap().cells.iter().map(ToString::to_string).collect();
-    assert_eq!(cells, ["stress 1887435 on worst, P = 2", "multiply 2048 on worst, P = 2"]);
+    assert_eq!(cells, ["stress 1887435x100 on worst, P = 2", "multiply 2048 on worst, P = 2"]);
     let quick = planned(&["--quick", "--kinds", "misses", "--placements", RANDOM], &ground());
     let cells: Vec<String> = quick.unwrap().cells.iter().map(ToString::to_string).collect();
     let own = 2 << 20;

@@ -7,7 +7,7 @@ use locksley::task::Placement;
 use locksley::{Pool, PoolBuilder};
 use locksley_classic::static_partition::Team;
 use locksley_classic::stealing::Nornir;
-use locksley_classic::{Scheduler, channel};
+use locksley_classic::{Count, Scheduler, channel};
 use locksley_kahn::{Receiver, Sender};
 
 use super::networks::Network;
@@ -250,8 +250,8 @@ fn on_nornir(
         }
         (start.elapsed().as_secs_f64(), sum)
     });
-    let (running, stats) = (start.elapsed().as_secs_f64(), machine.stats());
-    let (steals, failed) = (stats.steals as f64, stats.failed_steals as f64);
+    let running = start.elapsed().as_secs_f64();
+    let [steals, failed] = [Count::Steals, Count::FailedSteals].map(|it| machine.count(it) as f64);
     Ok((answer, [(SECONDS, seconds), (RUNNING, running), (STEALS, steals), (FAILED, failed)]))
 }
 

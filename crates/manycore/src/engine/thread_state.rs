@@ -7,8 +7,8 @@ use corosensei::{Coroutine, Yielder};
 use crate::arena::{Heap, NoStack, Stack};
 use crate::coherence::LineIndex;
 use crate::engine::engine;
+use crate::engine::local::Locals;
 use crate::ids::{Nanos, ProgramId, ThreadId};
-use crate::local::Locals;
 
 /// How many lines a loop may read and still count as a pure spin.
 const SPIN_LINES: usize = 4;
@@ -78,6 +78,9 @@ pub(crate) enum Wait {
     Sleep,
 }
 
+/// What a thread runs; and what it runs when its locals were dropped. Neither panics.
+pub(crate) type Code = (Box<dyn FnOnce()>, Box<dyn FnOnce()>);
+
 /// A virtual thread.
 pub(crate) struct ThreadState {
     pub(crate) coroutine: Option<Coroutine<(), (), (), Stack>>,
@@ -99,13 +102,13 @@ pub(crate) struct ThreadState {
 }
 
 impl ThreadState {
-    /// A thread that has not begun. Its body must not panic.
+    /// A thread that has not begun.
     pub(crate) fn new(
         id: ThreadId,
         program: ProgramId,
         name: Option<Box<str>>,
         stack_bytes: usize,
-        body: Box<dyn FnOnce()>,
+        (body, at_exit): Code,
     ) -> Result<Box<Self>, NoStack> {
         let code = move |yielder: &Yielder<(), ()>, ()| {
             let here = engine().expect("the engine resumes it");
@@ -120,6 +123,7 @@ impl ThreadState {
                 }
                 drop(locals);
             }
+            at_exit();
         };
         Ok(Box::new(Self {
             coroutine: Some(Coroutine::with_stack(Stack::new(stack_bytes)?, code)),
