@@ -16,41 +16,27 @@ use std::path::PathBuf;
 use crate::experiment::prelude::*;
 use crate::experiment::record::SIMULATED;
 use program::Simulator;
-use subject::{CALLERS, KINDS, START, Subject};
-
-const LOCKSLEY: &str = "locksley";
-/// A worker for each processor, and an equal share of the work for each.
-const STATIC: &str = "static";
+use subject::{KINDS, LOCKSLEY, ROUNDS, START, STATIC, Subject, detailed};
 
 /// What is compared; the simulator may have been built without some.
 const RUNTIMES: [(&str, &str); 6] = [
     (LOCKSLEY, "the code of the crates, with its defaults"),
     ("classic-abp", "ABP's scheduler, whose thieves yield"),
     ("classic-bws", "BWS's scheduler, whose thieves sleep"),
-    ("classic-hood", "Hood's scheduler"),
+    (HOOD, "Hood's scheduler, whose thieves yield and never sleep"),
     (STATIC, "a thread for each processor, with an equal share"),
     ("rayon", "rayon's own code"),
 ];
 
 /// The numbers of processors; a quick run leaves out the last.
 const PROCESSORS: [usize; 6] = [1, 4, 16, 64, 256, 1024];
-/// Numbers of processors for which counters and places in the source are shown.
-const DETAILED: [usize; 2] = [64, 256];
+/// On more, the host takes seconds for each run: a quick run has only coarse trees, and not on
+/// [`HOOD`], whose thieves never sleep.
+const QUICK_PROCESSORS: usize = 64;
+const HOOD: &str = "classic-hood";
 /// Numbers of processors that are shared with busy threads.
 const SHARED: [usize; 3] = [16, 64, 256];
 const BUSY: [u64; 3] = [1, 4, 16];
-/// Of a quick run, the most processors for calls from outside, which take longest on the host.
-const QUICK_CALLERS: usize = 64;
-
-/// The metrics: processor time of the whole run, and what else is counted in it.
-const RUN: &str = "run seconds";
-const TRANSFERS: &str = "transfers";
-const WAKE_UPS: &str = "wake-ups";
-const STEALS: &str = "steals";
-/// The processor time that all busy threads had in a second.
-const NEIGHBOURS: &str = "processors of neighbours";
-/// Begins the name of a metric: what follows is a place in the source.
-const AT: &str = "transfers at ";
 
 /// `locksley simulate`
 #[derive(Debug, Args)]
@@ -104,7 +90,10 @@ impl Experiment for Simulate {
             asked => numbers_of_workers(asked.iter().copied()),
         };
         add_cells(&mut plan, &kinds, &processors, repeats);
-        plan.quick_subset(&format!("less work, {repeats} seeds, busy threads on 16 processors"));
+        plan.quick_subset(&format!(
+            "less work, at most {repeats} seeds, busy threads on 16 processors, and only trees of \
+             coarse leaves, and not {HOOD}, on more than {QUICK_PROCESSORS}"
+        ));
         Ok(plan)
     }
 
@@ -129,30 +118,21 @@ fn add_cells(plan: &mut Plan, kinds: &[&str], processors: &[usize], repeats: usi
     let subjects = subjects.collect_vec();
     let start = Subject::find(START).expect("it is one");
     for &workers in processors {
-        for subject in subjects.iter().chain([&start]) {
-            if quick && subject.kind == CALLERS && workers > QUICK_CALLERS {
-                continue;
-            }
-            for runtime in names.iter().filter(|it| subject.is_of(&it.name)) {
+        let is_large = quick && workers > QUICK_PROCESSORS;
+        for subject in subjects.iter().filter(|it| !is_large || it.is_coarse_tree()).chain([&start])
+        {
+            let is_planned = |name: &str| subject.is_of(name) && !(is_large && name == HOOD);
+            for runtime in names.iter().filter(|it| is_planned(&it.name)) {
                 plan.add(&subject.to_string(), &runtime.name, workers, repeats);
             }
         }
     }
     let shared = SHARED.into_iter().take(if quick { 1 } else { SHARED.len() });
+    let is_shared = |it: &&Subject| it.is_coarse_tree() || it.kind == ROUNDS;
     for workers in shared.filter(|shared| processors.contains(shared)) {
-        for subject in subjects.iter().filter(|subject| subject.is_shared()) {
-            for (busy, runtime) in BUSY.into_iter().cartesian_product(&names) {
-                let subject = subject.beside(busy).to_string();
-                plan.add(&subject, &runtime.name, workers, repeats);
-            }
+        for (subject, busy) in subjects.iter().filter(is_shared).cartesian_product(BUSY) {
+            let subject = subject.beside(busy).to_string();
+            names.iter().for_each(|it| plan.add(&subject, &it.name, workers, repeats));
         }
     }
-}
-
-/// The numbers of processors that are shown in detail: the largest, if the plan has none of them.
-fn detailed(plan: &Plan) -> Vec<usize> {
-    let all = plan.cells.iter().map(|cell| cell.workers).sorted_unstable().dedup().collect_vec();
-    let mut detailed = all.clone();
-    detailed.retain(|workers| DETAILED.contains(workers));
-    if detailed.is_empty() { all.last().copied().into_iter().collect() } else { detailed }
 }

@@ -9,10 +9,19 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::subject::{START, Subject};
-use super::{AT, NEIGHBOURS, RUN, STEALS, TRANSFERS, WAKE_UPS};
 use crate::experiment::prelude::*;
 use crate::files;
 use crate::output::note;
+
+/// The metrics: processor time of the whole run, and what else is counted in it.
+pub(super) const RUN: &str = "run seconds";
+pub(super) const TRANSFERS: &str = "transfers";
+pub(super) const WAKE_UPS: &str = "wake-ups";
+pub(super) const STEALS: &str = "steals";
+/// The processor time that all busy threads had in a second.
+pub(super) const NEIGHBOURS: &str = "processors of neighbours";
+/// Begins the name of a metric: what follows is a place in the source.
+pub(super) const AT: &str = "transfers at ";
 
 /// Its package, seen from Locksley's root folder, and where it is built.
 const MANIFEST: &str = "lab/simulator/Cargo.toml";

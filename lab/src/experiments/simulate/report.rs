@@ -1,7 +1,9 @@
 //! What is said of a record of the simulator: losses first.
 
-use super::subject::{CALLERS, IDLE, LOOP, PRODUCER, ROUNDS, START, STORM, Subject, TREE};
-use super::{AT, LOCKSLEY, NEIGHBOURS, RUN, STEALS, TRANSFERS, WAKE_UPS, detailed};
+use super::program::{AT, NEIGHBOURS, RUN, STEALS, TRANSFERS, WAKE_UPS};
+use super::subject::{
+    CALLERS, IDLE, LOCKSLEY, LOOP, PRODUCER, ROUNDS, START, STORM, Subject, TREE, detailed,
+};
 use crate::experiment::prelude::*;
 
 /// A ratio of times up to this is a draw: other seeds differ as much.
@@ -72,10 +74,11 @@ impl Figures<'_> {
         Some(of.ideal(workers) / self.median(of, runtime, workers, SECONDS)?)
     }
 
-    /// A metric without what it has where nothing is computed.
+    /// A metric without what it has where nothing is computed, with the same seed.
     fn net(&self, of: &Subject, runtime: &str, workers: usize, metric: &str) -> Option<f64> {
-        let start = self.record.median(START, runtime, workers, metric)?;
-        Some((self.median(of, runtime, workers, metric)? - start).max(0.0))
+        let start = self.record.values(START, runtime, workers, metric);
+        let own = self.record.values(&of.to_string(), runtime, workers, metric);
+        median(own.iter().zip(start).map(|(own, start)| (own - start).max(0.0)))
     }
 
     /// The subjects of these kinds without busy threads.
@@ -185,8 +188,8 @@ impl Figures<'_> {
                 Some(number(had / it.busy.min(workers as u64) as f64))
             });
         let about = "With fair shares, n busy threads on P processors cost the factor \
-                     P/(P − n/2), and each has half a processor. The second table is over the whole \
-                     run, with the start of the workers.";
+                     P/(P − n/2), and each has half a processor. The second table is over the \
+                     whole run, with the start of the workers.";
         Section::new("Beside busy threads", about, [slowdown, left])
     }
 
@@ -212,8 +215,8 @@ impl Figures<'_> {
         let idle = self.table(title, self.alone(&[IDLE]), |it, runtime, workers| {
             Some(three(self.net(it, runtime, workers, RUN)? / it.ideal(workers)))
         });
-        let about = "Counted over the whole run, less what the start of the workers takes. Wake-ups \
-                     are of threads that have blocked. Only Locksley counts its steals.";
+        let about = "Counted over the whole run, less what the start of the workers takes. \
+                     Wake-ups are of threads that have blocked. Only Locksley counts its steals.";
         Section::new("What it took", about, [table, idle])
     }
 
@@ -234,8 +237,8 @@ impl Figures<'_> {
                 table.row(names.into_iter().chain([number(found), share]));
             }
         }
-        let about = "Locksley, one seed, over the whole run: of the eight hottest cache lines, four \
-                     places each.";
+        let about = "Locksley, one seed, over the whole run: of the eight hottest cache lines, \
+                     four places each.";
         Section::new("Hottest places", about, [table])
     }
 }

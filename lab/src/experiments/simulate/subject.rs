@@ -3,8 +3,11 @@
 
 use std::fmt;
 
-use super::STATIC;
 use crate::experiment::prelude::*;
+
+pub(super) const LOCKSLEY: &str = "locksley";
+/// A worker for each processor, and an equal share of the work for each.
+pub(super) const STATIC: &str = "static";
 
 pub(super) const TREE: &str = "tree";
 pub(super) const LOOP: &str = "loop";
@@ -18,6 +21,9 @@ pub(super) const KINDS: [&str; 7] = [TREE, LOOP, ROUNDS, PRODUCER, STORM, CALLER
 
 /// Nothing after the start of the workers: what it takes is no part of other computations.
 pub(super) const START: &str = "idle:1";
+
+/// Numbers of processors for which counters and places in the source are shown.
+const DETAILED: [usize; 2] = [64, 256];
 
 /// A computation, and how many busy threads it is beside.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,16 +97,18 @@ impl Subject {
         Subject { busy, ..self.clone() }
     }
 
-    /// True if it is also computed beside busy threads: coarse trees, and rounds.
-    pub(super) fn is_shared(&self) -> bool {
-        self.kind == ROUNDS || self.kind == TREE && self.task >= 10_000
+    /// True if it is a tree with leaves of 10 µs or more.
+    pub(super) fn is_coarse_tree(&self) -> bool {
+        self.kind == TREE && self.task >= 10_000
     }
 
-    /// True if the runtime has it. The papers' schedulers have no tasks without a join. Threads
-    /// with static shares neither start tasks nor wait in a pool.
+    /// True if the runtime has it. The papers' schedulers have neither tasks without a join nor
+    /// calls from outside. Threads with static shares neither start tasks nor wait in a pool.
     pub(super) fn is_of(&self, runtime: &str) -> bool {
+        let is_classic = runtime.starts_with("classic-");
         match self.kind {
-            PRODUCER => runtime != STATIC && !runtime.starts_with("classic-"),
+            PRODUCER => runtime != STATIC && !is_classic,
+            CALLERS => !is_classic,
             IDLE => runtime != STATIC || self.computation == START,
             _ => true,
         }
@@ -152,4 +160,12 @@ impl fmt::Display for Subject {
         f.write_str(&self.computation)?;
         if self.busy > 0 { write!(f, " beside {}", self.busy) } else { Ok(()) }
     }
+}
+
+/// The numbers of processors that are shown in detail: the largest, if the plan has none of them.
+pub(super) fn detailed(plan: &Plan) -> Vec<usize> {
+    let all = plan.cells.iter().map(|cell| cell.workers).sorted_unstable().dedup().collect_vec();
+    let mut detailed = all.clone();
+    detailed.retain(|workers| DETAILED.contains(workers));
+    if detailed.is_empty() { all.last().copied().into_iter().collect() } else { detailed }
 }

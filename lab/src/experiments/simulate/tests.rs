@@ -1,4 +1,4 @@
-use super::program::{Line, Simulator, graver};
+use super::program::{Line, NEIGHBOURS, RUN, STEALS, Simulator, TRANSFERS, WAKE_UPS, graver};
 use super::*;
 use crate::experiment::{html, record, text};
 
@@ -17,8 +17,11 @@ fn a_plan_has_each_cell_once_and_a_start_for_each_runtime_and_number() {
         let cells = plan.cells.iter().map(|it| (&it.subject, &it.runtime, it.workers));
         assert!(cells.clone().all_unique());
         assert!(cells.clone().all(|it| Subject::find(it.0).is_ok_and(|found| found.is_of(it.1))));
+        let on_most = cells.clone().filter(|it| it.2 == 256 && it.0 != START);
+        assert_eq!(quick, on_most.map(|it| it.0).all_equal());
         for (runtime, workers) in plan.runtimes.iter().cartesian_product([1, 16, 256]) {
-            assert!(plan.cells.iter().any(|it| it.is(START, &runtime.name, workers)));
+            let is_there = plan.cells.iter().any(|it| it.is(START, &runtime.name, workers));
+            assert_eq!(is_there, !quick || workers < 256 || runtime.name != HOOD);
         }
         let kinds = cells.clone().map(|it| Subject::find(it.0).unwrap().kind).unique();
         assert_eq!(kinds.sorted().collect_vec(), KINDS.into_iter().sorted().collect_vec());
@@ -66,6 +69,7 @@ fn subjects_are_texts_with_a_work_and_an_ideal_time() {
     assert_eq!([about("tree:64:500"), about("idle:2000000")], ["tree: 64 of 0.5 µs", "idle: 2 ms"]);
     let of = |text: &str, runtime| Subject::find(text).unwrap().is_of(runtime);
     assert!(of("producer:1:1", "rayon") && !of("producer:1:1", "classic-bws"));
+    assert!(of("callers:1:1:1", STATIC) && !of("callers:1:1:1", "classic-abp"));
     assert!(!of("idle:2", STATIC) && of(START, STATIC));
 }
 
