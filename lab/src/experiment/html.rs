@@ -22,7 +22,10 @@ pub fn page(record: &Record, report: &Report) -> String {
         report.method.iter().map(|point| format!("<li>{}</li>\n", prose(point))).collect();
     let (mut capacity, mut circumstances) = (String::new(), String::new());
     if record.is_measurement() {
-        capacity = format!(" · {} processors", record.machine.capacity());
+        capacity = match record.simulated() {
+            Some(model) => format!(" · simulated: {}", escape(model)),
+            None => format!(" · {} processors", record.machine.capacity()),
+        };
         let facts = table(&facts(record));
         circumstances = format!(
             "<section>\n<h2>Machine and method</h2>\n{facts}\n<ul>\n{method}</ul>\n</section>\n"
@@ -94,7 +97,11 @@ fn facts(record: &Record) -> Table {
     let Record { machine, plan, versions, .. } = record;
     let mut table = Table::new("circumstances", ["", ""]);
     let mut fact = |name: &str, value: String| table.row([name.to_owned(), value]);
-    fact("processors allowed", format!("{} ({})", machine.processors, machine.processor));
+    let host = if record.simulated().is_some() { "host: " } else { "" };
+    fact(
+        &format!("{host}processors allowed"),
+        format!("{} ({})", machine.processors, machine.processor),
+    );
     let quota = machine.quota.map_or("none".to_owned(), |quota| format!("{quota:.2} processors"));
     fact("quota", quota);
     let memory = |bytes| crate::apps::size::in_bytes(u128::from(bytes));

@@ -20,6 +20,10 @@ use crate::{files, time};
 /// The format of a record, which is checked when one is read.
 pub const FORMAT: &str = "locksley-record/1";
 
+/// The parameter of a plan that names the model of a machine and a kernel, if nothing was measured on
+/// this machine.
+pub const SIMULATED: &str = "simulated";
+
 /// The metric of the processors that other programs used while something was measured.
 pub const OTHERS: &str = "processors of others";
 /// What a meter says of them, as a reading.
@@ -126,6 +130,11 @@ impl Record {
     /// False for a page about something else.
     pub fn is_measurement(&self) -> bool {
         !self.plan.cells.is_empty()
+    }
+
+    /// The model that was simulated, if it was: the figures are none of this machine.
+    pub fn simulated(&self) -> Option<&str> {
+        self.plan.parameters.get(SIMULATED).map(String::as_str)
     }
 
     /// An empty record of `plan` on this machine.

@@ -1,20 +1,22 @@
 //! A report as text.
 
 use super::{Record, Report, Table};
+use crate::machine::Machine;
 
 /// The headline and all tables, for a terminal.
 pub fn tables(record: &Record, report: &Report) -> String {
     let machine = &record.machine;
     let mut text = String::new();
     if record.is_measurement() {
-        text = format!(
-            "{} processors ({}), {}, seed {}, {}\n",
-            machine.capacity(),
-            machine.processor,
-            machine.kernel,
-            record.plan.seed,
-            record.finished.as_deref().unwrap_or("not finished"),
-        );
+        let place = match record.simulated() {
+            Some(model) => format!("simulated: {model}"),
+            None => {
+                let Machine { processor, kernel, .. } = machine;
+                format!("{} processors ({processor}), {kernel}", machine.capacity())
+            }
+        };
+        let finished = record.finished.as_deref().unwrap_or("not finished");
+        text = format!("{place}, seed {}, {finished}\n", record.plan.seed);
     }
     text += &format!("{}\n", report.headline);
     let left_out = record.plan.left_out.iter().map(|(name, why)| format!("without {name}: {why}"));

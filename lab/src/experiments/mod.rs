@@ -14,6 +14,7 @@ pub mod openmp_bench;
 mod place;
 pub mod rayon;
 pub mod scatter;
+pub mod simulate;
 pub mod turnkey;
 
 use clap::Subcommand;
@@ -93,6 +94,9 @@ experiments! {
     /// Measure what it is worth to keep work where its data is, as LASSI's study: tasks placed
     /// best, worst, by chance and not at all
     locality::Locality,
+    /// Simulate up to 1,024 processors: efficiency, steals and cache traffic of Locksley and others
+    /// in virtual time
+    simulate::Simulate,
 }
 
 /// What is said of a record. If there is no such experiment any more, that is all metrics.

@@ -12,6 +12,7 @@ mod openmp;
 mod papers;
 mod rayon;
 mod records;
+mod simulate;
 #[cfg(target_os = "linux")]
 mod soak;
 mod support;

@@ -3,13 +3,11 @@
 
 #![cfg(unix)]
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{command, stdout_of};
+use crate::support::{command, script, stdout_of};
 
 /// A workload: as many computations as a quick run wants, and then none until told to stop.
 const WORKLOAD: &str = r#"#!/bin/sh
@@ -24,17 +22,6 @@ const WORKLOAD: &str = r#"#!/bin/sh
     echo '{"end":{"begun":1000,"ended":4000}}'
     read stop; true
 "#;
-
-/// Writes an executable file. Another process does: one that is open for writing here, for a
-/// process that another test starts just then as well, could not be run.
-fn script(path: &Path, text: &str) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let mut writer = Command::new("sh");
-    writer.args(["-c", r#"cat >"$0" && chmod +x "$0""#]).arg(path).stdin(Stdio::piped());
-    let mut writer = writer.spawn().unwrap();
-    writer.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    assert!(writer.wait().unwrap().success());
-}
 
 /// Both programs in `folder`.
 fn programs(folder: &Path) {

@@ -30,3 +30,17 @@ pub(crate) fn assert_refused(output: &Output, expected: &str) {
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
     assert!(complaint.contains(expected), "{complaint}");
 }
+
+/// Writes an executable file. Another process does: one that is open for writing here, for a
+/// process that another test starts just then as well, could not be run.
+#[cfg(unix)]
+pub(crate) fn script(path: &std::path::Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    use std::io::Write;
+
+    let mut writer = Command::new("sh");
+    writer.args(["-c", r#"cat >"$0" && chmod +x "$0""#]).arg(path).stdin(Stdio::piped());
+    let mut writer = writer.spawn().unwrap();
+    writer.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(writer.wait().unwrap().success());
+}

@@ -104,7 +104,7 @@ fn measure(crew: &dyn Crew, workers: usize, computation: Computation) -> Result<
         if done == wanted {
             Ok(())
         } else {
-            Err(format!("{done} {what}, where there are {wanted}"))
+            Err(format!("wrong: {done} {what}, where there are {wanted}"))
         }
     };
     // The kernel spreads the threads of a new pool over the processors within some ticks.

@@ -1,0 +1,202 @@
+use super::program::{Line, NEIGHBOURS, RUN, STEALS, Simulator, TRANSFERS, WAKE_UPS, graver};
+use super::*;
+use crate::experiment::{html, record, text};
+
+fn plan(quick: bool, processors: &[usize]) -> Plan {
+    let mut plan = Plan { quick, ..Plan::default() };
+    plan.parameters.insert(SIMULATED.to_owned(), "ice-lake, linux-6.18".to_owned());
+    RUNTIMES.iter().for_each(|(name, about)| plan.compare(name, "1", about));
+    add_cells(&mut plan, &KINDS, processors, 3);
+    plan
+}
+
+#[test]
+fn a_plan_has_each_cell_once_and_a_start_for_each_runtime_and_number() {
+    for quick in [true, false] {
+        let plan = plan(quick, &[1, 16, 256]);
+        let cells = plan.cells.iter().map(|it| (&it.subject, &it.runtime, it.workers));
+        assert!(cells.clone().all_unique());
+        assert!(cells.clone().all(|it| Subject::find(it.0).is_ok_and(|found| found.is_of(it.1))));
+        let on_most = cells.clone().filter(|it| it.2 == 256 && it.0 != START);
+        assert_eq!(quick, on_most.map(|it| it.0).all_equal());
+        for (runtime, workers) in plan.runtimes.iter().cartesian_product([1, 16, 256]) {
+            let is_there = plan.cells.iter().any(|it| it.is(START, &runtime.name, workers));
+            assert_eq!(is_there, !quick || workers < 256 || runtime.name != HOOD);
+        }
+        let kinds = cells.clone().map(|it| Subject::find(it.0).unwrap().kind).unique();
+        assert_eq!(kinds.sorted().collect_vec(), KINDS.into_iter().sorted().collect_vec());
+        let shared = cells.filter(|it| Subject::find(it.0).unwrap().busy > 0);
+        let expected: &[usize] = if quick { &[16] } else { &[16, 256] };
+        assert_eq!(shared.map(|it| it.2).unique().sorted().collect_vec(), expected);
+    }
+}
+
+#[test]
+fn processors_that_are_shown_in_detail_are_in_the_plan() {
+    assert_eq!(detailed(&plan(true, &[1, 64, 256])), [64, 256]);
+    assert_eq!(detailed(&plan(true, &[1, 32])), [32]);
+    assert!(detailed(&Plan::default()).is_empty());
+}
+
+#[test]
+fn subjects_are_texts_with_a_work_and_an_ideal_time() {
+    let known = [
+        ("tree:64:1000", 64.0, 64e-6, 4e-6),
+        ("loop:65:2000", 65.0, 130e-6, 10e-6),
+        ("rounds:2:50000:32:10000", 64.0, 740e-6, 140e-6),
+        ("producer:16:1000", 16.0, 16e-6, 1e-6),
+        ("storm:3:16:1000:100000", 48.0, 48e-6, 303e-6),
+        ("callers:32:10:1000", 320.0, 320e-6, 20e-6),
+        ("idle:1000000", 0.0, 0.0, 1e-3),
+        ("tree:64:10000 beside 4", 64.0, 640e-6, 40e-6),
+    ];
+    for (text, tasks, work, ideal) in known {
+        let subject = Subject::find(text).unwrap();
+        assert_eq!(subject.to_string(), text);
+        assert_eq!(subject.tasks(), tasks, "{text}");
+        assert!((subject.work() - work).abs() < 1e-12, "{text}: {}", subject.work());
+        assert!((subject.ideal(16) - ideal).abs() < 1e-12, "{text}: {}", subject.ideal(16));
+    }
+    let wrong = ["", "tree", "tree:1", "tree:0:1", "tree:1:2:3", "tree:1:x", "bush:1:2"];
+    for text in wrong.into_iter().chain(["tree:1:2 beside", "tree:1:2 beside x"]) {
+        assert!(Subject::find(text).is_err(), "{text}");
+    }
+    let about = |text: &str| Subject::find(text).unwrap().about();
+    assert_eq!(
+        about("rounds:2:50000:32:10000 beside 3"),
+        "rounds: 2 × 50 µs + 32 of 10 µs, beside 3"
+    );
+    assert_eq!([about("tree:64:500"), about("idle:2000000")], ["tree: 64 of 0.5 µs", "idle: 2 ms"]);
+    let of = |text: &str, runtime| Subject::find(text).unwrap().is_of(runtime);
+    assert!(of("producer:1:1", "rayon") && !of("producer:1:1", "classic-bws"));
+    assert!(of("callers:1:1:1", STATIC) && !of("callers:1:1:1", "classic-abp"));
+    assert!(!of("idle:2", STATIC) && of(START, STATIC));
+}
+
+const LINE: &str = r#"{"seconds":0.02,"work_seconds":0.00064,"run_seconds":0.5,
+    "delay_seconds":0.1,"virtual_seconds":0.05,"host_seconds":1,"hash":"00ff","events":9,
+    "transfers":70,"invalidations":3,"voluntary_switches":5,"involuntary_switches":0,"migrations":0,
+    "counters":{"steals":7,"sleeps":2},"neighbours":[["busy loops",100]],
+    "hottest":[{"transfers":9,"waited_seconds":0.1,"sites":[["a.rs:1",6],["a.rs:2",3]]},
+        {"transfers":2,"waited_seconds":0,"sites":[["a.rs:1",2]]}]}"#;
+
+fn readings(line: &str, subject: &str) -> Result<Readings, String> {
+    let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    line.readings(&Subject::find(subject).unwrap()).map_err(|fault| fault.to_string())
+}
+
+#[test]
+fn a_line_of_the_simulator_is_read() {
+    let alone = readings(LINE, "tree:64:10000").unwrap();
+    let expected = [
+        (SECONDS, 0.02),
+        (RUN, 0.5),
+        (TRANSFERS, 70.0),
+        (WAKE_UPS, 5.0),
+        (STEALS, 7.0),
+        ("transfers at a.rs:1", 8.0),
+        ("transfers at a.rs:2", 3.0),
+    ];
+    assert_eq!(alone, named(expected));
+    let beside = readings(LINE, "tree:64:10000 beside 2").unwrap();
+    assert_eq!(beside[NEIGHBOURS], 0.1 / 0.05);
+}
+
+#[test]
+fn a_line_of_something_else_is_refused() {
+    let said = readings(LINE, "tree:64:1000").unwrap_err();
+    assert!(said.contains("0.00064 s of 0.000064 s of work"), "{said}");
+    for (from, to) in [("0.02", "0"), ("0.02", "-1")] {
+        let said = readings(&LINE.replace(from, to), "tree:64:10000").unwrap_err();
+        assert!(said.ends_with(&format!("of work in {to} s")), "{said}");
+    }
+    for (from, to) in [("0.02", "null"), ("\"transfers\":70,", ""), ("}]}", "")] {
+        assert!(readings(&LINE.replace(from, to), "tree:64:10000").is_err(), "{from}");
+    }
+}
+
+#[test]
+fn wrong_answers_deadlocks_and_panics_are_faults_of_the_run() {
+    let fault = |said: &str| graver(Fault::Missing(format!("it ended with exit status: {said}")));
+    for said in ["2: wrong: 3 leaves, where there are 4", "2: deadlock: all sleep"] {
+        assert!(matches!(fault(said), Fault::Run(_)), "{said}");
+    }
+    assert!(matches!(fault("101: thread 'main' panicked at a.rs"), Fault::Run(_)));
+    assert!(matches!(fault("2: the program runs at the time limit"), Fault::Missing(_)));
+}
+
+#[test]
+fn a_simulator_that_is_missing_is_refused_in_a_line() {
+    let path = std::path::Path::new("/no/such/simulator");
+    let Err(Fault::Input(said)) = Simulator::find(Some(path), "guest", "linux-6.18") else {
+        panic!("there is none")
+    };
+    assert!(said.contains("/no/such/simulator") && said.contains("cargo build"), "{said}");
+    assert_eq!(said.lines().count(), 1);
+}
+
+/// A record in which Locksley is behind in one of two cells.
+fn record() -> Record {
+    let mut record = Record::new(Simulate::NAME, plan(true, &[1, 64]));
+    let mut add = |subject: &str, runtime: &str, workers, values: &[(&str, f64)]| {
+        for (metric, value) in values {
+            record.samples.push(record::Sample {
+                experiment: Simulate::NAME.to_owned(),
+                subject: subject.to_owned(),
+                runtime: runtime.to_owned(),
+                workers,
+                repeat: 0,
+                metric: (*metric).to_owned(),
+                value: *value,
+            });
+        }
+    };
+    let tree = "tree:65536:10000";
+    for (runtime, seconds) in [(LOCKSLEY, 0.0128), ("classic-bws", 0.01024)] {
+        add(tree, runtime, 1, &[(SECONDS, 0.65536)]);
+        let costs = [(SECONDS, seconds), (RUN, 1.0), (TRANSFERS, 75_536.0), (WAKE_UPS, 90.0)];
+        add(tree, runtime, 64, &costs);
+        add(START, runtime, 64, &[(RUN, 0.01632), (TRANSFERS, 10_000.0), (WAKE_UPS, 80.0)]);
+    }
+    add(tree, LOCKSLEY, 64, &[(STEALS, 12.0), ("transfers at a.rs:7", 37_768.0)]);
+    add("rounds:10:50000:512:10000 beside 4", LOCKSLEY, 16, &[(SECONDS, 0.02), (NEIGHBOURS, 2.0)]);
+    add("rounds:10:50000:512:10000", LOCKSLEY, 16, &[(SECONDS, 0.01)]);
+    add("callers:1000:4:20000", LOCKSLEY, 64, &[(SECONDS, 0.02)]);
+    add("callers:1000:4:20000", STATIC, 64, &[(SECONDS, 0.01)]);
+    record
+}
+
+#[test]
+fn a_report_names_losses_efficiency_and_hot_places() {
+    let record = record();
+    let report = report::report(&record);
+    assert_eq!(
+        report.headline,
+        "Simulated (ice-lake, linux-6.18): 0.800 of linear on 64 processors (tree: 65536 of \
+         10 µs); behind the best other runtime in 1 of 2 cells"
+    );
+    let rows = |title: &str| {
+        let section = report.sections.iter().find(|section| section.title == title).unwrap();
+        section.tables.iter().flat_map(|table| table.rows.clone()).collect_vec()
+    };
+    let tree = "tree: 65536 of 10 µs";
+    assert_eq!(rows("Losses"), [[tree, "64", "0.800", "1.000", "classic-bws", "1.25"]]);
+    assert_eq!(rows("Efficiency")[0], [tree, LOCKSLEY, "1.000", "", "0.800"]);
+    assert_eq!(rows("What it took")[0], [tree, LOCKSLEY, "64", "12.0", "10.0", "1.00", "50.1"]);
+    assert_eq!(rows("Hottest places"), [[tree, "64", "a.rs:7", "37768", "50 %"]]);
+    let rows = rows("Beside busy threads");
+    assert_eq!([&rows[0][2], &rows[1][2]], ["2.00", "0.50"]);
+    assert_eq!(report.pictures.len(), 1);
+}
+
+#[test]
+fn a_page_says_that_it_is_simulated() {
+    let record = record();
+    let report = report::report(&record);
+    assert!(text::tables(&record, &report).starts_with("simulated: ice-lake, linux-6.18, seed 0"));
+    let page = html::page(&record, &report);
+    assert!(page.contains("· simulated: ice-lake") && page.contains("host: processors allowed"));
+    let mut part = record;
+    part.samples.clear();
+    assert!(!report::report(&part).headline.contains("NaN"));
+}
