@@ -1,11 +1,12 @@
 //! The machine as its users see it: a builder, a run, and what the run was like.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatistics};
+use crate::coherence::{CacheCosts, Coherence, HotLine, LineIndex, Statistics as CacheStatistics};
 use crate::costs::SystemCosts;
 use crate::engine::lines::MAX_LINES;
 use crate::engine::trace::{Trace, TraceEvent};
@@ -136,6 +137,8 @@ pub struct Statistics {
     /// For each of the hottest lines, the places in the source whose accesses moved it and how
     /// often, most often first. Empty unless the builder was asked for them.
     pub sites: Vec<Vec<(Site, u32)>>,
+    /// As `sites`, of all lines together.
+    pub all_sites: Vec<(Site, u32)>,
     /// What happened, if the builder was asked to keep it.
     pub trace: Vec<TraceEvent>,
     /// The processor time that the host spent.
@@ -436,13 +439,19 @@ fn statistics(engine: Engine, time: Nanos, host: Duration) -> Statistics {
     let processors = engine.settings.topology.all().map(processor).collect();
     let (caches, hottest) = (*engine.coherence.statistics(), engine.coherence.hottest(HOTTEST));
     let (events, switches, spin_sleeps) = (engine.events, engine.switches, engine.spin_sleeps);
-    let sites = hottest.iter().map(|hot| {
-        let of_line = engine.sites.iter().flatten().filter(|((line, _), _)| *line == hot.line);
-        let mut sites: Vec<_> = of_line.map(|(&(_, site), &count)| (site, count)).collect();
+    let sites_where = |is_wanted: &dyn Fn(LineIndex) -> bool| {
+        let mut counts: HashMap<Site, u32> = HashMap::new();
+        for (&(line, site), count) in engine.sites.iter().flatten() {
+            if is_wanted(line) {
+                *counts.entry(site).or_default() += count;
+            }
+        }
+        let mut sites: Vec<_> = counts.into_iter().collect();
         sites.sort_by_key(|&(site, count)| (std::cmp::Reverse(count), site));
         sites
-    });
-    let sites = sites.collect();
+    };
+    let sites = hottest.iter().map(|hot| sites_where(&|line| line == hot.line)).collect();
+    let all_sites = sites_where(&|_| true);
     let (hash, trace) = engine.trace.into_parts();
     Statistics {
         time,
@@ -455,6 +464,7 @@ fn statistics(engine: Engine, time: Nanos, host: Duration) -> Statistics {
         caches,
         hottest,
         sites,
+        all_sites,
         trace,
         host,
     }

@@ -2,7 +2,7 @@
 //! deques of others, which pins the thread, and every 128th pin looks at all threads.
 //!
 //! Prints for each number of processors the virtual time and the transfers of a steal, and where in
-//! the source the hottest lines moved: means of `SEEDS` runs.
+//! the source lines moved: means of `SEEDS` runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,7 +32,7 @@ fn print(processors: usize) {
         let (of_threads, of) = run(processors, seed);
         time += of_threads;
         transfers += of.caches.misses();
-        for (site, count) in of.sites.iter().flatten() {
+        for (site, count) in &of.all_sites {
             let (_, file) = site.file().split_once("vendor/").unwrap_or(("", site.file()));
             *sites.entry(format!("{file}:{}", site.line())).or_default() += count;
             all += count;

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use manycore::machine::Site;
 use serde::Serialize;
 
 use computation::Computation;
@@ -88,6 +89,8 @@ struct Line {
     /// Of the other programs.
     neighbours: Vec<(String, u64)>,
     hottest: Vec<Hot>,
+    /// Of all lines.
+    sites: Vec<(String, u32)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -136,10 +139,10 @@ fn run(options: &Options) -> Result<Line, String> {
     let of = outcome.statistics;
     let seconds = |nanos: u64| nanos as f64 / 1e9;
     let program = &of.programs[0];
-    let sites = |index: usize| {
-        let sites = of.sites.get(index).into_iter().flatten().take(4);
-        sites.map(|(site, count)| (short(site), *count)).collect()
+    let named = |sites: &[(Site, u32)], count: usize| {
+        sites.iter().take(count).map(|(site, count)| (short(site), *count)).collect()
     };
+    let sites = |index: usize| of.sites.get(index).map_or(Vec::new(), |sites| named(sites, 4));
     let hot = |(index, line): (usize, &manycore::coherence::HotLine)| Hot {
         transfers: line.transfers,
         waited_seconds: seconds(line.waited),
@@ -163,11 +166,12 @@ fn run(options: &Options) -> Result<Line, String> {
         counters,
         neighbours: of.programs[1..].iter().map(|it| (it.name.clone(), it.count)).collect(),
         hottest: of.hottest.iter().enumerate().take(8).map(hot).collect(),
+        sites: named(&of.all_sites, 12),
     })
 }
 
 /// A place in the source, without the path to the repository, or of a peer, to its package.
-fn short(site: &std::panic::Location<'_>) -> String {
+fn short(site: Site) -> String {
     let file = site.file();
     let start = ["crates/", "lab/", "src/"].iter().find_map(|part| file.find(part));
     let file = file.split_once("vendor/").map_or(&file[start.unwrap_or(0)..], |(_, peer)| peer);
