@@ -307,7 +307,7 @@ fn a_figure_that_is_not_in_its_record_is_refused_with_its_name_and_the_items() {
     let cell = refused(|figure| figure.columns = vec!["runtime".to_owned()]);
     let column = refused(|figure| figure.columns = vec!["mean of nothing".to_owned()]);
     for (fault, why) in [
-        (row, "there is no row with '': 'stress 1887435, P = 2', 'runtime': 'good'"),
+        (row, "there is no row with '': 'stress 943713x100, P = 2', 'runtime': 'good'"),
         (cell, "there is no such number in the cell 'worst' of the column 'runtime'"),
         (column, "there is no column 'mean of nothing'"),
     ] {
