@@ -4,6 +4,10 @@ use crate::ids::Nanos;
 
 /// Costs of system calls and of the clock, in nanoseconds of the caller's processor.
 ///
+/// Each is added to `system_call`, but for `clock`, which is no call, and `membarrier`, which
+/// includes it. What the scheduler does is in [`KernelCosts`](crate::kernel::KernelCosts), and what
+/// cache lines cost in [`CacheCosts`](crate::coherence::CacheCosts).
+///
 /// The defaults were measured on two virtual processors of an AMD EPYC under Linux 6.18, where
 /// nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

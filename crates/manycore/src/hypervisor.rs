@@ -1,4 +1,5 @@
-//! Who decides which processors run at all: a hypervisor, or the adversaries of Hood's analysis.
+//! What takes processors away: a hypervisor, or the adversaries of Hood's analysis (Blumofe and
+//! Papadopoulos, 1998).
 //!
 //! The kernel does not know that a processor was taken away: its thread is still the current one.
 
@@ -15,12 +16,12 @@ pub struct View<'a> {
 
 /// Decides which processors are available.
 pub trait Hypervisor {
-    /// Clears the flags of processors that are not available from now on, and returns for how long
-    /// that holds, in nanoseconds.
+    /// All flags are set when this is called. It clears those of the processors that are away until
+    /// the next call, and returns when that comes, in nanoseconds from now; 0 counts as 1.
     fn decide(&mut self, view: &View<'_>, available: &mut [bool]) -> Nanos;
 }
 
-/// A generator of random numbers, with an `n`th of 2^64 possible seeds.
+/// Advances the state, and returns the next random number (SplitMix64).
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

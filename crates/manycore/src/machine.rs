@@ -79,8 +79,10 @@ pub enum RunError {
     Speeds,
     /// No thread can ever run again. The text lists what they wait for.
     Deadlock(String),
-    /// The program has not ended at the time limit.
+    /// The program has not ended at this time limit.
     TimeLimit(Nanos),
+    /// A quota, its period or its slice is 0.
+    Bandwidth(Bandwidth),
 }
 
 impl std::fmt::Display for RunError {
@@ -91,7 +93,13 @@ impl std::fmt::Display for RunError {
                 f.write_str("speeds are from 1 to 1,000 thousandths, one for each processor")
             }
             Self::Deadlock(threads) => write!(f, "deadlock: {threads}"),
-            Self::TimeLimit(limit) => write!(f, "the program runs at the time limit, {limit} ns"),
+            Self::TimeLimit(limit) => {
+                let seconds = *limit as f64 / 1e9;
+                write!(f, "the program has not ended after {seconds} s of virtual time, its limit")
+            }
+            Self::Bandwidth(bandwidth) => {
+                write!(f, "a quota, its period and its slice are more than 0: {bandwidth:?}")
+            }
         }
     }
 }
@@ -124,7 +132,7 @@ pub struct Statistics {
     pub events: u64,
     /// How often the host switched to the code of a thread.
     pub switches: u64,
-    /// How often a spinning thread was not run until a line changed.
+    /// How often a spinning thread was put to sleep.
     pub spin_sleeps: u64,
     /// Each processor.
     pub processors: Vec<ProcessorStatistics>,
@@ -153,7 +161,7 @@ pub type Site = &'static std::panic::Location<'static>;
 pub struct ProcessorStatistics {
     /// How long no thread was on it.
     pub idle: Nanos,
-    /// How long it was taken away.
+    /// How long the hypervisor has taken it away.
     pub stolen: Nanos,
 }
 
@@ -265,18 +273,20 @@ impl Builder {
         Self { noise, ..self }
     }
 
-    /// For how long at most a spinning thread is not run while its lines do not change. With 0, it
-    /// is always run, which takes much more of the host's time.
+    /// A thread that spins on lines which do not change sleeps until one does, or for this long: 500
+    /// ns unless set. 0 switches this off, which takes much more of the host's time.
     pub fn spin_quantum(self, quantum: Nanos) -> Self {
         Self { spin_quantum: quantum, ..self }
     }
 
-    /// A program that has not ended by then is stopped.
+    /// The run ends with an error if the program has not ended at this virtual time: 100 s unless
+    /// set.
     pub fn time_limit(self, limit: Duration) -> Self {
         Self { time_limit: nanos(limit), ..self }
     }
 
-    /// The stacks of threads that do not ask for another size.
+    /// The size of stacks of threads that do not ask for another one: 256 KiB unless set, an eighth
+    /// of std's. A stack that overflows ends the process by a signal.
     pub fn stack_size(self, bytes: usize) -> Self {
         Self { stack_bytes: bytes, ..self }
     }
@@ -329,6 +339,10 @@ impl Builder {
         let began = host_time();
         let programs = std::mem::take(&mut self.programs);
         let bandwidth = self.bandwidth.take();
+        let quotas = programs.iter().map(|program| program.bandwidth).chain([bandwidth]);
+        if let Some(wrong) = quotas.flatten().find(|it| !it.is_possible()) {
+            return Err(RunError::Bandwidth(wrong));
+        }
         let mut engine = self.engine()?;
         let result = Rc::new(Cell::new(None));
         let place = Rc::clone(&result);
@@ -351,7 +365,7 @@ impl Builder {
         let time = engine.end_time();
         let stopped = stop.map_err(|stop| match stop {
             Stop::Deadlock => RunError::Deadlock(engine.describe_threads()),
-            Stop::TimeLimit => RunError::TimeLimit(time),
+            Stop::TimeLimit => RunError::TimeLimit(engine.settings.time_limit),
         });
         let host = host_time().saturating_sub(began);
         engine.forget_threads();

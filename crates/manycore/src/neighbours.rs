@@ -58,14 +58,14 @@ impl Program {
         })
     }
 
-    /// A thread that sleeps for `period` and then computes for `work`, again and again. The count
-    /// is in nanoseconds from when it should run until its work is done; `rounds` of it are in
-    /// [`ProgramStatistics`](crate::machine::ProgramStatistics) as voluntary switches.
-    pub fn interactive(period: Duration, work: Duration) -> Self {
+    /// A thread that sleeps for `pause` and then computes for `work`, again and again. The count is
+    /// the sum of its latencies, in nanoseconds: from when it should run until its work is done. The
+    /// number of rounds is about that of its voluntary switches.
+    pub fn interactive(pause: Duration, work: Duration) -> Self {
         Self::new("interactive", move || {
             loop {
-                let due = crate::time::Instant::now() + period;
-                thread::sleep(period);
+                let due = crate::time::Instant::now() + pause;
+                thread::sleep(pause);
                 os::work(work);
                 os::count(crate::time::nanos(due.elapsed()));
             }
@@ -86,7 +86,11 @@ impl Program {
 
     /// A static team: each round, each thread computes for `work`, and they meet at a barrier where
     /// threads spin, as libgomp's with an active wait policy. The count is the number of rounds.
+    ///
+    /// # Panics
+    /// If it has no threads.
     pub fn static_team(threads: usize, work: Duration) -> Self {
+        assert!(threads > 0, "a team has threads");
         Self::new("static team", move || {
             let barrier = Arc::new(SpinBarrier::new(threads));
             for _ in 1..threads {

@@ -36,13 +36,18 @@ impl Computation {
     }
 }
 
+/// The computations and their numbers; times are in nanoseconds.
+const KNOWN: &str = "tree:LEAVES:NS, loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS, \
+                     producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, \
+                     idle:NS";
+
 /// A text that names no computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownComputation(String);
 
 impl std::fmt::Display for UnknownComputation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "'{}' is no computation: see --help for their names and numbers", self.0)
+        write!(f, "unknown computation '{}'; there are {KNOWN}, with whole numbers above 0", self.0)
     }
 }
 
@@ -58,12 +63,12 @@ impl FromStr for Computation {
         let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
         match (name, numbers.map_err(|_| unknown())?.as_slice()) {
             ("tree", &[leaves, leaf]) if leaves > 0 => Ok(Self::Tree { leaves, leaf }),
-            ("loop", &[items, item]) => Ok(Self::Loop { items, item }),
-            ("rounds", &[rounds, serial, chunks, chunk]) => {
+            ("loop", &[items, item]) if items > 0 => Ok(Self::Loop { items, item }),
+            ("rounds", &[rounds, serial, chunks, chunk]) if chunks > 0 => {
                 Ok(Self::Rounds { rounds, serial, chunks, chunk })
             }
-            ("producer", &[tasks, task]) => Ok(Self::Producer { tasks, task }),
-            ("storm", &[bursts, tasks, task, pause]) => {
+            ("producer", &[tasks, task]) if tasks > 0 => Ok(Self::Producer { tasks, task }),
+            ("storm", &[bursts, tasks, task, pause]) if tasks > 0 => {
                 Ok(Self::Storm { bursts, tasks, task, pause })
             }
             ("callers", &[threads, calls, work]) => Ok(Self::Callers { threads, calls, work }),
@@ -82,7 +87,17 @@ mod tests {
         assert_eq!("tree:8:100".parse(), Ok(Computation::Tree { leaves: 8, leaf: 100 }));
         let rounds: Computation = "rounds:2:50:4:10".parse().unwrap();
         assert_eq!(rounds.work(), 180);
-        for wrong in ["", "tree", "tree:1", "tree:0:1", "tree:1:2:3", "tree:x:1", "bush:1:2"] {
+        for wrong in [
+            "",
+            "tree",
+            "tree:1",
+            "tree:0:1",
+            "rounds:1:1:0:1",
+            "loop:0:1",
+            "tree:1:2:3",
+            "tree:x:1",
+            "bush:1:2",
+        ] {
             assert!(wrong.parse::<Computation>().is_err(), "{wrong}");
         }
     }

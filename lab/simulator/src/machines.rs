@@ -33,7 +33,10 @@ impl Model {
         let clusters = (socket.min(processors)).div_ceil(cores.max(1));
         let sockets = processors.div_ceil((cores * clusters).max(1));
         if sockets * clusters * cores != processors {
-            return Err(format!("{processors} processors do not fill sockets of {socket}"));
+            return Err(format!(
+                "{processors} processors do not fill clusters of {cluster} and sockets of {socket}; \
+                 guest has any number"
+            ));
         }
         let machine = Machine::builder().sockets(sockets).clusters(clusters).cores(cores);
         Ok(machine.costs(costs))
@@ -49,7 +52,10 @@ impl FromStr for Model {
             "ice-lake" => Self::IceLake,
             "milan" => Self::Milan,
             "graviton" => Self::Graviton,
-            _ => return Err(format!("'{text}' is no machine")),
+            _ => {
+                let known = "guest, ice-lake, milan, graviton";
+                return Err(format!("unknown machine '{text}'; there are {known}"));
+            }
         })
     }
 }
@@ -77,7 +83,11 @@ impl FromStr for KernelName {
             "linux-2.6" => || KernelConfig::linux_2_6(CfsYield::Skip),
             "linux-2.6-compat" => || KernelConfig::linux_2_6(CfsYield::Compat),
             "round-robin" => || KernelConfig::round_robin(10_000_000),
-            _ => return Err(format!("'{text}' is no kernel")),
+            _ => {
+                let known = "linux-6.18, linux-6.12-late, linux-6.6, linux-5, linux-2.6, \
+                             linux-2.6-compat, round-robin";
+                return Err(format!("unknown kernel '{text}'; there are {known}"));
+            }
         }))
     }
 }

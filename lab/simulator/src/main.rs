@@ -44,8 +44,9 @@ struct Options {
     /// round-robin
     #[arg(long, default_value = "linux-6.18")]
     kernel: machines::KernelName,
-    /// Another program: loops:THREADS, interactive:PERIOD:WORK, sleeper:WORK:PAUSE,
-    /// team:THREADS:NS; may be given several times
+    /// Another program: loops:THREADS, interactive:PAUSE:WORK, sleeper:WORK:PAUSE,
+    /// team:THREADS:NS; in nanoseconds, and may be given
+    /// several times
     #[arg(long = "neighbour")]
     neighbours: Vec<neighbours::Neighbour>,
     /// Processors' worth of time that the control group allows, in thousandths
@@ -116,6 +117,9 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<Line, String> {
     let workers = options.workers.unwrap_or(options.processors);
+    if options.processors == 0 {
+        return Err("a machine needs a processor".to_owned());
+    }
     if workers == 0 {
         return Err("a runtime needs a worker".to_owned());
     }

@@ -35,7 +35,8 @@ impl FromStr for Neighbour {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("'{text}' is no neighbour");
+        let known = "loops:THREADS, interactive:PAUSE:WORK, sleeper:WORK:PAUSE, team:THREADS:NS";
+        let unknown = || format!("unknown neighbour '{text}'; there are {known}, in nanoseconds");
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
         let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();

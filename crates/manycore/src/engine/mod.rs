@@ -166,7 +166,7 @@ pub(crate) fn engine() -> Option<Here> {
 /// As [`engine`], for what exists only within a machine.
 #[track_caller]
 pub(crate) fn here() -> Here {
-    engine().expect("this works only within a machine's run")
+    engine().expect("manycore: this works only in code that `Machine::builder().run` runs")
 }
 
 impl Engine {

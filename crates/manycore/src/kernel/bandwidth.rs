@@ -36,7 +36,13 @@ impl Bandwidth {
     /// A quota of this many thousandths of a processor, with Linux's period and slice.
     pub const fn of_processors(thousandths: u64) -> Self {
         let period = 100 * MILLISECOND;
-        Self { quota: period / 1000 * thousandths, period, slice: 5 * MILLISECOND }
+        let quota = (period / 1000).saturating_mul(thousandths);
+        Self { quota, period, slice: 5 * MILLISECOND }
+    }
+
+    /// False if nothing could ever run.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.quota > 0 && self.period > 0 && self.slice > 0
     }
 }
 
@@ -99,8 +105,7 @@ impl Kernel {
     /// # Panics
     /// If the quota, the period or the slice is 0.
     pub fn add_group(&mut self, bandwidth: Bandwidth) -> GroupId {
-        let Bandwidth { quota, period, slice } = bandwidth;
-        assert!(quota > 0 && period > 0 && slice > 0, "a quota without time");
+        assert!(bandwidth.is_possible(), "a quota without time");
         let id = GroupId(u32::try_from(self.groups.len()).expect("fewer than 2^32 groups"));
         self.groups.push(Group {
             bandwidth,

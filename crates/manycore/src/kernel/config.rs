@@ -62,9 +62,6 @@ pub struct KernelCosts {
     /// Nanoseconds from the request until a running processor handles a reschedule interrupt.
     /// Fitted; about 1 µs on hardware, several in virtual machines.
     pub reschedule_interrupt: Nanos,
-    /// Nanoseconds of a system call's entry and exit. Source: lmbench's null call, 50 to 250 ns
-    /// with and without mitigations. The kernel model does not add it; it is for the engine.
-    pub system_call: Nanos,
     /// Nanoseconds that a thread loses when it runs on another core than before, as it fills the
     /// private caches again. Fitted.
     pub migration: Nanos,
@@ -116,7 +113,6 @@ impl KernelCosts {
         deep_idle_exit: 0,
         deep_idle_after: 0,
         reschedule_interrupt: 0,
-        system_call: 0,
         migration: 0,
         balance: 0,
         tick: 0,
@@ -132,7 +128,6 @@ impl Default for KernelCosts {
             deep_idle_exit: 3_000,
             deep_idle_after: 600 * MICROSECOND,
             reschedule_interrupt: 1_000,
-            system_call: 100,
             migration: 2_000,
             balance: 30,
             tick: 1_500,

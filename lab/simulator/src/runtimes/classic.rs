@@ -20,6 +20,11 @@ fn with(stealing: impl Stealing + 'static) -> Scheduler {
     Scheduler { stealing: Box::new(stealing), stack_bytes: 64 << 10, ..Scheduler::default() }
 }
 
+/// All names, with commas between them.
+pub fn names() -> String {
+    ALL.map(|(name, _)| name).join(", ")
+}
+
 /// Whether there is a scheduler of that name.
 pub fn exists(name: &str) -> bool {
     ALL.iter().any(|(known, _)| *known == name)

@@ -36,7 +36,12 @@ impl FromStr for Runtime {
             "static" => Ok(Self::Static),
             "serial" => Ok(Self::Serial),
             _ if classic::exists(text) => Ok(Self::Classic(text.to_owned())),
-            _ => Err(format!("'{text}' is no runtime")),
+            _ => {
+                let classic = classic::names();
+                Err(format!(
+                    "unknown runtime '{text}'; there are locksley, rayon, static, serial, {classic}"
+                ))
+            }
         }
     }
 }
