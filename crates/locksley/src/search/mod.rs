@@ -155,7 +155,10 @@ impl Search {
     }
 
     fn end(&mut self, seeker: Seeker<'_>, found: Option<Found>) {
-        if found.is_some_and(|found| found.from != seeker.slot) {
+        if let Some(found) = found
+            && found.from != seeker.slot
+        {
+            self.victims.remember(found.from);
             let context = self.context(seeker);
             self.thief.stole(&context);
         }

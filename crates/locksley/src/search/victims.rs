@@ -1,5 +1,7 @@
 //! Which victim an attempt chooses: uniformly at random, as the analysis of work stealing assumes
-//! (Blumofe and Leiserson, JACM 1999); in a pool with several places, near ones first.
+//! (Blumofe and Leiserson, JACM 1999); in a pool with several places, near ones first. The first
+//! attempt of a search goes to the victim of the last steal: where one worker has all tasks, its
+//! thieves need not look for it among all (ADR 019).
 
 use super::Seeker;
 use crate::numbers::{Index, Slot};
@@ -10,17 +12,28 @@ use crate::tuning::ALL_SLOTS_EVERY;
 #[derive(Debug)]
 pub(crate) struct Victims {
     state: u64,
+    /// The victim of the last successful attempt, until an attempt there fails.
+    last: Option<Slot>,
 }
 
 impl Victims {
     pub(crate) fn new(thief: Slot) -> Self {
         // Any odd constant spreads small numbers over the word; the state must not be 0.
-        Self { state: (thief.get() as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) }
+        let state = (thief.get() as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Self { state, last: None }
+    }
+
+    /// The next search begins with this victim, of which the last one took a task.
+    pub(super) fn remember(&mut self, victim: Slot) {
+        self.last = Some(victim);
     }
 
     /// The victim of the attempt after so many `failures`. `None` if it falls on the thief itself.
     pub(super) fn choose(&mut self, seeker: Seeker<'_>, failures: u64) -> Option<Slot> {
         let shared = seeker.shared;
+        if let Some(last) = self.last.take().filter(|&last| last != seeker.slot) {
+            return Some(last);
+        }
         let victim = if self.below(ALL_SLOTS_EVERY) == 0 {
             Slot::new(self.other(shared.slots_taken(), seeker.slot.get()))
         } else {
@@ -135,6 +148,25 @@ mod tests {
     }
 
     /// One of eight attempts chooses among all.
+    #[test]
+    fn a_search_begins_with_the_victim_of_the_last_steal() {
+        thieves(|_, shared, seeker| {
+            for slot in (0..shared.workers).map(Slot::new) {
+                let mut victims = Victims::new(seeker.slot);
+                let mut others = Victims::new(seeker.slot);
+                victims.remember(slot);
+                if slot != seeker.slot {
+                    assert_eq!(victims.choose(seeker, 0), Some(slot));
+                }
+                // Then chance decides, as if nothing had been remembered.
+                for failures in 1..20 {
+                    let chosen = victims.choose(seeker, failures);
+                    assert_eq!(chosen, others.choose(seeker, failures));
+                }
+            }
+        });
+    }
+
     #[test]
     fn the_own_place_comes_first_for_as_many_attempts_as_it_has_workers() {
         thieves(|shape, shared, seeker| {
