@@ -119,6 +119,9 @@ fn new_chunk(size: usize) -> Option<(usize, usize)> {
 
 impl Heap {
     fn alloc(&mut self, layout: Layout) -> *mut u8 {
+        if layout.size() > HEAP || layout.align() > PAGE {
+            return ptr::null_mut();
+        }
         let (class, size) = class(layout);
         let block = self.free[class];
         if !block.is_null() {
@@ -127,9 +130,6 @@ impl Heap {
             return block;
         }
         let align = if class >= SMALL_CLASSES { size.min(PAGE) } else { 16 };
-        if layout.align() > PAGE {
-            return ptr::null_mut();
-        }
         let mut at = self.next.next_multiple_of(align);
         if at + size > self.end {
             let Some((start, end)) = new_chunk(size) else { return ptr::null_mut() };
@@ -149,7 +149,9 @@ impl Heap {
 /// Use it as the global allocator of programs that run on the machine. Without it, blocks that
 /// different virtual threads allocate share cache lines more often than in a real program.
 ///
-/// Memory that is freed after the run has ended is not used again.
+/// Memory that is freed after the run has ended is not used again, nor are stacks of threads that
+/// had not ended. Each thread takes 64 KiB of address space, of 16 GiB: a process can run some
+/// hundred thousand threads.
 ///
 /// ```
 /// #[global_allocator]
@@ -216,15 +218,9 @@ pub(crate) struct Stack {
     base: usize,
 }
 
-#[derive(Default)]
-struct Stacks {
-    /// How many bytes of the region's second half have been given out.
-    used: usize,
-    free: Vec<(usize, usize)>,
-}
-
 thread_local! {
-    static STACKS_OF_HOST_THREAD: RefCell<Stacks> = RefCell::default();
+    /// The low addresses and sizes of stacks that can be used again.
+    static FREE_STACKS: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
 static NEXT_STACK: std::sync::Mutex<usize> = std::sync::Mutex::new(0);
@@ -234,15 +230,13 @@ static NEXT_STACK: std::sync::Mutex<usize> = std::sync::Mutex::new(0);
 pub(crate) struct NoStack;
 
 impl Stack {
-    pub(crate) fn new(bytes: usize) -> Result<Self, NoStack> {
+    /// A stack of at least `bytes`. The base depends on `number`, which says nothing else.
+    pub(crate) fn new(bytes: usize, number: usize) -> Result<Self, NoStack> {
         let size = bytes.max(STACK).checked_next_multiple_of(STACK).ok_or(NoStack)? + PAGE;
         let region = region().map_err(|_| NoStack)?;
-        let (low, number) = STACKS_OF_HOST_THREAD.with_borrow_mut(|stacks| {
-            stacks.used += 1;
-            let fits = stacks.free.iter().rposition(|&(_, free)| free == size);
-            let number = stacks.used;
-            if let Some(at) = fits {
-                return Ok((stacks.free.swap_remove(at).0, number));
+        let low = FREE_STACKS.with_borrow_mut(|stacks| {
+            if let Some(at) = stacks.iter().rposition(|&(_, free)| free == size) {
+                return Ok(stacks.swap_remove(at).0);
             }
             let mut next = NEXT_STACK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let end = next.checked_add(size).filter(|&end| end <= STACKS).ok_or(NoStack)?;
@@ -251,9 +245,9 @@ impl Stack {
             // SAFETY: the page is of this stack alone, and was never used.
             unsafe { rustix::mm::mprotect(guard, PAGE, MprotectFlags::empty()) }
                 .map_err(|_| NoStack)?;
-            Ok((low, number))
+            Ok(low)
         })?;
-        Ok(Self { low, size, base: low + size - number * 320 % COLOURS })
+        Ok(Self { low, size, base: low + size - number.wrapping_mul(320) % COLOURS })
     }
 }
 
@@ -262,8 +256,7 @@ impl Drop for Stack {
         let start = ptr::with_exposed_provenance_mut(self.low + PAGE);
         // SAFETY: no code runs on the stack any more, and the range is its own.
         let _ = unsafe { rustix::mm::madvise(start, self.size - PAGE, Advice::LinuxDontNeed) };
-        let _ = STACKS_OF_HOST_THREAD
-            .try_with(|stacks| stacks.borrow_mut().free.push((self.low, self.size)));
+        let _ = FREE_STACKS.try_with(|stacks| stacks.borrow_mut().push((self.low, self.size)));
     }
 }
 
@@ -298,6 +291,7 @@ mod tests {
         assert!(blocks.windows(2).all(|two| two[0].1 <= two[1].0));
         assert!(blocks.iter().all(|block| is_inside(block.0)));
         assert!(heap.alloc(Layout::from_size_align(8, 8192).unwrap()).is_null());
+        assert!(heap.alloc(Layout::from_size_align(1 << 48, 8).unwrap()).is_null());
 
         let layout = Layout::new::<[u64; 4]>();
         let mut other = Heap::default();
@@ -319,11 +313,11 @@ mod tests {
     #[test]
     fn stacks_have_the_size_that_was_asked_for_and_are_used_again() {
         use corosensei::stack::Stack as _;
-        let stack = Stack::new(1 << 20).unwrap();
+        let stack = Stack::new(1 << 20, 3).unwrap();
         assert!(stack.base().get() - stack.limit().get() >= (1 << 20) - COLOURS);
         let low = stack.low;
         drop(stack);
-        assert_eq!(Stack::new(1 << 20).unwrap().low, low);
-        assert!(Stack::new(usize::MAX).is_err());
+        assert_eq!(Stack::new(1 << 20, 3).unwrap().low, low);
+        assert!(Stack::new(usize::MAX, 0).is_err());
     }
 }

@@ -1,8 +1,10 @@
 //! Atomics of the size and alignment of std's. Each operation is one access to the line of its
 //! address.
 //!
-//! Memory is sequentially consistent, whatever the orderings say; they decide costs. A sequentially
-//! consistent store costs what an exchange costs, and other stores retire early, as on x86.
+//! Within a machine, memory is sequentially consistent, whatever the orderings say; they decide
+//! costs. A sequentially consistent store costs what an exchange costs, and other stores retire
+//! early, as on x86. The host's operation has the given ordering, too: an atomic may be shared by
+//! threads of the host.
 
 use std::sync::atomic as host;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,7 +17,7 @@ use crate::engine::engine;
 /// processor; others cost nothing.
 #[inline]
 pub fn fence(order: Ordering) {
-    assert_ne!(order, Relaxed, "there is no such thing as a relaxed fence");
+    host::fence(order);
     if let (Ordering::SeqCst, Some(here)) = (order, engine()) {
         here.fence();
     }
@@ -49,27 +51,25 @@ macro_rules! atomic {
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                debug_assert!(!matches!(order, Ordering::Release | Ordering::AcqRel));
-                access(self, Access::Load, || self.0.load(Relaxed))
+                access(self, Access::Load, || self.0.load(order))
             }
 
             /// Replaces the value.
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                debug_assert!(!matches!(order, Ordering::Acquire | Ordering::AcqRel));
                 let kind = match order {
                     Ordering::SeqCst => Access::ReadModifyWrite,
                     _ => Access::Store,
                 };
-                access(self, kind, || self.0.store(value, Relaxed));
+                access(self, kind, || self.0.store(value, order));
             }
 
             /// Replaces the value, and returns the old one.
             #[inline]
             #[track_caller]
-            pub fn swap(&self, value: $value, _: Ordering) -> $value {
-                access(self, Access::ReadModifyWrite, || self.0.swap(value, Relaxed))
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                access(self, Access::ReadModifyWrite, || self.0.swap(value, order))
             }
 
             /// Replaces the value if it is `old`.
@@ -82,10 +82,10 @@ macro_rules! atomic {
                 &self,
                 old: $value,
                 new: $value,
-                _: Ordering,
-                _: Ordering,
+                success: Ordering,
+                failure: Ordering,
             ) -> Result<$value, $value> {
-                let exchange = || self.0.compare_exchange(old, new, Relaxed, Relaxed);
+                let exchange = || self.0.compare_exchange(old, new, success, failure);
                 access(self, Access::ReadModifyWrite, exchange)
             }
 
@@ -174,8 +174,8 @@ macro_rules! read_modify_write {
                 /// As std's method of this name.
                 #[inline]
                 #[track_caller]
-                pub fn $method(&self, value: $value, _: Ordering) -> $value {
-                    access(self, Access::ReadModifyWrite, || self.0.$method(value, Relaxed))
+                pub fn $method(&self, value: $value, order: Ordering) -> $value {
+                    access(self, Access::ReadModifyWrite, || self.0.$method(value, order))
                 }
             )*
         }

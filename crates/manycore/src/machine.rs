@@ -190,7 +190,8 @@ pub struct ProgramStatistics {
 const HOTTEST: usize = 16;
 
 impl Machine {
-    /// One socket with one processor, Linux 6.18, and costs that were measured.
+    /// One socket with one processor, Linux 6.18, and costs near those of two virtual processors of
+    /// an AMD EPYC.
     pub fn builder() -> Builder {
         Builder {
             sockets: 1,
@@ -240,7 +241,7 @@ impl Builder {
     /// What a hardware thread computes while the other ones of its core run, in thousandths of what
     /// it computes alone. The default is 600.
     pub fn smt_speed(self, thousandths: u64) -> Self {
-        Self { smt_speed: thousandths.max(1), ..self }
+        Self { smt_speed: thousandths.clamp(1, 1000), ..self }
     }
 
     /// The speeds of the first processors, in thousandths. Others have full speed.
@@ -319,12 +320,12 @@ impl Builder {
     }
 
     /// Runs `root` as the first thread until it ends. As in a process, other threads end with it:
-    /// without running destructors.
+    /// without running destructors, so that a lock in a static stays locked.
     ///
     /// # Panics
     /// If `root` panics, with its payload. If the machine cannot run, or the program cannot go on:
     /// see [`RunError`].
-    pub fn run<T>(self, root: impl FnOnce() -> T) -> Outcome<T> {
+    pub fn run<T: 'static>(self, root: impl FnOnce() -> T + 'static) -> Outcome<T> {
         self.try_run(root).unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -335,7 +336,10 @@ impl Builder {
     ///
     /// # Panics
     /// If `root` panics, with its payload.
-    pub fn try_run<T>(mut self, root: impl FnOnce() -> T) -> Result<Outcome<T>, RunError> {
+    pub fn try_run<T: 'static>(
+        mut self,
+        root: impl FnOnce() -> T + 'static,
+    ) -> Result<Outcome<T>, RunError> {
         let began = host_time();
         let programs = std::mem::take(&mut self.programs);
         let bandwidth = self.bandwidth.take();
@@ -346,14 +350,9 @@ impl Builder {
         let mut engine = self.engine()?;
         let result = Rc::new(Cell::new(None));
         let place = Rc::clone(&result);
-        let body: Box<dyn FnOnce() + '_> = Box::new(move || {
+        let body = Box::new(move || {
             place.set(Some(catch_unwind(AssertUnwindSafe(root))));
         });
-        // SAFETY: the engine forgets the body's thread before this returns, and nothing that the
-        // body borrows ends before that.
-        let body = unsafe {
-            std::mem::transmute::<Box<dyn FnOnce() + '_>, Box<dyn FnOnce() + 'static>>(body)
-        };
         let root = add_program(
             &mut engine,
             Program { name: String::new(), body, bandwidth, affinity: None },
@@ -368,13 +367,12 @@ impl Builder {
             Stop::TimeLimit => RunError::TimeLimit(engine.settings.time_limit),
         });
         let host = host_time().saturating_sub(began);
-        engine.forget_threads();
         stopped?;
         let value = match result.take().expect("the root has ended") {
             Ok(value) => value,
             Err(payload) => resume_unwind(payload),
         };
-        Ok(Outcome { value, statistics: statistics(*engine, time, host) })
+        Ok(Outcome { value, statistics: statistics(&mut engine, time, host) })
     }
 
     fn engine(self) -> Result<Box<Engine>, RunError> {
@@ -415,8 +413,8 @@ impl Builder {
 fn add_program(engine: &mut Engine, program: Program) -> ThreadId {
     let group = program.bandwidth.map(|bandwidth| engine.kernel.add_group(bandwidth));
     let id = engine.add_program(program.name, group);
-    let thread = engine.add_thread(id, None, None, None, (program.body, Box::new(|| ())));
-    let thread = thread.expect("there is memory for a first stack");
+    let stack = engine.new_stack(None).expect("there is memory for a first stack");
+    let thread = engine.add_thread(id, None, None, stack, (program.body, Box::new(|| ())));
     if let Some(set) = program.affinity {
         engine.kernel.set_affinity(thread, set, 0);
     }
@@ -424,7 +422,7 @@ fn add_program(engine: &mut Engine, program: Program) -> ThreadId {
     thread
 }
 
-fn statistics(engine: Engine, time: Nanos, host: Duration) -> Statistics {
+fn statistics(engine: &mut Engine, time: Nanos, host: Duration) -> Statistics {
     let kernel = &engine.kernel;
     let mut programs: Vec<_> = engine
         .programs
@@ -466,7 +464,7 @@ fn statistics(engine: Engine, time: Nanos, host: Duration) -> Statistics {
     };
     let sites = hottest.iter().map(|hot| sites_where(&|line| line == hot.line)).collect();
     let all_sites = sites_where(&|_| true);
-    let (hash, trace) = engine.trace.into_parts();
+    let (hash, trace) = engine.trace.take();
     Statistics {
         time,
         hash,

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic as host;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
@@ -23,18 +24,17 @@ pub type Result<T> = std::result::Result<T, Box<dyn Any + Send + 'static>>;
 const EMPTY: u32 = 0;
 const PARKED: u32 = 1;
 const NOTIFIED: u32 = 2;
+const NO_ID: u32 = u32::MAX;
 
 #[derive(Debug)]
 struct Inner {
     /// The token of `park`.
     token: AtomicU32,
     name: Option<String>,
-    id: Cell<Option<ThreadId>>,
+    /// The number, or `NO_ID` before the thread exists.
+    id: host::AtomicU32,
     has_ended: AtomicU32,
 }
-
-// SAFETY: the number is written before the thread runs, and read only afterwards.
-unsafe impl Sync for Inner {}
 
 /// As [`std::thread::Thread`].
 #[derive(Clone, Debug)]
@@ -43,7 +43,8 @@ pub struct Thread(Arc<Inner>);
 impl Thread {
     fn new(name: Option<String>) -> Self {
         let (token, has_ended) = (AtomicU32::new(EMPTY), AtomicU32::new(0));
-        Self(Arc::new(Inner { token, name, id: Cell::new(None), has_ended }))
+        let id = host::AtomicU32::new(NO_ID);
+        Self(Arc::new(Inner { token, name, id, has_ended }))
     }
 
     /// Lets the thread's present or next `park` return.
@@ -55,7 +56,10 @@ impl Thread {
 
     /// The thread's number.
     pub fn id(&self) -> ThreadId {
-        self.0.id.get().unwrap_or_else(|| here().get().current)
+        match self.0.id.load(Acquire) {
+            NO_ID => here().get().current,
+            id => ThreadId(id),
+        }
     }
 
     /// The thread's name.
@@ -93,7 +97,8 @@ pub fn current() -> Thread {
     CURRENT.with(|current| {
         let thread = current.take().unwrap_or_else(|| {
             let thread = Thread::new(None);
-            thread.0.id.set(engine().map(|here| here.get().current));
+            let id = engine().map_or(NO_ID, |here| here.get().current.0);
+            thread.0.id.store(id, Release);
             thread
         });
         current.set(Some(thread.clone()));
@@ -281,7 +286,7 @@ impl Builder {
         let thread = Thread::new(self.name);
         let (own, ending) = (thread.clone(), thread.clone());
         let body = Box::new(move || {
-            own.0.id.set(Some(here().get().current));
+            own.0.id.store(here().get().current.0, Release);
             CURRENT.set(Some(own));
             body();
         });
@@ -291,7 +296,7 @@ impl Builder {
         });
         let name = thread.name().map(str::to_owned);
         let id = here().spawn(name.as_deref(), self.stack_bytes, body, at_exit);
-        thread.0.id.set(Some(id.ok_or(io::ErrorKind::OutOfMemory)?));
+        thread.0.id.store(id.ok_or(io::ErrorKind::OutOfMemory)?.0, Release);
         Ok(thread)
     }
 }

@@ -57,6 +57,94 @@ fn equal_seeds_give_equal_runs_and_others_do_not() {
 }
 
 #[test]
+fn a_run_repeats_itself_in_one_process_also_where_atomics_lie_on_stacks() {
+    let run = || {
+        let outcome = Machine::builder().cores(4).run(|| {
+            let word = AtomicU64::new(0);
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| (0..500).for_each(|_| _ = word.fetch_add(1, Relaxed)));
+                }
+            });
+            word.into_inner()
+        });
+        (outcome.value, outcome.statistics.hash)
+    };
+    let first = run();
+    assert!((0..5).all(|_| run() == first));
+}
+
+#[test]
+fn a_panic_ends_the_thread_of_another_program_alone() {
+    let panics = Program::new("panics", || panic!("of another program"));
+    let outcome = Machine::builder().cores(2).program(panics).run(|| {
+        work(5);
+        (0..3).map(|n| thread::spawn(move || n).join().unwrap()).sum::<u64>()
+    });
+    assert_eq!(outcome.value, 3);
+}
+
+#[test]
+fn a_hypervisor_may_look_at_atomics_of_the_program() {
+    use manycore::hypervisor::Adaptive;
+    let shared = Arc::new(AtomicU64::new(0));
+    let seen = Arc::clone(&shared);
+    let adaptive = Adaptive::new(1, MS, 1, move |view, cpu| {
+        seen.fetch_add(1 << 32, SeqCst);
+        view.now / MS % 2 == cpu as u64
+    });
+    let outcome = Machine::builder().cores(2).hypervisor(adaptive).run(move || {
+        for _ in 0..10 {
+            work(1);
+            shared.fetch_add(1, SeqCst);
+        }
+        shared.load(SeqCst)
+    });
+    assert_eq!(outcome.value & 0xFFFF_FFFF, 10);
+    assert!(outcome.value >> 32 >= 20, "it looks at both processors each millisecond");
+}
+
+#[test]
+fn stolen_time_is_no_thread_s() {
+    let steal = manycore::hypervisor::Steal { period: 10 * MS, away: 5 * MS };
+    let machine = Machine::builder().hypervisor(steal).program(Program::busy_loops(1));
+    let of = machine.run(|| work(200)).statistics;
+    let share = of.programs[0].run as f64 / of.programs[1].run as f64;
+    assert!((0.95..1.05).contains(&share), "{share}");
+    assert!((780..=830).contains(&(of.time / MS)), "{}", of.time);
+}
+
+#[test]
+fn a_membarrier_takes_a_moment_from_each_thread_that_runs() {
+    let rounds = |barriers: u64| {
+        let outcome = Machine::builder().cores(33).run(move || {
+            let (is_over, all) = (AtomicBool::new(false), Barrier::new(33));
+            thread::scope(|scope| {
+                let count = || {
+                    let word = AtomicU64::new(0);
+                    all.wait();
+                    while !is_over.load(Relaxed) {
+                        word.fetch_add(1, Relaxed);
+                    }
+                    word.into_inner()
+                };
+                let threads: Vec<_> = (0..32).map(|_| scope.spawn(count)).collect();
+                all.wait();
+                let start = Instant::now();
+                (0..barriers).for_each(|_| os::membarrier());
+                os::work(Duration::from_millis(2).saturating_sub(start.elapsed()));
+                is_over.store(true, Relaxed);
+                threads.into_iter().map(|it| it.join().unwrap()).min().unwrap()
+            })
+        });
+        outcome.value as f64
+    };
+    // Ten barriers take 10 µs of 2 ms from each thread, and not the 400 µs that the caller waits.
+    let (without, with) = (rounds(0), rounds(10));
+    assert!((0.95..1.0).contains(&(with / without)), "{with} of {without}");
+}
+
+#[test]
 fn work_on_several_processors_takes_the_time_of_the_longest() {
     let time = |processors, threads: usize| {
         let machine = Machine::builder().cores(processors);

@@ -120,7 +120,11 @@ impl Here {
             return self.charge(pause);
         }
         let (lines, count) = spin.last_lines();
-        spin.reset();
+        if spin.owed > 0 {
+            // The thread has slept through this iteration.
+            spin.owed = spin.owed.saturating_sub(pause + count as Nanos);
+            return;
+        }
         self.wait_for_turn();
         let engine = self.get();
         let is_here =
@@ -130,15 +134,12 @@ impl Here {
         }
         engine.clock += pause;
         engine.spin_sleeps += 1;
-        let until = engine.clock + quantum;
-        let watcher = (engine.cpu, engine.processors[engine.cpu.index()].number);
-        outside(|| {
-            for &line in &lines[..count] {
-                engine.coherence.watch(LineIndex(line));
-                engine.watchers.entry(line).or_default().push(watcher);
-            }
-        });
-        self.suspend(Pause::Spin(until));
+        let start = engine.clock;
+        outside(|| lines[..count].iter().for_each(|&line| engine.watch(LineIndex(line))));
+        self.suspend(Pause::Spin(start + quantum));
+        let engine = self.get();
+        let slept = engine.clock.saturating_sub(start).min(quantum);
+        engine.spin_of_current().owed = slept;
     }
 
     /// Computes for `time`, on a processor of full speed. The thread can be preempted meanwhile.
@@ -155,12 +156,13 @@ impl Here {
         self.suspend(Pause::Work);
     }
 
-    /// Enters the kernel, at the cost of a call and `more`, when all that is earlier has happened.
+    /// Enters the kernel. What the call does happens when its cost, and `more`, have passed, and all
+    /// that is earlier has happened.
     fn enter_kernel(self, more: Nanos) {
-        self.wait_for_turn();
         let engine = self.get();
         engine.spin_of_current().note_other();
         engine.clock += engine.settings.system.system_call + more;
+        self.wait_for_turn();
     }
 
     /// A call to the kernel that changes or reads its state.
@@ -278,7 +280,7 @@ impl Here {
         outside(|| {
             for &cpu in &others {
                 engine.clock += system.membarrier_each;
-                engine.interrupt(cpu, engine.clock, system.interrupt);
+                engine.queue.push(engine.clock, What::Interrupt(cpu, system.interrupt));
             }
         });
         engine.membarrier_until = engine.clock;
@@ -296,16 +298,18 @@ impl Here {
     ) -> Option<ThreadId> {
         self.enter_kernel(self.get().settings.system.spawn);
         let engine = self.get();
+        // Without a stack, the code is dropped here, where its destructors may do anything.
+        let stack = outside(|| engine.new_stack(stack_bytes))?;
         let id = outside(|| {
             let program = engine.program();
             let parent = Some(engine.current);
             let name = name.map(Box::from);
-            let id = engine.add_thread(program, parent, name, stack_bytes, (body, at_exit))?;
+            let id = engine.add_thread(program, parent, name, stack, (body, at_exit));
             engine.wake(id, Some(engine.cpu), engine.clock);
             engine.carry_out();
-            Some(id)
+            id
         });
         self.charge(0);
-        id
+        Some(id)
     }
 }

@@ -18,7 +18,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use crate::arena::{self, outside};
+use crate::arena::{self, Stack, outside};
 use crate::coherence::{Access, Coherence, LineIndex};
 use crate::costs::SystemCosts;
 use crate::hypervisor::{Hypervisor, View};
@@ -40,6 +40,8 @@ enum What {
     Kernel(KernelTimer),
     /// A thread's wait is over, unless its number has changed.
     Timeout(ThreadId, u32),
+    /// An interrupt takes time from a processor.
+    Interrupt(Cpu, Nanos),
     /// The hypervisor decides which processors run.
     Hypervisor,
 }
@@ -64,6 +66,8 @@ struct Processor {
     clock: Nanos,
     /// Counts runs, so that the event of an earlier one is known as stale.
     number: u32,
+    /// The number of the run in which the thread sleeps until a line changes.
+    spins: u32,
     running: Option<ThreadId>,
     /// Since when the running thread computes.
     since: Nanos,
@@ -71,6 +75,10 @@ struct Processor {
     away_since: Option<Nanos>,
     /// The kernel wants to pick a thread when the processor is back.
     wants_pick: bool,
+    /// Timers that expired while the processor was away.
+    deferred: Vec<KernelTimer>,
+    /// The lines that list this processor as a watcher.
+    watched: Vec<LineIndex>,
     stolen: Nanos,
     /// In thousandths.
     speed: u64,
@@ -135,8 +143,8 @@ pub(crate) struct Engine {
     pub(crate) threads: Vec<Box<ThreadState>>,
     pub(crate) programs: Vec<ProgramState>,
     futexes: BTreeMap<(ProgramId, usize), Futex>,
-    /// The processors whose threads spin on a line, with their numbers.
-    watchers: HashMap<u32, Vec<(Cpu, u32)>>,
+    /// The processors whose threads spin on a line, or did since it was last invalidated.
+    watchers: HashMap<LineIndex, Vec<Cpu>>,
     membarrier_until: Nanos,
     hypervisor: Option<Box<dyn Hypervisor>>,
     pub(crate) trace: Trace,
@@ -182,10 +190,13 @@ impl Engine {
         let processor = |&speed: &u64| Processor {
             clock: 0,
             number: 0,
+            spins: u32::MAX,
             running: None,
             since: 0,
             away_since: None,
             wants_pick: false,
+            deferred: Vec::new(),
+            watched: Vec::new(),
             stolen: 0,
             speed,
         };
@@ -249,26 +260,31 @@ impl Engine {
         ProgramId(u16::try_from(self.programs.len() - 1).expect("at most 65,536 programs"))
     }
 
-    /// Makes a thread that is blocked. Returns `None` if there is no memory for its stack.
+    /// Makes a thread that is blocked.
     pub(crate) fn add_thread(
         &mut self,
         program: ProgramId,
         parent: Option<ThreadId>,
         name: Option<Box<str>>,
-        stack_bytes: Option<usize>,
+        stack: Stack,
         code: Code,
-    ) -> Option<ThreadId> {
+    ) -> ThreadId {
         let group = self.programs[program.index()].group;
-        let next = ThreadId(u32::try_from(self.threads.len()).ok()?);
-        let stack_bytes = stack_bytes.unwrap_or(self.settings.stack_bytes);
-        let state = ThreadState::new(next, program, name, stack_bytes, code).ok()?;
+        let next = u32::try_from(self.threads.len()).expect("there is no memory for more stacks");
+        let next = ThreadId(next);
+        let state = ThreadState::new(next, program, name, stack, code);
         let id = self.kernel.add_thread(program, group, self.cpu);
         assert_eq!(id, next);
         if let Some(parent) = parent {
             self.kernel.inherit(id, parent);
         }
         self.threads.push(state);
-        Some(id)
+        id
+    }
+
+    /// The stack of the next thread, or `None` if there is no memory for it.
+    pub(crate) fn new_stack(&self, bytes: Option<usize>) -> Option<Stack> {
+        Stack::new(bytes.unwrap_or(self.settings.stack_bytes), self.threads.len()).ok()
     }
 
     /// The first wake-up of a thread, from outside of the machine.
@@ -378,7 +394,7 @@ impl Engine {
         let speed = self.processors[cpu.index()].speed;
         let is_shared =
             self.siblings(cpu).any(|sibling| self.processors[sibling.index()].running.is_some());
-        if is_shared { speed * self.settings.smt_speed / 1000 } else { speed }
+        if is_shared { (speed * self.settings.smt_speed / 1000).max(1) } else { speed }
     }
 
     fn siblings(&self, cpu: Cpu) -> impl Iterator<Item = Cpu> + use<> {
@@ -436,12 +452,16 @@ impl Engine {
         let clock = processor.clock;
         if was_idle != picked.thread.is_none() && self.settings.topology.threads_of_core() > 1 {
             let siblings: Vec<_> = self.siblings(cpu).collect();
-            siblings.iter().for_each(|&sibling| self.settle(sibling, clock.max(now)));
+            siblings.iter().for_each(|&sibling| self.settle(sibling, now));
             self.processors[cpu.index()].running = picked.thread;
             siblings.iter().for_each(|&sibling| self.go_on(sibling));
         }
         self.processors[cpu.index()].running = picked.thread;
         if let Some(thread) = picked.thread {
+            // A thread's own time does not go back when it moves.
+            let ran_until = self.threads[thread.index()].clock;
+            let processor = &mut self.processors[cpu.index()];
+            processor.clock = processor.clock.max(ran_until);
             if picked.switched {
                 self.trace.note(clock, cpu, thread, TraceKind::Run);
             }
@@ -456,11 +476,25 @@ impl Engine {
         self.go_on(cpu);
     }
 
+    /// The current processor's thread is about to sleep until a line changes.
+    fn watch(&mut self, line: LineIndex) {
+        let processor = &mut self.processors[self.cpu.index()];
+        processor.spins = processor.number;
+        if !processor.watched.contains(&line) {
+            processor.watched.push(line);
+            self.coherence.watch(line);
+            self.watchers.entry(line).or_default().push(self.cpu);
+        }
+    }
+
     /// Runs the threads that spin on a line, for they see it change.
     fn wake_spinners(&mut self, line: LineIndex, now: Nanos) {
         self.coherence.unwatch(line);
-        for (cpu, number) in self.watchers.remove(&line.0).unwrap_or_default() {
-            if self.processors[cpu.index()].number == number {
+        for cpu in self.watchers.remove(&line).unwrap_or_default() {
+            let processor = &mut self.processors[cpu.index()];
+            processor.watched.retain(|&watched| watched != line);
+            // A thread that has watched the line before may sleep for another one.
+            if processor.spins == processor.number {
                 self.settle(cpu, now);
                 self.go_on(cpu);
             }
@@ -469,6 +503,11 @@ impl Engine {
 
     /// A timer of the kernel: its handler takes time from its processor.
     fn expire(&mut self, timer: KernelTimer, now: Nanos) {
+        let of_absent = timer.cpu().filter(|cpu| self.processors[cpu.index()].away_since.is_some());
+        if let Some(cpu) = of_absent {
+            self.processors[cpu.index()].deferred.push(timer);
+            return;
+        }
         let cost = self.kernel.expire(timer, now);
         if let Some(cpu) = timer.cpu()
             && cost > 0
@@ -484,6 +523,9 @@ impl Engine {
             && let Some(futex) = self.futexes.get_mut(&(thread.program, address))
         {
             futex.waiters.retain(|&waiter| waiter != id);
+            if futex.waiters.is_empty() {
+                self.futexes.remove(&(thread.program, address));
+            }
         }
         self.wake(id, None, now);
     }
@@ -494,7 +536,10 @@ impl Engine {
         let running: Vec<_> = self.processors.iter().map(|it| it.running).collect();
         let view = View { now, running: &running };
         let mut available = vec![true; self.processors.len()];
+        // The hypervisor is code of the host: it finds no machine.
+        let here = ENGINE.replace(None);
         let next = hypervisor.decide(&view, &mut available);
+        ENGINE.set(here);
         for (index, is_available) in available.into_iter().enumerate() {
             let cpu = Cpu::new(index);
             match (is_available, self.processors[index].away_since) {
@@ -519,6 +564,9 @@ impl Engine {
         processor.since = processor.since.max(now);
         let wants_pick = std::mem::take(&mut processor.wants_pick);
         self.kernel.steal(cpu, stolen);
+        for timer in std::mem::take(&mut self.processors[cpu.index()].deferred) {
+            self.queue.push(now, What::Kernel(timer));
+        }
         if wants_pick { self.pick(cpu, now) } else { self.go_on(cpu) }
     }
 
@@ -533,11 +581,6 @@ impl Engine {
         self.clock
     }
 
-    /// Ends all threads, as the end of a process does.
-    pub(crate) fn forget_threads(&mut self) {
-        self.threads.iter_mut().for_each(|thread| thread.forget());
-    }
-
     /// Lists threads that have not ended, for the message about a deadlock.
     pub(crate) fn describe_threads(&self) -> String {
         let threads = self.threads.iter().map(|thread| &**thread).enumerate();
@@ -550,6 +593,13 @@ impl Engine {
         let more = all.len().saturating_sub(8);
         let shown = all[..all.len().min(8)].join(", ");
         if more > 0 { format!("{shown}, and {more} more") } else { shown }
+    }
+}
+
+impl Drop for Engine {
+    /// Ends all threads, as the end of a process does.
+    fn drop(&mut self) {
+        self.threads.iter_mut().for_each(|thread| thread.forget());
     }
 }
 
@@ -575,6 +625,7 @@ fn step(here: Here) -> Result<(), Stop> {
                 engine.time_out(thread, now);
             }
         }
+        What::Interrupt(cpu, cost) => engine.interrupt(cpu, now, cost),
         What::Hypervisor => engine.let_hypervisor_decide(now),
     }
     here.get().carry_out();
@@ -610,6 +661,7 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
         thread.coroutine = Some(coroutine);
     }
     let clock = engine.clock;
+    engine.threads[id.index()].clock = clock;
     let processor = &mut engine.processors[cpu.index()];
     (processor.clock, processor.since) = (clock, clock);
     // No code runs: events may be pushed at any time.

@@ -1,10 +1,11 @@
 //! A virtual thread as the engine sees it: a coroutine, its heap, and what it waits for.
 
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use corosensei::{Coroutine, Yielder};
 
-use crate::arena::{Heap, NoStack, Stack};
+use crate::arena::{Heap, Stack};
 use crate::coherence::LineIndex;
 use crate::engine::engine;
 use crate::engine::local::Locals;
@@ -26,6 +27,8 @@ pub(crate) struct Spin {
     /// How many lines the last iteration read.
     count: usize,
     streak: u32,
+    /// Time of iterations that the thread has slept through and is to execute at once.
+    pub(crate) owed: Nanos,
 }
 
 impl Spin {
@@ -52,6 +55,9 @@ impl Spin {
             && (1..=SPIN_LINES as u32).contains(&self.reads)
             && signature == self.previous;
         self.streak = if is_pure { self.streak + 1 } else { 0 };
+        if !is_pure {
+            self.owed = 0;
+        }
         (self.previous, self.is_impure, self.reads) = (signature, false, 0);
         self.streak >= SPIN_STREAK
     }
@@ -59,11 +65,6 @@ impl Spin {
     /// The lines of the last iteration, and how many there are.
     pub(crate) fn last_lines(&self) -> ([u32; SPIN_LINES], usize) {
         (self.lines, self.count)
-    }
-
-    /// The next streak begins anew: a bounded spin sees that time passes.
-    pub(crate) fn reset(&mut self) {
-        *self = Self::default();
     }
 }
 
@@ -78,7 +79,7 @@ pub(crate) enum Wait {
     Sleep,
 }
 
-/// What a thread runs; and what it runs when its locals were dropped. Neither panics.
+/// What a thread runs; and what it runs when its locals were dropped.
 pub(crate) type Code = (Box<dyn FnOnce()>, Box<dyn FnOnce()>);
 
 /// A virtual thread.
@@ -97,6 +98,8 @@ pub(crate) struct ThreadState {
     pub(crate) wait_number: u32,
     pub(crate) has_timed_out: bool,
     pub(crate) is_over: bool,
+    /// The clock of its processor when it ran last.
+    pub(crate) clock: Nanos,
     /// It was unwinding when it was suspended last.
     pub(crate) unwinds: bool,
 }
@@ -107,26 +110,29 @@ impl ThreadState {
         id: ThreadId,
         program: ProgramId,
         name: Option<Box<str>>,
-        stack_bytes: usize,
+        stack: Stack,
         (body, at_exit): Code,
-    ) -> Result<Box<Self>, NoStack> {
+    ) -> Box<Self> {
         let code = move |yielder: &Yielder<(), ()>, ()| {
             let here = engine().expect("the engine resumes it");
             here.get().threads[id.index()].yielder = yielder;
-            body();
-            // A destructor may use locals that were dropped before, which makes them anew.
+            // A panic that reaches this was reported by the hook: it ends the thread alone.
+            let _ = catch_unwind(AssertUnwindSafe(body));
+            // A destructor may make locals that were not used before.
             loop {
                 let here = engine().expect("the engine resumes it");
                 let locals = here.get().threads[id.index()].locals.begin_destruction();
                 if locals.is_empty() {
                     break;
                 }
-                drop(locals);
+                for local in locals {
+                    let _ = catch_unwind(AssertUnwindSafe(|| drop(local)));
+                }
             }
-            at_exit();
+            let _ = catch_unwind(AssertUnwindSafe(at_exit));
         };
-        Ok(Box::new(Self {
-            coroutine: Some(Coroutine::with_stack(Stack::new(stack_bytes)?, code)),
+        Box::new(Self {
+            coroutine: Some(Coroutine::with_stack(stack, code)),
             yielder: std::ptr::null(),
             heap: Heap::default(),
             locals: Locals::default(),
@@ -139,16 +145,15 @@ impl ThreadState {
             has_timed_out: false,
             is_over: false,
             unwinds: false,
-        }))
+            clock: 0,
+        })
     }
 
-    /// Forgets what the thread has on its stack and in its locals, as the end of a process does.
+    /// Forgets what the thread has on its stack and in its locals, as the end of a process does. The
+    /// stack is not used again: threads of the host, and values that were pinned on it and leave the
+    /// machine, may refer to it.
     pub(crate) fn forget(&mut self) {
-        if let Some(mut coroutine) = self.coroutine.take() {
-            // SAFETY: the stack is used again without running destructors. No thread of the machine
-            // runs any more, and what leaves the machine is `'static`: nothing refers to the stack.
-            unsafe { coroutine.force_reset() };
-        }
+        mem::forget(self.coroutine.take());
         mem::forget(mem::take(&mut self.locals));
     }
 }

@@ -50,7 +50,7 @@ impl Trace {
         }
     }
 
-    pub(crate) fn into_parts(self) -> (u64, Vec<TraceEvent>) {
-        (self.hash, self.events.unwrap_or_default())
+    pub(crate) fn take(&mut self) -> (u64, Vec<TraceEvent>) {
+        (self.hash, self.events.take().unwrap_or_default())
     }
 }
