@@ -56,7 +56,7 @@ fn run(processors: usize, seed: u64) -> (f64, Statistics) {
     let smt = if processors > 112 { 2 } else { 1 };
     let machine = Machine::builder().sockets(sockets).cores(processors / sockets / smt).smt(smt);
     let machine = machine.costs(CacheCosts::ice_lake_8375c()).seed(seed).sites(true);
-    let outcome = machine.run(|| {
+    let outcome = machine.run(move || {
         let deques: Vec<_> = (0..processors).map(|_| Worker::<u64>::new_fifo()).collect();
         let stealers: Vec<_> = deques.iter().map(Worker::stealer).collect();
         let begin = Instant::now() + Duration::from_millis(50);

@@ -137,7 +137,7 @@ fn run(options: &Options) -> Result<Line, String> {
     }
     let (runtime, computation) = (options.runtime.clone(), options.computation);
     let outcome = machine
-        .try_run(|| runtime.measure(workers, computation))
+        .try_run(move || runtime.measure(workers, computation))
         .map_err(|error| error.to_string())?;
     let Measured { time, counters } = outcome.value?;
     let of = outcome.statistics;
