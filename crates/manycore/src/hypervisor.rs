@@ -1,7 +1,8 @@
 //! What takes processors away: a hypervisor, or the adversaries of Hood's analysis (Blumofe and
 //! Papadopoulos, 1998).
 //!
-//! The kernel does not know that a processor was taken away: its thread is still the current one.
+//! The kernel's state does not change when a processor is taken away: its thread is still the
+//! current one.
 
 use crate::ids::{Nanos, ThreadId};
 

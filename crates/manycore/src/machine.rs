@@ -274,8 +274,8 @@ impl Builder {
         Self { noise, ..self }
     }
 
-    /// A thread that spins on lines which do not change sleeps until one does, or for this long: 500
-    /// ns unless set. 0 switches this off, which takes much more of the host's time.
+    /// A thread that spins on lines which do not change sleeps until one does, or for this long:
+    /// 500 ns unless set. 0 switches this off, which takes much more of the host's time.
     pub fn spin_quantum(self, quantum: Nanos) -> Self {
         Self { spin_quantum: quantum, ..self }
     }

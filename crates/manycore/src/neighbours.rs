@@ -59,8 +59,8 @@ impl Program {
     }
 
     /// A thread that sleeps for `pause` and then computes for `work`, again and again. The count is
-    /// the sum of its latencies, in nanoseconds: from when it should run until its work is done. The
-    /// number of rounds is about that of its voluntary switches.
+    /// the sum of its latencies, in nanoseconds: from when it should run until its work is done.
+    /// The number of rounds is about that of its voluntary switches.
     pub fn interactive(pause: Duration, work: Duration) -> Self {
         Self::new("interactive", move || {
             loop {

@@ -45,8 +45,8 @@ impl std::fmt::Display for TopologyError {
 impl std::error::Error for TopologyError {}
 
 impl Topology {
-    /// `sockets`, each with `clusters` (groups with a last-level cache), each with `cores`, each with
-    /// `threads` hardware threads.
+    /// `sockets`, each with `clusters` (groups with a last-level cache), each with `cores`, each
+    /// with `threads` hardware threads.
     ///
     /// # Errors
     /// If that makes no processor, or more than [`MAX_PROCESSORS`].

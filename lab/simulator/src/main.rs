@@ -27,8 +27,8 @@ struct Options {
     /// What is computed: tree:LEAVES:NS, loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS,
     /// producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS
     computation: Computation,
-    /// What computes it: locksley, rayon (peers/build makes a program with it), static, serial, or a name that begins
-    /// with classic-
+    /// What computes it: locksley, rayon (peers/build makes a program with it), static, serial, or
+    /// a name that begins with classic-
     #[arg(long, default_value = "locksley")]
     runtime: Runtime,
     /// How many processors the machine has

@@ -156,8 +156,8 @@ impl Here {
         self.suspend(Pause::Work);
     }
 
-    /// Enters the kernel. What the call does happens when its cost, and `more`, have passed, and all
-    /// that is earlier has happened.
+    /// Enters the kernel. What the call does happens when its cost, and `more`, have passed, and
+    /// all that is earlier has happened.
     fn enter_kernel(self, more: Nanos) {
         let engine = self.get();
         engine.spin_of_current().note_other();

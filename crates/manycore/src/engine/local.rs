@@ -120,8 +120,8 @@ impl<T: 'static> LocalKey<T> {
                 value.cast()
             }
         };
-        // SAFETY: the slot has a value of this type, which stays where it is until it is dropped: at
-        // the end of this thread, after which this frame does not exist.
+        // SAFETY: the slot has a value of this type, which stays where it is until it is dropped:
+        // at the end of this thread, after which this frame does not exist.
         Ok(use_it(unsafe { &*value.cast::<T>() }))
     }
 }

@@ -1,4 +1,4 @@
-//! Virtual time: whose code runs next, and for how long.
+//! Virtual time: the order in which code of virtual threads runs on the host, and for how long.
 //!
 //! The code of one virtual thread goes on without a switch while its clock is before the next event
 //! plus the shortest transfer between processors. Nothing that another processor does from then on

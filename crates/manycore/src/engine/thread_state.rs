@@ -149,9 +149,9 @@ impl ThreadState {
         })
     }
 
-    /// Forgets what the thread has on its stack and in its locals, as the end of a process does. The
-    /// stack is not used again: threads of the host, and values that were pinned on it and leave the
-    /// machine, may refer to it.
+    /// Forgets what the thread has on its stack and in its locals, as the end of a process does.
+    /// The stack is not used again: threads of the host, and values that were pinned on it and
+    /// leave the machine, may refer to it.
     pub(crate) fn forget(&mut self) {
         mem::forget(self.coroutine.take());
         mem::forget(mem::take(&mut self.locals));

@@ -18,13 +18,13 @@ pub enum TraceKind {
 /// One entry of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceEvent {
-    /// When.
+    /// The virtual time.
     pub time: Nanos,
-    /// On which processor; for a wake-up, where the thread was put.
+    /// The processor; for a wake-up, the one whose queue got the thread.
     pub cpu: Cpu,
-    /// Which thread.
+    /// The thread.
     pub thread: ThreadId,
-    /// What it did.
+    /// The kind of event.
     pub kind: TraceKind,
 }
 

@@ -1,4 +1,5 @@
-//! As [`std::sync::RwLock`]. Writers wait for readers, and readers for a writer; neither is preferred.
+//! As [`std::sync::RwLock`]. Writers wait for readers, and readers for a writer; neither is
+//! preferred.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};

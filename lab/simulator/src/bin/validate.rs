@@ -1,8 +1,8 @@
 //! Predicts runs of `locksley rounds` on a host with two processors, and compares.
 //!
 //! `validate PROGRAM` runs PROGRAM (the laboratory's `locksley`) on this host, which must be quiet,
-//! and the program `simulator` beside this one, in turn. It prints a table: rounds per second on the
-//! host (median, least and greatest), by the model, and their ratio; and in how many pairs of
+//! and the program `simulator` beside this one, in turn. It prints a table: rounds per second on
+//! the host (median, least and greatest), by the model, and their ratio; and in how many pairs of
 //! runtimes that the host decides the model has the same winner. Times of leaves are measured; no
 //! other number is fitted to these runs.
 
