@@ -119,7 +119,7 @@ fn new_chunk(size: usize) -> Option<(usize, usize)> {
 
 impl Heap {
     fn alloc(&mut self, layout: Layout) -> *mut u8 {
-        if layout.size() > HEAP || layout.align() > PAGE {
+        if layout.size() > HEAP || layout.align() > HEAP {
             return ptr::null_mut();
         }
         let (class, size) = class(layout);
@@ -132,9 +132,11 @@ impl Heap {
         let align = if class >= SMALL_CLASSES { size.min(PAGE) } else { 16 };
         let mut at = self.next.next_multiple_of(align);
         if at + size > self.end {
-            let Some((start, end)) = new_chunk(size) else { return ptr::null_mut() };
-            if size > CHUNK / 2 {
+            let more = if layout.align() > PAGE { layout.align() } else { 0 };
+            let Some((start, end)) = new_chunk(size + more) else { return ptr::null_mut() };
+            if size > CHUNK / 2 || more > 0 {
                 // A chunk of its own: what is left of the present one stays in use.
+                let start = start.next_multiple_of(layout.align());
                 return ptr::with_exposed_provenance_mut(start);
             }
             (at, self.end) = (start, end);
@@ -232,7 +234,8 @@ pub(crate) struct NoStack;
 impl Stack {
     /// A stack of at least `bytes`. The base depends on `number`, which says nothing else.
     pub(crate) fn new(bytes: usize, number: usize) -> Result<Self, NoStack> {
-        let size = bytes.max(STACK).checked_next_multiple_of(STACK).ok_or(NoStack)? + PAGE;
+        let bytes = bytes.max(STACK).checked_next_multiple_of(STACK).ok_or(NoStack)?;
+        let size = bytes.checked_add(COLOURS + PAGE).ok_or(NoStack)?;
         let region = region().map_err(|_| NoStack)?;
         let low = FREE_STACKS.with_borrow_mut(|stacks| {
             if let Some(at) = stacks.iter().rposition(|&(_, free)| free == size) {
@@ -290,7 +293,8 @@ mod tests {
         blocks.sort_unstable();
         assert!(blocks.windows(2).all(|two| two[0].1 <= two[1].0));
         assert!(blocks.iter().all(|block| is_inside(block.0)));
-        assert!(heap.alloc(Layout::from_size_align(8, 8192).unwrap()).is_null());
+        let large = heap.alloc(Layout::from_size_align(8, 1 << 15).unwrap()).addr();
+        assert!(large > 0 && large.is_multiple_of(1 << 15));
         assert!(heap.alloc(Layout::from_size_align(1 << 48, 8).unwrap()).is_null());
 
         let layout = Layout::new::<[u64; 4]>();
@@ -314,7 +318,7 @@ mod tests {
     fn stacks_have_the_size_that_was_asked_for_and_are_used_again() {
         use corosensei::stack::Stack as _;
         let stack = Stack::new(1 << 20, 3).unwrap();
-        assert!(stack.base().get() - stack.limit().get() >= (1 << 20) - COLOURS);
+        assert!(stack.base().get() - stack.limit().get() >= (1 << 20) + PAGE);
         let low = stack.low;
         drop(stack);
         assert_eq!(Stack::new(1 << 20, 3).unwrap().low, low);

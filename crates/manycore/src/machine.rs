@@ -340,6 +340,7 @@ impl Builder {
         mut self,
         root: impl FnOnce() -> T + 'static,
     ) -> Result<Outcome<T>, RunError> {
+        assert!(crate::engine::engine().is_none(), "a machine runs already on this host thread");
         let began = host_time();
         let programs = std::mem::take(&mut self.programs);
         let bandwidth = self.bandwidth.take();
@@ -423,6 +424,7 @@ fn add_program(engine: &mut Engine, program: Program) -> ThreadId {
 }
 
 fn statistics(engine: &mut Engine, time: Nanos, host: Duration) -> Statistics {
+    engine.settle_absences(time);
     let kernel = &engine.kernel;
     let mut programs: Vec<_> = engine
         .programs

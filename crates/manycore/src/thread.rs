@@ -129,7 +129,7 @@ pub fn yield_now() {
 /// Whether this thread unwinds.
 ///
 /// All virtual threads share the host's counter of panics. So this is exact only while at most one
-/// of them unwinds across a suspension.
+/// of them unwinds: another one may read true too late, or false while it unwinds.
 pub fn panicking() -> bool {
     match engine() {
         Some(here) => here.get().is_unwinding(std::thread::panicking()),
@@ -147,7 +147,23 @@ pub fn available_parallelism() -> io::Result<NonZeroUsize> {
 }
 
 /// What a thread leaves for the one that joins it.
-struct Packet<T>(UnsafeCell<Option<Result<T>>>);
+struct Packet<T> {
+    result: UnsafeCell<Option<Result<T>>>,
+    /// The scope that waits for the thread.
+    scope: Option<Arc<ScopeData>>,
+}
+
+impl<T> Drop for Packet<T> {
+    fn drop(&mut self) {
+        let result = self.result.get_mut().take();
+        let is_unhandled = matches!(result, Some(Err(_)));
+        // What the result borrows is gone before the scope ends.
+        drop(result);
+        if let Some(scope) = &self.scope {
+            scope.leave(is_unhandled);
+        }
+    }
+}
 
 // SAFETY: the thread writes the result before it ends, and the one that joins takes it after.
 unsafe impl<T: Send> Sync for Packet<T> {}
@@ -155,7 +171,7 @@ unsafe impl<T: Send> Sync for Packet<T> {}
 impl<T> Packet<T> {
     fn set(&self, result: Result<T>) {
         // SAFETY: the thread has not ended, so that no other one reads, and it calls this once.
-        unsafe { *self.0.get() = Some(result) };
+        unsafe { *self.result.get() = Some(result) };
     }
 
     /// Waits for the thread's end, which comes after its locals were dropped.
@@ -165,7 +181,7 @@ impl<T> Packet<T> {
             futex_wait(has_ended, 0, None);
         }
         // SAFETY: the thread has ended, and the one handle that takes the result is consumed.
-        unsafe { &mut *self.0.get() }.take().expect("one thread joins")
+        unsafe { &mut *self.result.get() }.take().expect("one thread joins")
     }
 }
 
@@ -234,7 +250,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let packet = Arc::new(Packet(UnsafeCell::new(None)));
+        let packet = Arc::new(Packet { result: UnsafeCell::new(None), scope: None });
         let theirs = Arc::clone(&packet);
         let thread = self.start(Box::new(move || {
             theirs.set(catch_unwind(AssertUnwindSafe(body)));
@@ -255,31 +271,19 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let packet = Arc::new(Packet(UnsafeCell::new(None)));
-        let theirs = Arc::clone(&packet);
-        let data = Arc::clone(&scope.data);
-        let body: Box<dyn FnOnce() + 'scope> = Box::new(move || {
-            let result = catch_unwind(AssertUnwindSafe(body));
-            if result.is_err() {
-                data.has_panicked.store(true, Relaxed);
-            }
-            theirs.set(result);
-            // What the packet borrows is gone before the scope ends.
-            drop(theirs);
-            data.leave();
-        });
         scope.data.running.fetch_add(1, Relaxed);
+        let scope_data = Some(Arc::clone(&scope.data));
+        let packet = Arc::new(Packet { result: UnsafeCell::new(None), scope: scope_data });
+        let theirs = Arc::clone(&packet);
+        let body: Box<dyn FnOnce() + 'scope> = Box::new(move || {
+            theirs.set(catch_unwind(AssertUnwindSafe(body)));
+        });
         // SAFETY: the scope waits for the thread before what the closure borrows ends.
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
         };
-        match self.start(body) {
-            Ok(thread) => Ok(ScopedJoinHandle { packet, thread, scope: PhantomData }),
-            Err(error) => {
-                scope.data.running.fetch_sub(1, Relaxed);
-                Err(error)
-            }
-        }
+        let thread = self.start(body)?;
+        Ok(ScopedJoinHandle { packet, thread, scope: PhantomData })
     }
 
     fn start(self, body: Box<dyn FnOnce()>) -> io::Result<Thread> {
@@ -321,7 +325,10 @@ struct ScopeData {
 }
 
 impl ScopeData {
-    fn leave(&self) {
+    fn leave(&self, has_panicked: bool) {
+        if has_panicked {
+            self.has_panicked.store(true, Relaxed);
+        }
         if self.running.fetch_sub(1, Release) == 1 {
             self.main.unpark();
         }

@@ -418,6 +418,50 @@ fn each_thread_has_its_own_locals_and_drops_them() {
 }
 
 #[test]
+fn a_panic_that_was_joined_is_handled_and_others_end_the_scope() {
+    let is_err = Machine::builder()
+        .run(|| thread::scope(|scope| scope.spawn(|| panic!("joined")).join().is_err()));
+    assert!(is_err.value);
+    let unhandled = Machine::builder().run(|| {
+        let scope = || thread::scope(|scope| drop(scope.spawn(|| panic!("not joined"))));
+        std::panic::catch_unwind(scope).is_err()
+    });
+    assert!(unhandled.value);
+}
+
+#[test]
+fn a_local_s_destructor_may_use_locals_that_were_made_before() {
+    struct Reads;
+    impl Drop for Reads {
+        fn drop(&mut self) {
+            SEEN.store(FIRST.with(|first| *first), Relaxed);
+            let _ = thread::current();
+        }
+    }
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
+    manycore::thread_local! {
+        static FIRST: usize = const { 7 };
+        static SECOND: Reads = const { Reads };
+    }
+    Machine::builder().run(|| {
+        let run = || FIRST.with(|_| SECOND.with(|_| ()));
+        thread::spawn(run).join().unwrap();
+    });
+    assert_eq!(SEEN.load(Relaxed), 7);
+}
+
+#[test]
+fn slices_that_end_exactly_make_few_events() {
+    let kernel = KernelConfig { precise_slices: true, ..KernelConfig::linux_5() };
+    let of = Machine::builder().kernel(kernel).program(Program::busy_loops(1)).run(|| {
+        os::set_nice(thread::current().id(), -20);
+        thread::sleep(Duration::from_millis(10));
+        work(20);
+    });
+    assert!(of.statistics.events < 1_000, "{}", of.statistics.events);
+}
+
+#[test]
 fn a_thousand_processors_work() {
     let outcome = Machine::builder().sockets(8).cores(128).run(|| {
         let sum = AtomicU64::new(0);

@@ -33,22 +33,20 @@ pub(crate) struct Locals {
 }
 
 impl Locals {
-    /// Values that are to be dropped now, in the order in which they were made. Later uses find
-    /// that they are gone.
-    pub(crate) fn begin_destruction(&mut self) -> Vec<Dying> {
-        let slots = &mut self.slots;
-        let take = |key: usize| match std::mem::replace(&mut slots[key], Slot::Dropped) {
-            Slot::Value(value, drop) => Some(Dying(value, drop)),
-            Slot::Unused | Slot::Dropped => None,
-        };
-        std::mem::take(&mut self.made).into_iter().filter_map(take).collect()
+    /// The value that was made last of those that are left. Later uses find that it is gone.
+    pub(crate) fn take_last(&mut self) -> Option<Owned> {
+        let key = self.made.pop()?;
+        match std::mem::replace(&mut self.slots[key], Slot::Dropped) {
+            Slot::Value(value, drop) => Some(Owned(value, drop)),
+            Slot::Unused | Slot::Dropped => self.take_last(),
+        }
     }
 }
 
 /// A value that is dropped with this.
-pub(crate) struct Dying(*mut (), unsafe fn(*mut ()));
+pub(crate) struct Owned(*mut (), unsafe fn(*mut ()));
 
-impl Drop for Dying {
+impl Drop for Owned {
     fn drop(&mut self) {
         // SAFETY: the function is that of the value's type, and the value was taken out.
         unsafe { (self.1)(self.0) };

@@ -18,7 +18,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use crate::arena::{self, Stack, outside};
+use crate::arena::{self, Heap, Stack, outside};
 use crate::coherence::{Access, Coherence, LineIndex};
 use crate::costs::SystemCosts;
 use crate::hypervisor::{Hypervisor, View};
@@ -155,6 +155,8 @@ pub(crate) struct Engine {
     pub(crate) spin_sleeps: u64,
     /// How many suspended threads unwind.
     suspended_unwinding: usize,
+    /// Heaps of threads that have ended, for new ones.
+    heaps: Vec<Heap>,
 }
 
 thread_local! {
@@ -230,6 +232,7 @@ impl Engine {
             switches: 0,
             spin_sleeps: 0,
             suspended_unwinding: 0,
+            heaps: Vec::new(),
         })
     }
 
@@ -272,7 +275,8 @@ impl Engine {
         let group = self.programs[program.index()].group;
         let next = u32::try_from(self.threads.len()).expect("there is no memory for more stacks");
         let next = ThreadId(next);
-        let state = ThreadState::new(next, program, name, stack, code);
+        let heap = self.heaps.pop().unwrap_or_default();
+        let state = ThreadState::new(next, program, name, (stack, heap), code);
         let id = self.kernel.add_thread(program, group, self.cpu);
         assert_eq!(id, next);
         if let Some(parent) = parent {
@@ -570,6 +574,19 @@ impl Engine {
         if wants_pick { self.pick(cpu, now) } else { self.go_on(cpu) }
     }
 
+    /// Tells the kernel of absences that are not over.
+    pub(crate) fn settle_absences(&mut self, now: Nanos) {
+        for (index, processor) in self.processors.iter_mut().enumerate() {
+            if let Some(since) = processor.away_since.replace(now) {
+                let stolen = now.saturating_sub(since);
+                processor.stolen += stolen;
+                self.kernel.steal(Cpu::new(index), stolen);
+            } else {
+                processor.away_since = None;
+            }
+        }
+    }
+
     /// How long the hypervisor has taken a processor away.
     pub(crate) fn stolen(&self, cpu: Cpu, now: Nanos) -> Nanos {
         let processor = &self.processors[cpu.index()];
@@ -667,6 +684,8 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
     // No code runs: events may be pushed at any time.
     engine.next_event = 0;
     if is_over {
+        let heap = std::mem::take(&mut engine.threads[id.index()].heap);
+        engine.heaps.push(heap);
         engine.trace.note(clock, cpu, id, TraceKind::Exit);
         engine.kernel.exit(cpu, clock);
         return engine.pick(cpu, clock);

@@ -110,7 +110,7 @@ impl ThreadState {
         id: ThreadId,
         program: ProgramId,
         name: Option<Box<str>>,
-        stack: Stack,
+        (stack, heap): (Stack, Heap),
         (body, at_exit): Code,
     ) -> Box<Self> {
         let code = move |yielder: &Yielder<(), ()>, ()| {
@@ -118,23 +118,20 @@ impl ThreadState {
             here.get().threads[id.index()].yielder = yielder;
             // A panic that reaches this was reported by the hook: it ends the thread alone.
             let _ = catch_unwind(AssertUnwindSafe(body));
-            // A destructor may make locals that were not used before.
-            loop {
+            let take_last = || {
                 let here = engine().expect("the engine resumes it");
-                let locals = here.get().threads[id.index()].locals.begin_destruction();
-                if locals.is_empty() {
-                    break;
-                }
-                for local in locals {
-                    let _ = catch_unwind(AssertUnwindSafe(|| drop(local)));
-                }
+                here.get().threads[id.index()].locals.take_last()
+            };
+            // A destructor may use locals that are left, and make others.
+            while let Some(local) = take_last() {
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(local)));
             }
             let _ = catch_unwind(AssertUnwindSafe(at_exit));
         };
         Box::new(Self {
             coroutine: Some(Coroutine::with_stack(stack, code)),
             yielder: std::ptr::null(),
-            heap: Heap::default(),
+            heap,
             locals: Locals::default(),
             program,
             name,

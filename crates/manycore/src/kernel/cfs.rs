@@ -195,7 +195,9 @@ impl RunQueue for Queue {
         self.put_current(entities);
         let best = self.best(entities)?;
         self.set_current(entities, best);
-        if before != Some(best) {
+        // A thread that goes on after its slice begins a new one.
+        let is_over = entities[best].ran > self.slice_of_current(entities);
+        if before != Some(best) || is_over {
             entities[best].ran = 0;
         }
         Some(best)
