@@ -5,7 +5,7 @@
 //!
 //! | bits 62 and 63 | bits 0 to 61 |
 //! |---|---|
-//! | `NOBODY` | 0 |
+//! | `UNHELD` | 0 |
 //! | `OWNED` | the owner's tag |
 //! | `FEW` | the tags of 1 to `INLINE` sharers, 13 bits each; 0 is no tag |
 //! | `MANY` | the number of a block, which has one bit for each processor |
@@ -18,7 +18,7 @@ use std::ops::Range;
 use super::LineIndex;
 use crate::ids::Cpu;
 
-const NOBODY: u64 = 0;
+const UNHELD: u64 = 0;
 const OWNED: u64 = 1 << 62;
 const FEW: u64 = 2 << 62;
 const MANY: u64 = 3 << 62;
@@ -29,11 +29,11 @@ pub(super) const INLINE: u32 = 4;
 const TAG_BITS: u32 = 13;
 const TAG: u64 = (1 << TAG_BITS) - 1;
 
-/// Who has a line.
+/// The processors that have a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holders {
     /// No processor yet.
-    Nobody,
+    Unheld,
     /// One processor, which may write.
     Owner(Cpu),
     /// Some processors, which may read.
@@ -61,7 +61,7 @@ fn tags(word: u64) -> impl Iterator<Item = u64> {
 impl Directory {
     pub(super) fn new(processors: usize, lines: usize) -> Self {
         let block_words = processors.div_ceil(64);
-        Self { words: vec![NOBODY; lines], blocks: Vec::new(), block_words, free: Vec::new() }
+        Self { words: vec![UNHELD; lines], blocks: Vec::new(), block_words, free: Vec::new() }
     }
 
     /// True if `cpu` may read the line and, if it `writes`, write it.
@@ -83,7 +83,7 @@ impl Directory {
     pub(super) fn holders(&self, line: LineIndex) -> Holders {
         let word = self.words[line.index()];
         match word & KIND {
-            NOBODY => Holders::Nobody,
+            UNHELD => Holders::Unheld,
             OWNED => Holders::Owner(Cpu((word & TAG) as u16 - 1)),
             _ => Holders::Sharers,
         }

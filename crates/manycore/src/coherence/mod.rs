@@ -315,7 +315,7 @@ impl Coherence {
     fn source(&self, cpu: Cpu, line: LineIndex, access: Access) -> (MissKind, u32) {
         let kind = if access == Access::Load { MissKind::Copy } else { MissKind::Take };
         match self.directory.holders(line) {
-            Holders::Nobody => (MissKind::Memory, 0),
+            Holders::Unheld => (MissKind::Memory, 0),
             Holders::Owner(owner) => {
                 let distance = self.topology.distance(owner, cpu);
                 (kind(distance), u32::from(access != Access::Load))

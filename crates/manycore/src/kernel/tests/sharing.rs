@@ -22,7 +22,7 @@ fn three_loops_share_two_processors() {
         let mut engine = Engine::flat(2, config);
         let threads = [(); 3].map(|()| engine.start(LOOP));
         engine.run_for(20 * SECOND);
-        // Without weights nothing evens out who is moved, and balancing keeps step with the turns.
+        // Without weights nothing evens out which thread is moved, and balancing keeps step with the turns.
         let is_fair = !matches!(config.scheduler, Scheduler::RoundRobin { .. });
         for thread in threads {
             assert_near(engine.run_time(thread), 40 * SECOND / 3, if is_fair { 3 } else { 26 });
@@ -144,7 +144,7 @@ fn costs_are_charged() {
     let thread = engine.start(&[Step::Compute(10 * MICROSECOND), Step::Sleep(MILLISECOND)]);
     engine.run_for(9 * MILLISECOND);
     let costs = config.costs;
-    // A wake-up from outside costs nobody time, but the exit from idleness delays it.
+    // A wake-up from outside costs no thread time, but the exit from idleness delays it.
     let times = engine.times(thread);
     let rounds = times.voluntary_switches;
     assert_eq!(rounds, 9);
