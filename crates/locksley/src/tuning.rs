@@ -46,7 +46,8 @@ pub(crate) const GUESTS: usize = 8;
 /// costs a thread only when it is needed.
 pub(crate) const REPLACEMENTS: usize = 256;
 
-/// *Polls.* After so many polls a worker looks into its other queues. A prime, as in other
+/// *Polls, and searches.* After so many polls a worker looks into its other queues. One of so many
+/// searches, at random, does not begin with the victim of the last steal. A prime, as in other
 /// schedulers, so that it does not align with patterns in the tasks.
 pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 

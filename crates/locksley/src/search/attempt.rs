@@ -245,6 +245,26 @@ mod tests {
         go_on
     }
 
+    #[test]
+    fn a_search_remembers_its_victim() {
+        // Of so many workers, chance hardly chooses the same.
+        let pool = Pool::builder().workers(16).build().unwrap();
+        let _held: Vec<_> = (1..16).map(|worker| hold(&pool, worker)).collect();
+        let _also_held = push_and_hold(&pool, |_| ());
+        while pool.shared_now().slot(Slot::new(0)).deque_len() == 0 {
+            std::thread::yield_now();
+        }
+        let (shared, wake_token) = (pool.shared_now(), &WakeToken::new(0..usize::MAX));
+        let (index, slot, victim) = (Index::new(1), Slot::new(1), Slot::new(0));
+        let seeker = Seeker { shared, slot, index, wake_token, idle: None };
+        let mut search = Search::new(seeker);
+        search.begin(seeker);
+        let found = search.steal(seeker, victim);
+        search.end(seeker, found);
+        shared.inject(found.unwrap().job);
+        assert_eq!(search.victims.choose(seeker, 0), Some(victim));
+    }
+
     /// The worker of that place may be suspended, and a sweep may be far off.
     #[test]
     fn a_steal_looks_into_the_inbox_of_the_victims_place() {
