@@ -122,6 +122,14 @@ impl Heap {
         if layout.size() > HEAP || layout.align() > HEAP {
             return ptr::null_mut();
         }
+        if layout.align() > PAGE {
+            // Other blocks of its class are not aligned so. Its chunk is not used again.
+            let Some((start, _)) = new_chunk(layout.size() + layout.align()) else {
+                return ptr::null_mut();
+            };
+            let start = start.next_multiple_of(layout.align());
+            return ptr::with_exposed_provenance_mut(start);
+        }
         let (class, size) = class(layout);
         let block = self.free[class];
         if !block.is_null() {
@@ -132,11 +140,9 @@ impl Heap {
         let align = if class >= SMALL_CLASSES { size.min(PAGE) } else { 16 };
         let mut at = self.next.next_multiple_of(align);
         if at + size > self.end {
-            let more = if layout.align() > PAGE { layout.align() } else { 0 };
-            let Some((start, end)) = new_chunk(size + more) else { return ptr::null_mut() };
-            if size > CHUNK / 2 || more > 0 {
+            let Some((start, end)) = new_chunk(size) else { return ptr::null_mut() };
+            if size > CHUNK / 2 {
                 // A chunk of its own: what is left of the present one stays in use.
-                let start = start.next_multiple_of(layout.align());
                 return ptr::with_exposed_provenance_mut(start);
             }
             (at, self.end) = (start, end);
@@ -197,7 +203,7 @@ unsafe impl GlobalAlloc for Allocator {
             return unsafe { System.dealloc(block, layout) };
         }
         let heap = ACTIVE.get();
-        if heap.is_null() {
+        if heap.is_null() || layout.align() > PAGE {
             return; // not used again
         }
         // SAFETY: as above.
@@ -293,8 +299,10 @@ mod tests {
         blocks.sort_unstable();
         assert!(blocks.windows(2).all(|two| two[0].1 <= two[1].0));
         assert!(blocks.iter().all(|block| is_inside(block.0)));
-        let large = heap.alloc(Layout::from_size_align(8, 1 << 15).unwrap()).addr();
-        assert!(large > 0 && large.is_multiple_of(1 << 15));
+        for align in [8192, 1 << 15] {
+            let large = heap.alloc(Layout::from_size_align(8, align).unwrap()).addr();
+            assert!(large > 0 && large.is_multiple_of(align));
+        }
         assert!(heap.alloc(Layout::from_size_align(1 << 48, 8).unwrap()).is_null());
 
         let layout = Layout::new::<[u64; 4]>();

@@ -362,7 +362,7 @@ impl Builder {
             add_program(&mut engine, program);
         }
         let stop = engine.run(root);
-        let time = engine.end_time();
+        let time = engine.clock; // of the processor that ran last: that of the root, if it has ended
         let stopped = stop.map_err(|stop| match stop {
             Stop::Deadlock => RunError::Deadlock(engine.describe_threads()),
             Stop::TimeLimit => RunError::TimeLimit(engine.settings.time_limit),

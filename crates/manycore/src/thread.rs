@@ -129,7 +129,8 @@ pub fn yield_now() {
 /// Whether this thread unwinds.
 ///
 /// All virtual threads share the host's counter of panics. So this is exact only while at most one
-/// of them unwinds: another one may read true too late, or false while it unwinds.
+/// of them unwinds: another one may read true too late, or false while it unwinds. A thread that is
+/// forgotten while it unwinds leaves the counter to later runs of this host thread.
 pub fn panicking() -> bool {
     match engine() {
         Some(here) => here.get().is_unwinding(std::thread::panicking()),

@@ -577,12 +577,11 @@ impl Engine {
     /// Tells the kernel of absences that are not over.
     pub(crate) fn settle_absences(&mut self, now: Nanos) {
         for (index, processor) in self.processors.iter_mut().enumerate() {
-            if let Some(since) = processor.away_since.replace(now) {
-                let stolen = now.saturating_sub(since);
+            if let Some(since) = &mut processor.away_since {
+                let stolen = now.saturating_sub(*since);
+                *since = now;
                 processor.stolen += stolen;
                 self.kernel.steal(Cpu::new(index), stolen);
-            } else {
-                processor.away_since = None;
             }
         }
     }
@@ -591,11 +590,6 @@ impl Engine {
     pub(crate) fn stolen(&self, cpu: Cpu, now: Nanos) -> Nanos {
         let processor = &self.processors[cpu.index()];
         processor.stolen + processor.away_since.map_or(0, |since| now.saturating_sub(since))
-    }
-
-    /// The latest clock of any processor that has run.
-    pub(crate) fn end_time(&self) -> Nanos {
-        self.clock
     }
 
     /// Lists threads that have not ended, for the message about a deadlock.
