@@ -5,9 +5,13 @@
 //! path that begins with `crate`, `self` or `super`. A name that a file re-exports belongs to the
 //! file that defines it. A folder depends on what its files depend on.
 
+mod sources;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use sources::{code, is_test, root, sources};
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
@@ -20,10 +24,6 @@ type Modules = BTreeMap<ItemPath, String>;
 /// The number of files that a circle may have.
 const LARGEST_CIRCLE: usize = 3;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the laboratory lies in the root").into()
-}
-
 fn packages() -> Vec<PathBuf> {
     let crates = folders_in(&root().join("crates"));
     let inner = crates.iter().flat_map(|package| folders_in(package));
@@ -35,33 +35,6 @@ fn packages() -> Vec<PathBuf> {
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.is_dir()).collect()
-}
-
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|it| it == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// Whether a file has nothing but tests.
-fn is_test(path: &Path) -> bool {
-    path.iter().filter_map(|part| part.to_str()).any(|part| {
-        let name = part.trim_end_matches(".rs");
-        ["test", "tests", "models", "suite"].contains(&name) || name.starts_with("stall")
-    })
-}
-
-/// The code of a file up to its tests.
-fn code(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    let code = text.lines().map(str::trim).take_while(|line| !line.starts_with("mod tests {"));
-    let code = code.filter(|line| !line.starts_with("//"));
-    code.map(|line| line.split(" // ").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
 fn modules(package: &Path) -> Modules {

@@ -2,8 +2,9 @@
 //! the clock from `locksley_sys::primitive`, and none from std. A back end that simulates a machine
 //! does not see those of std. If one of its threads waited for such a lock, all threads would stop.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod sources;
+
+use sources::{code, is_test, root, sources};
 
 const PACKAGES: [&str; 6] = [
     "crates/locksley",
@@ -38,31 +39,6 @@ const EXCEPTIONS: [(&str, &str); 4] = [
     ("crates/locksley-sync/src/wait_queue/waiter.rs", "atomic"),
 ];
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|it| it == "rs") {
-            found.push(path);
-        }
-    }
-}
-
-/// True if a file has nothing but tests or models.
-fn is_test(path: &str) -> bool {
-    path.split('/').any(|part| {
-        let name = part.trim_end_matches(".rs");
-        ["tests", "models", "suite"].contains(&name) || name.starts_with("stall")
-    })
-}
-
-/// The code of a file up to its tests, without comments.
-fn code(text: &str) -> String {
-    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("mod tests {"));
-    lines.filter(|line| !line.starts_with("//")).map(|line| format!("{line}\n")).collect()
-}
-
 fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
@@ -70,7 +46,8 @@ fn words(code: &str) -> impl Iterator<Item = &str> {
 /// The items of [`REPLACED`] that the code takes from std.
 fn taken_from_std(code: &str) -> Vec<&str> {
     let mut taken = Vec::new();
-    for (start, _) in code.match_indices("std::") {
+    let paths = ["std::", "core::sync", "core::hint"];
+    for (start, _) in paths.iter().flat_map(|path| code.match_indices(path)) {
         // The path, or the whole tree of a `use`.
         let path = &code[start..];
         let end = match path.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
@@ -90,16 +67,16 @@ fn taken_from_std(code: &str) -> Vec<&str> {
 
 #[test]
 fn a_pool_takes_from_std_nothing_that_back_ends_replace() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = root();
     let mut found = Vec::new();
     for package in PACKAGES {
         let mut files = Vec::new();
         sources(&root.join(package).join("src"), &mut files);
         assert!(!files.is_empty());
         for file in files {
-            let name = file.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            let code = code(&fs::read_to_string(&file).unwrap());
-            if !is_test(&name) {
+            let name = file.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+            let code = code(&file);
+            if !is_test(name.as_ref()) {
                 let taken = taken_from_std(&code).into_iter();
                 found.extend(taken.map(|item| (name.clone(), item.to_owned())));
             }
@@ -118,6 +95,7 @@ fn what_is_taken_from_std_is_found() {
     assert_eq!(of("use std::sync::{\nArc,\nMutex,\n};\nuse a::Barrier;"), ["Mutex"]);
     assert_eq!(of("use std::sync::atomic::{AtomicU32, Ordering};"), ["atomic"]);
     assert_eq!(of("if std::thread::panicking() { mpsc() }"), ["thread"]);
+    assert_eq!(of("use core::sync::atomic::fence;"), ["atomic"]);
     assert_eq!(of("use std::time::{Duration, Instant};"), ["Instant"]);
     assert_eq!(of("thread_local! {}"), ["thread_local"]);
     assert_eq!(of("use p::thread_local;\nthread_local! {}"), [""; 0]);

@@ -12,7 +12,7 @@ use crate::support::{assert_refused, command, script, stdout_of};
 const SIMULATOR: &str = r#"#!/bin/sh
     case "$*" in
         *rayon*) echo "error: invalid value 'rayon'" >&2; exit 2;;
-        *--sites*) hottest='{"sites":[["crates/locksley/src/a.rs:1",11]]}';;
+        *--sites*) sites='["crates/locksley/src/a.rs:1",11]';;
     esac
     case "$1" in
         idle:1) seconds=0.001 work=0;;
@@ -22,7 +22,7 @@ const SIMULATOR: &str = r#"#!/bin/sh
     esac
     echo "{\"seconds\":$seconds,\"work_seconds\":$work,\"run_seconds\":2,\"virtual_seconds\":1,"
     echo "\"transfers\":22,\"voluntary_switches\":3,\"counters\":{\"steals\":5},"
-    echo "\"neighbours\":[],\"hottest\":[$hottest]}"
+    echo "\"neighbours\":[],\"sites\":[$sites]}"
 "#;
 
 const OPTIONS: [&str; 8] =

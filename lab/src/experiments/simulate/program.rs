@@ -140,12 +140,7 @@ pub(super) struct Line {
     voluntary_switches: f64,
     counters: BTreeMap<String, f64>,
     neighbours: Vec<(String, f64)>,
-    hottest: Vec<Hot>,
-}
-
-/// A cache line, and the places in the source whose accesses have moved it.
-#[derive(Debug, Deserialize)]
-struct Hot {
+    /// The places in the source whose accesses have moved most cache lines.
     sites: Vec<(String, f64)>,
 }
 
@@ -173,9 +168,8 @@ impl Line {
             readings.insert(NEIGHBOURS.to_owned(), counted / 1e3 / self.virtual_seconds);
         }
         readings.extend(self.counters.into_iter().filter(|(name, _)| name == STEALS));
-        for (place, transfers) in self.hottest.into_iter().flat_map(|line| line.sites) {
-            *readings.entry(format!("{AT}{place}")).or_default() += transfers;
-        }
+        let places = self.sites.into_iter();
+        readings.extend(places.map(|(place, transfers)| (format!("{AT}{place}"), transfers)));
         Ok(readings)
     }
 }

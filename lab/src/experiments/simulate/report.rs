@@ -216,7 +216,7 @@ impl Figures<'_> {
             Some(three(self.net(it, runtime, workers, RUN)? / it.ideal(workers)))
         });
         let about = "Counted over the whole run, less what the start of the workers takes. \
-                     Wake-ups are of threads that have blocked. Only Locksley counts its steals.";
+                     Wake-ups are of threads that have blocked. Rayon and `static` count no steals.";
         Section::new("What it took", about, [table, idle])
     }
 
@@ -237,8 +237,8 @@ impl Figures<'_> {
                 table.row(names.into_iter().chain([number(found), share]));
             }
         }
-        let about = "Locksley, one seed, over the whole run: of the eight hottest cache lines, \
-                     four places each.";
+        let about = "Locksley, one seed, over the whole run: the places with the most transfers of \
+                     all cache lines.";
         Section::new("Hottest places", about, [table])
     }
 }
