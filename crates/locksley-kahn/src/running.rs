@@ -156,10 +156,9 @@ impl Running {
     /// });
     /// let pool = Pool::new(1)?;
     /// let running = network.start(&pool)?;
-    /// while running.waiting(|process| (process == 0).then_some(0)).is_none() {
+    /// while !running.has_dropped_streams() {
     ///     std::thread::yield_now();
     /// }
-    /// assert!(running.has_dropped_streams());
     /// running.end_dropped_streams();
     /// running.join()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
