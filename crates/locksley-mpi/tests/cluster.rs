@@ -5,6 +5,8 @@ mod spacings;
 #[path = "../examples/uts/tree.rs"]
 mod tree;
 
+use std::process::{Command, Output};
+
 use locksley_mpi::{Bag, Cluster, Counted};
 
 use spacings::Spacings;
@@ -22,11 +24,9 @@ const T1: u64 = 4_130_071;
 #[test]
 fn a_published_tree_has_its_published_number_of_nodes() {
     let tree = TREES[0].1;
-    for ranks in [1, 60] {
-        let report = Cluster::new(ranks).run(tree, vec![tree.root()]).unwrap();
-        // All but the root.
-        assert_eq!((report.output, report.tasks), (T1 - 1, T1 - 1));
-    }
+    let report = Cluster::new(60).run(tree, vec![tree.root()]).unwrap();
+    // All but the root.
+    assert_eq!((report.output, report.tasks), (T1 - 1, T1 - 1));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_synthetic_tree_has_the_chosen_number_of_nodes() {
             all.extend(is_more.then_some(piece));
         }
         assert_eq!(found, nodes);
-        assert!(steps > nodes.min(10));
+        assert!(steps >= nodes.min(10));
     }
 }
 
@@ -63,18 +63,56 @@ fn a_synthetic_tree_is_the_same_in_parts_of_any_size() {
     assert_eq!((one, found.0), (other, found.1));
 }
 
-/// Nodes that are opened, and splits, of a tree that one rank processes.
 #[test]
 fn a_synthetic_tree_is_as_hard_to_share_as_a_published_one() {
     let cluster = Cluster::new(200).without_naps();
     let tree = TREES[0].1;
     let published = cluster.run(tree, vec![tree.root()]).unwrap().efficiency();
-    let mut synthetic: Vec<_> = (0..5)
+    let mut synthetic: Vec<_> = (0..3)
         .map(|seed| {
             let tree = Spacings { nodes: T1, seed };
             cluster.run(tree, tree.root()).unwrap().efficiency()
         })
         .collect();
     synthetic.sort_by(f64::total_cmp);
-    assert!((synthetic[2] - published).abs() < 0.1, "{published}, {synthetic:?}");
+    assert!((synthetic[1] - published).abs() < 0.1, "{published}, {synthetic:?}");
+}
+
+/// Runs the example, which cargo builds beside the tests.
+fn example(arguments: &[&str]) -> Output {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().unwrap().parent().unwrap().join("examples");
+    Command::new(folder.join("cluster")).args(arguments).output().expect("cargo test builds it")
+}
+
+#[test]
+fn wrong_input_is_one_line_and_code_2() {
+    let all: [&[&str]; 8] = [
+        &[],
+        &["T2"],
+        &["0"],
+        &["T1", "--ranks", "0"],
+        &["T1", "--ranks", "1,,2"],
+        &["T1", "--latency", "-1"],
+        &["T1", "--node"],
+        &["T1", "--colour", "red"],
+    ];
+    for arguments in all {
+        let output = example(arguments);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert_eq!((text.lines().count(), output.stdout.len()), (1, 0), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn two_processes_print_equal_hashes() {
+    let line = || {
+        let output = example(&["rank:1000", "--ranks", "50", "--latency", "0", "--json"]);
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("\"nodes\":50000,"), "{text}");
+        text[..text.find("\"host_seconds").unwrap()].to_owned()
+    };
+    assert_eq!(line(), line());
 }
