@@ -1,9 +1,10 @@
 //! A cluster in virtual time: how a bag scales to many ranks.
 //!
-//! Each rank is the code that ships, from [`Ranks::turn`](crate::Ranks) downwards: protocol, lifelines, end,
-//! serialization, signs of life. Its transport is a [`Port`](port::Port) into a discrete-event simulation, and
-//! its pool is a model ([`Workers`](workers::Workers)) of [`Pieces`](crate::local::Pieces). Events are ordered by time,
-//! rank, kind and number, so equal seeds give equal runs.
+//! Each rank is the code that ships, from [`Ranks::turn`](crate::Ranks) downwards: protocol,
+//! lifelines, end, serialization, signs of life. Its transport is a [`Port`](port::Port) into a
+//! discrete-event simulation, and its pool is a model ([`Workers`](workers::Workers)) of
+//! [`Pieces`](crate::local::Pieces). Events are ordered by time, rank, kind and number, so equal
+//! seeds give equal runs.
 
 mod events;
 mod poller;
