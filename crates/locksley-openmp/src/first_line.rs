@@ -1,5 +1,5 @@
-//! The line on standard error that `LOCKSLEY_VERBOSE=1` asks for: what is granted, and which library
-//! this one replaces.
+//! The line on standard error that `LOCKSLEY_VERBOSE=1` asks for: what is granted, and which
+//! library this one replaces.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! A small loop on any library with libgomp's interface: `locksley-openmp check` measures two by it.
+//! A small loop on any library with libgomp's interface: `locksley-openmp check` measures two by
+//! it.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::hint::black_box;
@@ -25,7 +26,8 @@ struct Round {
 /// three functions. Returns the number of rounds, or -1 if a round did not execute all iterations.
 ///
 /// # Safety
-/// The functions are `GOMP_parallel`, `omp_get_thread_num` and `omp_get_num_threads` of one library.
+/// The functions are `GOMP_parallel`, `omp_get_thread_num` and `omp_get_num_threads` of one
+/// library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn locksley_openmp_rounds(
     parallel: Parallel,

@@ -1,4 +1,4 @@
-"""What the machine grants to this process: affinity, and quotas of control groups (`man 7 cgroups`).
+"""What the machine grants to this process: affinity, and quotas of control groups (cgroups(7)).
 
 The library reads the same for itself. This is what people are shown of it.
 """
@@ -49,9 +49,14 @@ def memberships(root):
 def mounts(root):
     for line in _lines(root / "proc/self/mountinfo"):
         words, _, kind = line.partition(" - ")
-        words = [re.sub(r"\\(\d{3})", lambda it: chr(int(it[1], 8)), word) for word in words.split()]
+        words = words.split()
         if len(words) > 4:
-            yield kind.split(" ")[0], words[3], words[4]
+            yield kind.split(" ")[0], _plain(words[3]), _plain(words[4])
+
+
+def _plain(path):
+    """A path without the escapes of spaces and the like."""
+    return re.sub(r"\\([0-7]{3})", lambda it: chr(int(it[1], 8)), path)
 
 
 def quota(group):
