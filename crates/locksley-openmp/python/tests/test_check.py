@@ -45,6 +45,17 @@ class Check(unittest.TestCase):
         notes = self.report(OMP_NUM_THREADS="x")["notes"]
         self.assertEqual(notes, ["libgomp: Invalid value for environment variable OMP_NUM_THREADS"])
 
+    def test_variables_may_be_any_bytes(self):
+        value = os.fsdecode(b"\xff")
+        self.assertIn("variable     OMP_TOOL=\\udcff\n", run(CHECK, OMP_TOOL=value))
+        self.assertEqual(self.report(OMP_TOOL=value)["variables"]["OMP_TOOL"], value)
+
+    def test_a_full_disk_is_a_line(self):
+        for words in ["--json"], []:
+            command = ["sh", "-c", '"$@" > /dev/full', "sh", *CHECK, *words]
+            said = run(command, code=1, complaint=None)[1]
+            self.assertEqual(said, "locksley-openmp: [Errno 28] No space left on device\n")
+
     def test_it_says_how_programs_get_the_library_already(self):
         for variables, now in [({}, None), ({"LOCKSLEY_OPENMP": "1"}, "LOCKSLEY_OPENMP"),
                                ({"LD_PRELOAD": LIBRARY}, "LD_PRELOAD")]:

@@ -26,6 +26,7 @@ def check(program=None, *, is_json=False, seconds=10.0):
     """Prints what a program gets; without one, Python."""
     report = examine(program, seconds)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.stdout.reconfigure(errors="backslashreplace")  # paths and variables may be any bytes
     print(json.dumps(report, indent=2) if is_json else as_text(report))
 
 
@@ -144,7 +145,8 @@ def rounds(ours, path, seconds):
 
 def run(command, limit, variables=None):
     try:
-        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=limit)
+        return subprocess.run(command, env=variables, capture_output=True, text=True,
+                              errors="replace", timeout=limit)
     except subprocess.TimeoutExpired:
         return None
 

@@ -1,4 +1,5 @@
 """The command `locksley-openmp`."""
+import os
 import signal
 import sys
 
@@ -22,8 +23,9 @@ def main():
         code = command(sys.argv[1:])
         sys.stdout.flush()
     except (Failure, OSError) as error:
-        print(f"locksley-openmp: {error}", file=sys.stderr)
-        code = getattr(error, "code", 1)
+        print(f"locksley-openmp: {error}", file=sys.stderr, flush=True)
+        # Not `sys.exit`, which would write to a full standard output once more.
+        os._exit(getattr(error, "code", 1))
     except KeyboardInterrupt:
         # As a program that does not handle the signal.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -40,7 +40,8 @@ def of_program(program, variables):
         return [], [f"{program} is a program for another kind of processor"]
     command = [elf.interpreter, "--list", path]
     try:
-        listed = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=30)
+        listed = subprocess.run(command, env=variables, capture_output=True, text=True,
+                                errors="surrogateescape", timeout=30)
     except OSError as error:
         raise Failure(f"{elf.interpreter}: {error.strerror}", 1) from None
     paths = re.findall(r"^\t(?:\S.* => )?(/.*) \(0x[0-9a-f]+\)$", listed.stdout, re.MULTILINE)
