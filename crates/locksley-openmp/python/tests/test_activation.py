@@ -49,6 +49,17 @@ class Activation(unittest.TestCase):
         other = f"import ctypes; ctypes.CDLL({SYSTEM!r})\n"
         self.assertEqual(python(other + ACTIVATE + WHICH), "True\n\nlibgomp-locksley.so.1\n")
 
+    @unittest.skipUnless(has_system_library(), "the system has no libgomp")
+    def test_the_first_line_tells_the_library_that_is_replaced_from_one_that_comes_first(self):
+        use = "import ctypes; ctypes.CDLL(locksley_openmp.library()).omp_get_max_threads()\n"
+        other = f"import ctypes, locksley_openmp; ctypes.CDLL({SYSTEM!r})\n"
+        activate = "assert locksley_openmp.activate()\n"
+        verbose = {"LOCKSLEY_VERBOSE": "1", "complaint": None}
+        self.assertRegex(python(other + activate + use, **verbose)[1],
+                         r"granted; takes the place of libgomp\.so[.\d]*\n$")
+        self.assertRegex(python(other + use, LD_PRELOAD=SYSTEM, **verbose)[1],
+                         r"granted; is used beside libgomp\.so[.\d]*, which comes first\n$")
+
     @unittest.skipUnless(hasattr(os, "RTLD_DEEPBIND"), "there is no RTLD_DEEPBIND")
     def test_it_returns_false_where_modules_look_in_their_own_libraries_first(self):
         flags = "import os, sys; sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)\n"
