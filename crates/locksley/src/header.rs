@@ -117,8 +117,9 @@ impl Theft {
     /// The first bit of the position in the header's word.
     const START: u32 = 32;
 
-    /// True if `position` is in the thief's deque, and not below the position where that ended when
-    /// the fork began. (No deque has room for 2³¹ jobs.)
+    /// True if `position`, of a job in the thief's deque, is not below the position where that ended
+    /// when the fork began. Compares 32 bits: no deque has room for 2³¹ jobs, so none lies so far
+    /// below. One that lies so far above is refused, which loses a steal.
     pub(crate) fn covers(self, position: i64) -> bool {
         (position as u32).wrapping_sub(self.start) as i32 >= 0
     }

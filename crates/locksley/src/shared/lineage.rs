@@ -4,14 +4,14 @@
 use crate::header::{Job, Theft};
 use crate::primitive::{AtomicI64, Ordering};
 
-/// Says where tasks may lie in a deque that do not descend from each fork which the worker runs.
+/// The part of a worker's deque that waiting threads may steal from.
 ///
-/// All that the worker pushes while it runs a fork lies at or above the position where its deque
-/// ended when the fork began. These tasks descend from the fork, unless the worker has spawned a
-/// task, or runs an unrelated one on top of the fork: then those below that position do.
+/// While the worker runs a stolen fork, each job in its deque descends from that fork which lies at
+/// or above the position where the deque ended when the fork began, and below `unrelated_from`.
+/// Nothing is known of the jobs at or above `unrelated_from`.
 #[derive(Debug)]
 pub(crate) struct Lineage {
-    /// From this position on, tasks may be unrelated to the forks that the worker runs.
+    /// From this position on, jobs may be unrelated to the forks that the worker runs.
     unrelated_from: AtomicI64,
 }
 
@@ -27,7 +27,7 @@ impl Lineage {
     }
 
     fn set(&self, unrelated_from: i64) {
-        // Waiting threads read the line: it is written only to change.
+        // Waiting threads poll the cache line, so that equal stores would cost them a transfer.
         if self.unrelated_from() != unrelated_from {
             // Release pairs with the acquire in `is_descendant`: a thread that sees that the rest
             // of the deque is related again, sees which forks have ended before. What is lowered is
@@ -36,12 +36,13 @@ impl Lineage {
         }
     }
 
-    /// The worker runs no fork.
+    /// Sets `unrelated_from` to infinity. The worker runs no fork.
     pub(crate) fn reset(&self) {
         self.set(i64::MAX);
     }
 
-    /// The worker is about to push an unrelated task to `position`, or one that forks there.
+    /// Lowers `unrelated_from` to `position`, before a job is pushed there that may be unrelated, or
+    /// an unrelated task begins, which pushes there.
     pub(crate) fn end_at(&self, position: i64) {
         self.set(self.unrelated_from().min(position));
     }

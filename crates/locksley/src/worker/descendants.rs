@@ -40,7 +40,7 @@ impl Worker {
     }
 
     /// Takes back a job from under tasks that the first half of its join has left in the deque,
-    /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::push_real`]),
+    /// unless a thief has it. The tasks go back to the deque, as they were ([`Self::put_back`]),
     /// or are set aside if they are many: each join of a deep recursion would move them again.
     fn take_from_below(&self, job: NonNull<Job>, position: i64) -> bool {
         let mut above = Vec::new();
@@ -57,7 +57,7 @@ impl Worker {
             if are_many {
                 self.set_aside(job);
             } else {
-                let _ = self.push_real(job);
+                self.put_back(job);
             }
         }
         is_back
@@ -114,7 +114,7 @@ impl Worker {
             // Not of the group. A fork goes back, for the frame that pushed it, and the search
             // ends: what lies below is older. SAFETY: just taken.
             if unsafe { header::is_fork(next.job) } {
-                self.push_real(next.job);
+                self.put_back(next.job);
                 return None;
             }
             self.set_aside(next.job);
@@ -163,7 +163,7 @@ impl Worker {
             if newest.job == job {
                 return Some(newest);
             }
-            self.push_real(newest.job);
+            self.put_back(newest.job);
             None
         };
         self.help_until(event, Awaits::Tasks, find);

@@ -70,6 +70,12 @@ impl Worker {
         self.state().lineage.end_at(self.deque_end());
     }
 
+    /// Pushes a job that this worker has taken from its deque. It may lie lower there than before.
+    pub(super) fn put_back(&self, job: NonNull<Job>) {
+        self.end_lineage();
+        self.push_real(job);
+    }
+
     /// The position of the next push.
     pub(crate) fn deque_end(&self) -> i64 {
         self.local.deque.bottom()

@@ -89,8 +89,8 @@ impl Worker {
     pub(super) fn execute_nested(&self, found: Found) {
         let (before, start) = (self.state().lineage.unrelated_from(), self.deque_end());
         self.end_lineage();
-        self.execute_descendant(found);
-        // Otherwise it may have left something that it has spawned.
+        self.execute_on_top(found);
+        // Otherwise jobs that it has left may be unrelated.
         if self.deque_end() <= start {
             self.state().lineage.restore(before);
         }
@@ -98,6 +98,10 @@ impl Worker {
 
     /// Runs a task on top of another one, from which it descends.
     pub(super) fn execute_descendant(&self, found: Found) {
+        self.execute_on_top(found);
+    }
+
+    fn execute_on_top(&self, found: Found) {
         let run = if found.from == self.local.slot { Self::execute } else { Self::execute_traced };
         self.under_index(|| run(self, found));
         hooks::executed();

@@ -172,6 +172,26 @@ fn a_thief_that_has_other_tasks_is_stolen_from() {
     assert_eq!(seen, Some([false, true]));
 }
 
+/// A join takes its second half from under a task that the first one has spawned. That task then
+/// lies where the second half lay.
+#[test]
+fn a_task_that_is_put_back_is_not_stolen_back() {
+    let seen = beside_a_held_worker(|worker| {
+        let seen = Mutex::new(None);
+        run_stolen(worker, |worker, fork| {
+            let start = worker.deque_end();
+            worker.join(|worker| worker.push(nothing()), |_| ());
+            let position = worker.deque_end() - 1;
+            let theft = fork.theft().unwrap();
+            let is_stolen = worker.state().lineage.is_descendant(fork, theft, position);
+            *seen.lock().unwrap() = Some((position - start, is_stolen));
+        });
+        while worker.run_one() {}
+        seen.into_inner().unwrap()
+    });
+    assert_eq!(seen, Some((0, false)));
+}
+
 /// While an unrelated task runs on top of a fork, its forks do not descend from that.
 #[test]
 fn what_an_unrelated_task_forks_is_not_stolen_back() {
