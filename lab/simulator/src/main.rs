@@ -3,6 +3,7 @@
 //! The laboratory's `simulate` runs this once for each measurement: statics of the runtimes live as
 //! long as the process.
 
+mod adversaries;
 mod computation;
 mod machines;
 mod neighbours;
@@ -16,6 +17,7 @@ use manycore::machine::Site;
 use serde::Serialize;
 
 use computation::Computation;
+use neighbours::{Done, Neighbour, mean_within};
 use runtimes::{Measured, Runtime};
 
 #[global_allocator]
@@ -24,7 +26,8 @@ static ALLOCATOR: manycore::Allocator = manycore::Allocator;
 /// Runs a computation on a virtual multiprocessor
 #[derive(Debug, Parser)]
 struct Options {
-    /// What is computed: tree:LEAVES:NS, loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS,
+    /// What is computed: tree:LEAVES:NS, knary:HEIGHT:DEGREE:SERIAL:NS (Hood's benchmark),
+    /// scatter:PROCESSES:ROUNDS:NS (Nornir's network), loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS,
     /// producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS
     computation: Computation,
     /// What computes it: locksley, rayon (peers/build makes a program with it), static, serial, or
@@ -45,10 +48,16 @@ struct Options {
     #[arg(long, default_value = "linux-6.18")]
     kernel: machines::KernelName,
     /// Another program: loops:THREADS, interactive:PAUSE:WORK, sleeper:WORK:PAUSE,
-    /// team:THREADS:NS; in nanoseconds, and may be given
-    /// several times
+    /// team:THREADS:NS, RUNTIME=COMPUTATION; in nanoseconds, and may be given several times
     #[arg(long = "neighbour")]
-    neighbours: Vec<neighbours::Neighbour>,
+    neighbours: Vec<Neighbour>,
+    /// What takes processors away: benign:COUNT:QUANTUM, oblivious:COUNT:QUANTUM,
+    /// adaptive:COUNT:QUANTUM (which obeys yields), steal:PERIOD:AWAY; in nanoseconds
+    #[arg(long)]
+    adversary: Option<adversaries::Adversary>,
+    /// Repeat the computation for at least so many milliseconds of virtual time
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    repeat: u64,
     /// Processors' worth of time that the control group allows, in thousandths
     #[arg(long)]
     quota: Option<u64>,
@@ -66,7 +75,7 @@ struct Options {
 /// What is printed, as one line of JSON.
 #[derive(Debug, Serialize)]
 struct Line {
-    /// Virtual seconds of the computation, without the start of the workers.
+    /// Virtual seconds of a computation, the mean of all, without the start of the workers.
     seconds: f64,
     /// Seconds of processor time that the computation's own work takes.
     work_seconds: f64,
@@ -87,7 +96,8 @@ struct Line {
     migrations: u64,
     /// Of the runtime: steals, sleeps, and what else it counts.
     counters: std::collections::BTreeMap<&'static str, f64>,
-    /// Of the other programs.
+    /// What the other programs count. Of a runtime: the mean time of its computations, in
+    /// nanoseconds, of those that began and ended during the measured ones.
     neighbours: Vec<(String, u64)>,
     hottest: Vec<Hot>,
     /// Of all lines.
@@ -132,14 +142,19 @@ fn run(options: &Options) -> Result<Line, String> {
     if let Some(quota) = options.quota {
         machine = machine.bandwidth(manycore::kernel::Bandwidth::of_processors(quota));
     }
-    for neighbour in &options.neighbours {
-        machine = machine.program(neighbour.program());
+    if let Some(adversary) = options.adversary {
+        machine = machine.hypervisor(adversary.hypervisor(options.processors, options.seed));
+    }
+    let done = options.neighbours.iter().map(|_| Done::default()).collect::<Vec<_>>();
+    for (neighbour, done) in options.neighbours.iter().zip(&done) {
+        machine = machine.program(neighbour.program(options.processors, done));
     }
     let (runtime, computation) = (options.runtime.clone(), options.computation);
+    let least = options.repeat.saturating_mul(1_000_000);
     let outcome = machine
-        .try_run(move || runtime.measure(workers, computation))
+        .try_run(move || runtime.measure(workers, computation, least))
         .map_err(|error| error.to_string())?;
-    let Measured { time, counters } = outcome.value?;
+    let Measured { time, stretch, counters } = outcome.value?;
     let of = outcome.statistics;
     let seconds = |nanos: u64| nanos as f64 / 1e9;
     let program = &of.programs[0];
@@ -147,6 +162,14 @@ fn run(options: &Options) -> Result<Line, String> {
         sites.iter().take(count).map(|(site, count)| (short(site), *count)).collect()
     };
     let sites = |index: usize| of.sites.get(index).map_or(Vec::new(), |sites| named(sites, 4));
+    let others = of.programs[1..].iter().zip(&options.neighbours).zip(&done);
+    let others = others.map(|((program, neighbour), done)| {
+        let count = match neighbour {
+            Neighbour::Runs(..) => mean_within(stretch, &done.borrow()),
+            _ => program.count,
+        };
+        (program.name.clone(), count)
+    });
     let hot = |(index, line): (usize, &manycore::coherence::HotLine)| Hot {
         transfers: line.transfers,
         waited_seconds: seconds(line.waited),
@@ -168,7 +191,7 @@ fn run(options: &Options) -> Result<Line, String> {
         involuntary_switches: program.involuntary_switches,
         migrations: program.migrations,
         counters,
-        neighbours: of.programs[1..].iter().map(|it| (it.name.clone(), it.count)).collect(),
+        neighbours: others.collect(),
         hottest: of.hottest.iter().enumerate().take(8).map(hot).collect(),
         sites: named(&of.all_sites, 12),
     })

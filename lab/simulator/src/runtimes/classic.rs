@@ -2,22 +2,69 @@
 
 use std::collections::BTreeMap;
 
-use locksley_classic::stealing::{Abp, Bws, Hood, Naive};
-use locksley_classic::{Context, Count, Machine, Scheduler, Stealing};
+use locksley_classic::deque::{BlockingLock, Locked, SpinningLock};
+use locksley_classic::stealing::{
+    Abp, BusyWakes, Bws, Delayed, GlobalInformation, Hood, Lassi, Naive, Nornir, Selective,
+};
+use locksley_classic::{
+    Context, Count, Machine, Placement, Queues, Ready, Scheduler, Stealing, channel,
+};
+use manycore::os;
 
+use super::forks::{Fork, knary, tree};
 use super::{Crew, work};
+use crate::computation::Knary;
 
-type Named = (&'static str, fn() -> Scheduler);
+type Named = (&'static str, fn(usize) -> Scheduler);
 
-const ALL: [Named; 4] = [
-    ("classic-hood", || with(Hood)),
-    ("classic-abp", || with(Abp)),
-    ("classic-bws", || with(Bws::default())),
-    ("classic-naive", || with(Naive)),
+/// By name, for a number of workers.
+const ALL: [Named; 21] = [
+    ("classic-hood", |_| with(Hood)),
+    ("classic-abp", |_| with(Abp)),
+    ("classic-bws", |_| with(Bws::default())),
+    ("classic-bws-32", |_| with(Bws::with_threshold(32))),
+    ("classic-bws-128", |_| with(Bws::with_threshold(128))),
+    ("classic-bws-256", |_| with(Bws::with_threshold(256))),
+    ("classic-bws-512", |_| with(Bws::with_threshold(512))),
+    ("classic-bws-1024", |_| with(Bws::with_threshold(1024))),
+    ("classic-bws-2048", |_| with(Bws::with_threshold(2048))),
+    ("classic-bws-4096", |_| with(Bws::with_threshold(4096))),
+    ("classic-busy-wakes", |_| with(BusyWakes)),
+    ("classic-global", |_| with(GlobalInformation::default())),
+    ("classic-delayed", |_| with(Delayed)),
+    ("classic-selective", |_| with(Selective)),
+    ("classic-naive", |_| with(Naive)),
+    ("classic-spinlock", |_| Scheduler { deque: spinning, ..with(Naive) }),
+    ("classic-blocking", |_| Scheduler { deque: blocking, ..with(Naive) }),
+    ("classic-blocking-yields", |_| Scheduler { deque: blocking, ..with(Hood) }),
+    ("classic-places", |workers| {
+        let places = (0..workers).map(|worker| worker / CORES_OF_A_PLACE).collect();
+        Scheduler { deque: blocking, queues: Queues::OfPlaces(places), ..with(Lassi) }
+    }),
+    ("nornir-last", |workers| nornir(workers, Placement::Last)),
+    ("nornir-cur", |workers| nornir(workers, Placement::Current)),
 ];
+
+/// As on LASSI's machine: a cache for four cores.
+const CORES_OF_A_PLACE: usize = 4;
 
 fn with(stealing: impl Stealing + 'static) -> Scheduler {
     Scheduler { stealing: Box::new(stealing), stack_bytes: 64 << 10, ..Scheduler::default() }
+}
+
+fn spinning() -> Box<dyn locksley_classic::deque::Deque<Ready>> {
+    Box::new(Locked::<Ready, SpinningLock>::new())
+}
+
+fn blocking() -> Box<dyn locksley_classic::deque::Deque<Ready>> {
+    Box::new(Locked::<Ready, BlockingLock>::new())
+}
+
+/// Bound to a processor each, if there are as many.
+fn nornir(workers: usize, placement: Placement) -> Scheduler {
+    let bound = if workers <= os::processors() { workers } else { 0 };
+    let processors = (0..bound).map(|cpu| vec![cpu]).collect();
+    Scheduler { deque: blocking, placement, processors, ..with(Nornir) }
 }
 
 /// All names, with commas between them.
@@ -36,15 +83,24 @@ pub struct Classic(Machine);
 /// Starts its workers.
 pub fn start(name: &str, workers: usize) -> Result<Classic, String> {
     let scheduler = ALL.iter().find(|(known, _)| *known == name).expect("it exists").1;
-    // SAFETY: threads hold numbers and references to what is `Sync` while they wait, and no
-    // reference to a thread-local value. The deques are the crate's own.
-    let machine = unsafe { Machine::start(workers, scheduler()) };
+    // SAFETY: threads hold numbers, ends of channels and references to what is `Sync` while they
+    // wait, and no reference to a thread-local value. Each channel is used on one machine. The
+    // deques are the crate's own.
+    let machine = unsafe { Machine::start(workers, scheduler(workers)) };
     machine.map(Classic).map_err(|error| error.to_string())
 }
 
 impl Crew for Classic {
     fn tree(&self, leaves: u64, leaf: u64) -> u64 {
         self.0.run(move |context| tree(context, leaves, leaf))
+    }
+
+    fn knary(&self, shape: Knary) -> u64 {
+        self.0.run(move |context| knary(context, shape))
+    }
+
+    fn scatter(&self, processes: u64, rounds: u64, message: u64) -> u64 {
+        self.0.run(move |context| scatter(context, processes, rounds, message))
     }
 
     fn for_each(&self, items: u64, item: u64) -> u64 {
@@ -83,13 +139,35 @@ impl Crew for Classic {
     }
 }
 
-fn tree(context: &Context<'_>, leaves: u64, leaf: u64) -> u64 {
-    if leaves == 1 {
-        work(leaf);
-        return 1;
+impl Fork for Context<'_> {
+    fn fork(
+        &self,
+        one: impl FnOnce(&Self) -> u64 + Send,
+        other: impl FnOnce(&Self) -> u64 + Send,
+    ) -> u64 {
+        let (one, other) = self.join(one, other);
+        one + other
     }
-    let half = leaves / 2;
-    let (left, right) = context
-        .join(|context| tree(context, half, leaf), |context| tree(context, leaves - half, leaf));
-    left + right
+}
+
+/// Nornir's network. Returns the number of answers.
+fn scatter(context: &Context<'_>, processes: u64, rounds: u64, message: u64) -> u64 {
+    let start = |_| {
+        let (to, mut todo) = channel::<u64>(1);
+        let (mut done, from) = channel::<u64>(1);
+        context.create(move |context| {
+            for _ in 0..rounds {
+                let number = todo.receive(context);
+                work(message);
+                done.send(context, number);
+            }
+        });
+        (to, from)
+    };
+    let (mut messages, mut answers): (Vec<_>, Vec<_>) = (0..processes).map(start).unzip();
+    let mut round = |_| {
+        messages.iter_mut().for_each(|message| message.send(context, 1));
+        answers.iter_mut().map(|answer| answer.receive(context)).sum::<u64>()
+    };
+    (0..rounds).map(&mut round).sum()
 }

@@ -6,7 +6,9 @@ use manycore::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join};
 
+use super::forks::{Fork, knary, tree};
 use super::{Crew, Padded, work};
+use crate::computation::Knary;
 
 /// A pool, and as large stacks as computations need: each frame of a tree may steal.
 pub fn start(workers: usize) -> Result<ThreadPool, String> {
@@ -16,7 +18,11 @@ pub fn start(workers: usize) -> Result<ThreadPool, String> {
 
 impl Crew for ThreadPool {
     fn tree(&self, leaves: u64, leaf: u64) -> u64 {
-        self.install(|| tree(leaves, leaf))
+        self.install(|| tree(&Joins, leaves, leaf))
+    }
+
+    fn knary(&self, shape: Knary) -> u64 {
+        self.install(|| knary(&Joins, shape))
     }
 
     fn for_each(&self, items: u64, item: u64) -> u64 {
@@ -27,7 +33,7 @@ impl Crew for ThreadPool {
     fn rounds(&self, rounds: u64, serial: u64, chunks: u64, chunk: u64) -> u64 {
         let round = || {
             work(serial);
-            tree(chunks, chunk)
+            tree(&Joins, chunks, chunk)
         };
         self.install(|| (0..rounds).map(|_| round()).sum())
     }
@@ -55,12 +61,16 @@ impl Crew for ThreadPool {
     }
 }
 
-fn tree(leaves: u64, leaf: u64) -> u64 {
-    if leaves == 1 {
-        work(leaf);
-        return 1;
+/// Forks on the pool of the calling worker.
+struct Joins;
+
+impl Fork for Joins {
+    fn fork(
+        &self,
+        one: impl FnOnce(&Self) -> u64 + Send,
+        other: impl FnOnce(&Self) -> u64 + Send,
+    ) -> u64 {
+        let (one, other) = join(|| one(&Joins), || other(&Joins));
+        one + other
     }
-    let half = leaves / 2;
-    let (left, right) = join(|| tree(half, leaf), || tree(leaves - half, leaf));
-    left + right
 }
