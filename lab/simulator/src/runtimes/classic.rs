@@ -11,6 +11,7 @@ use locksley_classic::{
 };
 use manycore::os;
 
+use super::directed::Directed;
 use super::forks::{Fork, knary, tree};
 use super::{Crew, work};
 use crate::computation::Knary;
@@ -18,17 +19,14 @@ use crate::computation::Knary;
 type Named = (&'static str, fn(usize) -> Scheduler);
 
 /// By name, for a number of workers.
-const ALL: [Named; 21] = [
+const ALL: [Named; 18] = [
     ("classic-hood", |_| with(Hood)),
     ("classic-abp", |_| with(Abp)),
     ("classic-bws", |_| with(Bws::default())),
-    ("classic-bws-32", |_| with(Bws::with_threshold(32))),
-    ("classic-bws-128", |_| with(Bws::with_threshold(128))),
-    ("classic-bws-256", |_| with(Bws::with_threshold(256))),
-    ("classic-bws-512", |_| with(Bws::with_threshold(512))),
-    ("classic-bws-1024", |_| with(Bws::with_threshold(1024))),
-    ("classic-bws-2048", |_| with(Bws::with_threshold(2048))),
-    ("classic-bws-4096", |_| with(Bws::with_threshold(4096))),
+    ("classic-bws-kernel", |_| with(Directed::with_threshold(64))),
+    ("classic-bws-kernel-32", |_| with(Directed::with_threshold(32))),
+    ("classic-bws-kernel-256", |_| with(Directed::with_threshold(256))),
+    ("classic-bws-kernel-4096", |_| with(Directed::with_threshold(4096))),
     ("classic-busy-wakes", |_| with(BusyWakes)),
     ("classic-global", |_| with(GlobalInformation::default())),
     ("classic-delayed", |_| with(Delayed)),

@@ -1,6 +1,7 @@
 //! What computes: runtimes by name.
 
 mod classic;
+mod directed;
 mod forks;
 mod locksley;
 #[cfg(feature = "rayon")]
