@@ -6,6 +6,7 @@
 
 mod program;
 mod report;
+mod studies;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,9 @@ const BUSY: [u64; 3] = [1, 4, 16];
 /// `locksley simulate`
 #[derive(Debug, Args)]
 pub struct Simulate {
+    /// A paper's study instead, with its runtimes: hood, bws, nornir, lassi
+    #[arg(long, value_name = "PAPER", conflicts_with = "kinds")]
+    study: Option<studies::Study>,
     /// Only these: tree, loop, rounds, producer, storm, callers, idle [default: all]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
@@ -71,12 +75,33 @@ impl Experiment for Simulate {
         let repeats = course.repeats(if quick { 3 } else { 5 })?;
         let kinds = chosen("kind", &self.kinds, &KINDS, &KINDS)?;
         let names = RUNTIMES.map(|runtime| runtime.0);
-        let runtimes = chosen("runtime", &self.runtimes, &names, &names)?;
+        let runtimes = if self.study.is_none() {
+            chosen("runtime", &self.runtimes, &names, &names)?
+        } else {
+            Vec::new()
+        };
         let simulator = Simulator::find(self.simulator.as_deref(), &self.machine, &self.kernel)?;
         let (budget, limit) = if quick { (45.0, 20.0) } else { (3300.0, 300.0) };
         let mut plan = Plan::of(course, budget, limit);
         let model = format!("{}, {}", self.machine, self.kernel);
         plan.parameters.insert(SIMULATED.to_owned(), model);
+        if let Some(study) = self.study {
+            plan.parameters.insert(studies::STUDY.to_owned(), study.name().to_owned());
+            let names = study.runtimes();
+            for name in chosen("runtime", &self.runtimes, names, names)? {
+                simulator.check(name)?;
+                plan.compare(name, &simulator.version, "this scheduler as published");
+            }
+            _ = self.program.set(simulator);
+            study.add_cells(&mut plan, repeats);
+            let is_asked =
+                |workers: &usize| self.processors.is_empty() || self.processors.contains(workers);
+            let (cells, runtimes) = (&mut plan.cells, &plan.runtimes);
+            cells.retain(|cell| {
+                is_asked(&cell.workers) && runtimes.iter().any(|it| it.name == cell.runtime)
+            });
+            return Ok(plan);
+        }
         for (name, about) in RUNTIMES.into_iter().filter(|it| runtimes.contains(&it.0)) {
             match simulator.check(name) {
                 Ok(()) => plan.compare(name, &simulator.version, about),
@@ -107,7 +132,7 @@ impl Experiment for Simulate {
     }
 
     fn report(record: &Record) -> Report {
-        report::report(record)
+        studies::report(record).unwrap_or_else(|| report::report(record))
     }
 }
 
