@@ -124,7 +124,7 @@ impl Subject {
         let computation = computation.to_owned();
         let least = u64::from(![KNARY, ROUNDS].contains(&kind));
         let is_sound = numbers.iter().all(|number| (least..=1 << 40).contains(number))
-            && tasks * task < 1 << 50;
+            && tasks.checked_mul(task).is_some_and(|work| work < 1 << 50);
         let subject = Subject { kind, computation, busy, conditions, repeats, before, tasks, task };
         is_sound.then_some(subject)
     }

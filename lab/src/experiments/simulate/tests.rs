@@ -73,6 +73,25 @@ fn subjects_are_texts_with_a_work_and_an_ideal_time() {
     assert!(!of("idle:2", STATIC) && of(START, STATIC));
 }
 
+#[test]
+fn conditions_are_read_as_they_are_written() {
+    let tree = "knary:4:3:1:1000";
+    let text = format!("{tree} on 8 under benign:4:1000 within 1");
+    let subject = Subject::find(&text).unwrap();
+    assert_eq!(subject.to_string(), text);
+    assert_eq!(subject.alone().to_string(), tree);
+    assert_eq!([2, 64].map(|workers| subject.granted(workers)), [2, 4]);
+    assert_eq!(subject.alone().granted(64), 64);
+    // 1 + 3 + 9 + 27 nodes, of which 1 + 2 + 4 + 8 are one after another.
+    assert!((subject.work() - 40e-6).abs() < 1e-12 && (subject.span() - 15e-6).abs() < 1e-12);
+    let beside = "tree:8:1000 for 100 beside =tree:4:10";
+    assert_eq!(Subject::find(beside).unwrap().to_string(), beside);
+    for wrong in ["on", "on x", "for 1 2", "beside tree:4:10", "by 3", "knary:4:3:3:1"] {
+        assert!(Subject::find(&format!("tree:1:2 {wrong}")).is_err(), "{wrong}");
+    }
+    assert!(Subject::find("knary:64:3:1:1").is_err() && Subject::find("knary:4:3:3:1").is_err());
+}
+
 const LINE: &str = r#"{"seconds":0.02,"work_seconds":0.00064,"run_seconds":0.5,
     "delay_seconds":0.1,"virtual_seconds":0.05,"host_seconds":1,"hash":"00ff","events":9,
     "transfers":70,"invalidations":3,"voluntary_switches":5,"involuntary_switches":0,"migrations":0,
