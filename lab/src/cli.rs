@@ -43,8 +43,6 @@ pub enum Command {
     /// Take processors away from other programs, a random number of them at a time: cycler(p, w, W)
     /// of the Hood papers
     Cycler(Cycler),
-    /// Run an OpenMP program that gcc has compiled, with locksley-openmp's library preloaded
-    Openmp(Openmp),
     /// Run all features with 16 workers for each processor while an adversary stops, squeezes,
     /// throttles and freezes the process, and check each result
     Soak(Soak),
@@ -139,33 +137,6 @@ pub struct Cycler {
     /// Say `ready`, begin when a line comes in on stdin, and end at another one, or with stdin
     #[arg(long)]
     pub gate: bool,
-}
-
-/// `locksley openmp`
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct Openmp {
-    /// What is asked instead of running a program.
-    #[command(subcommand)]
-    pub question: Option<OpenmpQuestion>,
-    /// Have the sizes of teams follow affinity, quotas and other teams, region by region
-    #[arg(long)]
-    pub dynamic: bool,
-    /// The program and its arguments
-    #[arg(
-        value_name = "PROGRAM",
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
-    pub command: Vec<OsString>,
-}
-
-/// What is asked of the library, instead of running a program on it.
-#[derive(Debug, Subcommand)]
-pub enum OpenmpQuestion {
-    /// Say which library programs get, and how many threads, in this environment
-    Check,
 }
 
 /// `locksley soak`

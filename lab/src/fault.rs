@@ -13,8 +13,6 @@ pub enum Fault {
     Run(String),
     /// A measurement cannot be taken. A run of an experiment notes why, and goes on. Exit code 1.
     Missing(String),
-    /// Another program cannot be executed. Exit code 127, as a shell's.
-    Program(String),
 }
 
 /// The usual result of whatever the command line reaches.
@@ -48,7 +46,6 @@ impl Fault {
         match self {
             Fault::Input(_) => ExitCode::from(2),
             Fault::Run(_) | Fault::Missing(_) => ExitCode::from(1),
-            Fault::Program(_) => ExitCode::from(127),
         }
     }
 }

@@ -18,7 +18,8 @@ pub(crate) struct Heartbeat {
     watched: usize,
     /// The rank that watches this one.
     pub(crate) next: usize,
-    next_beat: Duration,
+    /// The time of the next sign of life.
+    pub(crate) next_beat: Duration,
     /// The last message of the watched rank in this run. `None` before the first one,
     /// if it may be busy with something else.
     heard: Option<Duration>,

@@ -14,6 +14,7 @@
 //! | run processes that communicate by channels | [`Network`], [`Ranks::run_network`] |
 //! | run on MPI | [`Mpi`]: the feature `mpi`, on by default, which needs `libopenmpi-dev` |
 //! | test without MPI, under delays and failures | [`Simulation`] |
+//! | see how a bag scales, in virtual time | [`Cluster`] |
 //! | run on another engine | [`Transport`] |
 //!
 //! # Examples
@@ -38,6 +39,8 @@
 //! ```
 
 mod bag;
+mod chunk;
+mod cluster;
 mod error;
 mod heartbeat;
 mod lifelines;
@@ -58,6 +61,7 @@ mod transport;
 mod tree;
 
 pub use bag::Bag;
+pub use cluster::{Cluster, Counted, Report};
 pub use error::Error;
 pub use network::{Inlet, Network, Outlet, Ports, Product};
 pub use ranks::Ranks;

@@ -10,19 +10,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_queue::SegQueue;
 use locksley::Pool;
 
 use crate::bag::Bag;
+use crate::chunk;
 use crate::nap::Due;
 use crate::steal::{Local, Reduce};
-
-/// How long a worker processes tasks before it looks whether to split them, about.
-const CHUNK: Duration = Duration::from_micros(50);
-/// The most tasks of one chunk: the next ones may take longer.
-const LARGEST_CHUNK: usize = 1024;
 
 /// A bag on the pool of one rank. If it is dropped, what is left of it is given up.
 pub(crate) struct Pieces<'p, B: Bag> {
@@ -41,7 +37,7 @@ struct Shared<B: Bag> {
     outputs: SegQueue<B::Output>,
     /// Whether a task of the pool reduces them to one.
     is_reducing: AtomicBool,
-    /// How many tasks took about [`CHUNK`].
+    /// How many tasks a chunk has.
     grain: AtomicUsize,
     /// Whether `poller` has looked for a ready piece in vain.
     is_wanted: AtomicBool,
@@ -189,11 +185,7 @@ impl<B: Bag> Shared<B> {
             if self.due.is_late(now) {
                 thread::yield_now();
             }
-            if time < CHUNK / 2 {
-                grain = (grain * 2).min(LARGEST_CHUNK);
-            } else if time > CHUNK * 2 {
-                grain = (grain / 2).max(1);
-            }
+            grain = chunk::next_length(grain, time);
             if self.ready.is_empty()
                 && let Some(half) = self.bag.split(&mut tasks)
             {

@@ -19,28 +19,49 @@ const LONGEST_IDLE: Duration = Duration::from_millis(5);
 /// A thread that is later than this waits for a processor.
 const LATE: u64 = 20_000; // ns
 
-/// Naps that grow while no messages are exchanged.
+/// The lengths of naps, which grow while no messages are exchanged.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    length: Duration,
+}
+
+impl Pace {
+    pub(crate) fn new() -> Self {
+        Self { length: SHORTEST }
+    }
+
+    /// For so long after a message there are no naps.
+    pub(crate) fn awake(busy: bool) -> Duration {
+        if busy { AWAKE_BUSY } else { AWAKE_IDLE }
+    }
+
+    /// How long to wait now, until the thread is unparked at most, if the last message was exchanged
+    /// so long ago. A rank that is `busy` leaves the processor to its workers.
+    pub(crate) fn next(&mut self, busy: bool, quiet: Duration) -> Duration {
+        if quiet < Self::awake(busy) {
+            return Duration::ZERO;
+        }
+        let longest = if busy { LONGEST_BUSY } else { LONGEST_IDLE };
+        let length = self.length;
+        self.length = longest.min(length * 3 / 2);
+        length
+    }
+}
+
+/// Naps by the system's clock.
 pub(crate) struct Nap {
     start: Instant,
-    length: Duration,
+    pace: Pace,
 }
 
 impl Nap {
     pub(crate) fn new() -> Self {
-        Self { start: Instant::now(), length: SHORTEST }
+        Self { start: Instant::now(), pace: Pace::new() }
     }
 
-    /// How long to wait now, until the thread is unparked at most. A rank that is `busy` leaves the
-    /// processor to its workers.
+    /// How long to wait now, as [`Pace::next`] says.
     pub(crate) fn next(&mut self, busy: bool) -> Duration {
-        let (awake, longest) =
-            if busy { (AWAKE_BUSY, LONGEST_BUSY) } else { (AWAKE_IDLE, LONGEST_IDLE) };
-        if self.start.elapsed() < awake {
-            return Duration::ZERO;
-        }
-        let length = self.length;
-        self.length = longest.min(length * 3 / 2);
-        length
+        self.pace.next(busy, self.start.elapsed())
     }
 
     /// Waits as [`next`](Self::next) says.

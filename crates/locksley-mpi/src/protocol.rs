@@ -355,9 +355,9 @@ mod tests {
     #[test]
     fn a_rank_leaves_once() {
         let (mut local, mut out) = (Steps { left: 0, done: 0 }, Vec::new());
-        let mut protocol = Protocol::new(1, 4, 0);
+        let mut protocol = Protocol::new(1, 6, 0);
         protocol.receive(0, Message::Leave, &mut local, &mut out).unwrap();
-        assert_eq!(out, [(3, Message::Leave), (2, Message::Leave)]);
+        assert_eq!(out, [(5, Message::Leave), (2, Message::Leave)]);
         protocol.receive(0, Message::Leave, &mut local, &mut out).unwrap();
         assert_eq!(out.len(), 2);
         let job = Message::Cancel { job: 1 };

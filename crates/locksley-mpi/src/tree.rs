@@ -1,4 +1,8 @@
-//! The binary tree of all ranks, along which they agree on the end and reduce outputs.
+//! The tree of all ranks, along which they agree on the end and reduce outputs.
+
+/// The most children of a rank. Each level costs a nap, up and down, and merges its outputs one by
+/// one. Four merge as often as two on the way to the root, on half as many levels.
+const ARITY: usize = 4;
 
 /// One rank's place in the tree. The root is rank 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -9,12 +13,13 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn parent(&self) -> Option<usize> {
-        self.rank.checked_sub(1).map(|it| it / 2)
+        self.rank.checked_sub(1).map(|it| it / ARITY)
     }
 
     /// The number of ranks above this one, up to the root.
     pub(crate) fn depth(&self) -> u32 {
-        (self.rank + 1).ilog2()
+        let parent = |rank: &usize| Self { rank: *rank, size: self.size }.parent();
+        std::iter::successors(parent(&self.rank), parent).count() as u32
     }
 
     /// The number of levels below this rank.
@@ -25,7 +30,7 @@ impl Tree {
     }
 
     pub(crate) fn children(&self) -> std::ops::Range<usize> {
-        let first = 2 * self.rank + 1;
-        first.min(self.size)..(first + 2).min(self.size)
+        let first = ARITY * self.rank + 1;
+        first.min(self.size)..(first + ARITY).min(self.size)
     }
 }

@@ -14,6 +14,8 @@
 //! | `waiting` | how threads wait, and what the machine grants |
 //! | `trace` | recordings for `locksley top` and `locksley trace` |
 //! | `environment` | OMP_* variables |
+//! | `first_line` | what `LOCKSLEY_VERBOSE` shows |
+//! | `rounds` | a loop that `locksley-openmp check` measures |
 //! | `race_detector` | what ThreadSanitizer is told |
 #![cfg(target_os = "linux")]
 // The models need a part of the modules only.
@@ -25,6 +27,8 @@ mod affinity;
 mod allocator;
 #[cfg(not(loom))]
 mod environment;
+#[cfg(not(loom))]
+mod first_line;
 mod icv;
 #[cfg(not(loom))]
 mod interface;
@@ -33,6 +37,8 @@ mod memory;
 mod messages;
 mod mutex;
 mod race_detector;
+#[cfg(not(loom))]
+mod rounds;
 mod shares;
 #[cfg(not(loom))]
 mod tasks;

@@ -42,6 +42,20 @@ fn tasks() {
 }
 
 #[test]
+fn the_first_line_says_what_is_granted_and_which_library_is_replaced() {
+    let Some(program) = Program::new("regions.c") else { return };
+    let said = |variables: &[(&str, &str)]| complained(&program.run(&[], variables));
+    let granted = locksley_sys::os::Processors::allowed().count();
+    let all = locksley_sys::os::online_processors().unwrap();
+    let line = format!(
+        "locksley-openmp: {granted} of {all} processors granted; \
+         takes the place of libgomp.so.1\n"
+    );
+    assert_eq!(said(&[("LOCKSLEY_VERBOSE", "1")]), line);
+    assert_eq!([said(&[]), said(&[("LOCKSLEY_VERBOSE", "0")])], ["", ""]);
+}
+
+#[test]
 fn edges() {
     for variable in
         [("OMP_SCHEDULE", "static,1"), ("OMP_CANCELLATION", "true"), ("OMP_MAX_TASK_PRIORITY", "9")]

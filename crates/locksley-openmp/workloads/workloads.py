@@ -43,7 +43,7 @@ loops_alone = timed(lambda: time.sleep(0.5 if loops else 0))[2]
 import numpy as np  # noqa: E402
 
 random = np.random.default_rng(1998)
-x = random.standard_normal((20000, 20))
+x = random.standard_normal((int(os.environ.get("ROWS", 20000)), 20))
 y = (x[:, 0] * x[:, 1] + x[:, 2] > 0.3).astype(int)
 
 

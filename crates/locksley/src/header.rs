@@ -51,7 +51,7 @@ impl Flag {
 /// | word | state | entered by |
 /// |---|---|---|
 /// | the address of a [`Kind`] | ready, or about to begin | the creator |
-/// | a slot, and the low bits 10 | runs in that slot | the thief |
+/// | a [`Theft`], and the low bits 10 | runs in that slot | the thief |
 /// | 1 | has ended | the thread that ran it |
 #[derive(Debug)]
 #[repr(C)]
@@ -104,6 +104,26 @@ impl Kind {
 
 const RUNS: usize = 2;
 
+/// Which thread runs a stolen fork, and since when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Theft {
+    /// The slot of the thread.
+    pub(crate) thief: Slot,
+    /// The lower half of the position where its deque ended when the fork began.
+    start: u32,
+}
+
+impl Theft {
+    /// The first bit of the position in the header's word.
+    const START: u32 = 32;
+
+    /// True if `position` is in the thief's deque, and not below the position where that ended when
+    /// the fork began. (No deque has room for 2³¹ jobs.)
+    pub(crate) fn covers(self, position: i64) -> bool {
+        (position as u32).wrapping_sub(self.start) as i32 >= 0
+    }
+}
+
 impl Job {
     #[inline]
     pub(crate) fn of(kind: &'static Kind) -> Self {
@@ -116,18 +136,25 @@ impl Job {
         &self.0
     }
 
-    /// Records that the thread in `slot` runs the job, a fork that it has taken from another one.
-    pub(crate) fn mark_stolen(&self, slot: Slot) {
-        let word = std::ptr::without_provenance_mut(slot.get() << 2 | RUNS);
-        // Relaxed: a hint for the waiter, which checks it.
-        self.0.0.store(word, Ordering::Relaxed);
+    /// Records that the thread in `slot`, whose deque ends at `start`, runs the job, a fork that it
+    /// has taken from another one.
+    pub(crate) fn mark_stolen(&self, slot: Slot, start: i64) {
+        // Where addresses are short there is no room for the position.
+        let start = u64::from(start as u32) << Theft::START;
+        let word = usize::try_from(start | (slot.get() << 2 | RUNS) as u64).unwrap_or(RUNS);
+        // Relaxed: the word is all that is published.
+        self.0.0.store(std::ptr::without_provenance_mut(word), Ordering::Relaxed);
     }
 
-    /// The slot of the thread that runs the job, a fork.
-    pub(crate) fn thief(&self) -> Option<Slot> {
+    /// Where the job, a fork, runs. `None` if it does not, and where addresses have 32 bits.
+    pub(crate) fn theft(&self) -> Option<Theft> {
         // Relaxed: see `mark_stolen`.
         let word = self.0.0.load(Ordering::Relaxed).addr();
-        (word & 3 == RUNS).then(|| Slot::new(word >> 2))
+        let is_stolen = usize::BITS == u64::BITS && word & 3 == RUNS;
+        is_stolen.then(|| Theft {
+            thief: Slot::new((word as u64 as u32 >> 2) as usize),
+            start: (word as u64 >> Theft::START) as u32,
+        })
     }
 }
 

@@ -1,6 +1,10 @@
-//! What system calls cost, apart from what the scheduler and the caches take.
+//! What system calls cost, apart from what the scheduler and the caches take; and all costs by name.
 
+use std::fmt;
+
+use crate::coherence::CacheCosts;
 use crate::ids::Nanos;
+use crate::kernel::KernelCosts;
 
 /// Costs of system calls and of the clock, in nanoseconds of the caller's processor.
 ///
@@ -46,4 +50,49 @@ impl Default for SystemCosts {
             file: 2_500,
         }
     }
+}
+
+/// A name that no cost has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownCost(String);
+
+impl fmt::Display for UnknownCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown cost '{}'; there are {}", self.0, NAMES.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownCost {}
+
+/// All costs of a machine.
+pub(crate) struct Costs<'m> {
+    pub(crate) caches: &'m mut CacheCosts,
+    pub(crate) system: &'m mut SystemCosts,
+    pub(crate) kernel: &'m mut KernelCosts,
+}
+
+macro_rules! by_name {
+    ($($part:ident: $($field:ident)*;)*) => {
+        const NAMES: &[&str] = &[$($(stringify!($field),)*)*];
+
+        impl Costs<'_> {
+            /// Sets the cost of that name.
+            pub(crate) fn set(self, name: &str, nanos: Nanos) -> Result<(), UnknownCost> {
+                match name {
+                    $($(stringify!($field) => self.$part.$field = nanos,)*)*
+                    _ => return Err(UnknownCost(name.to_owned())),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+by_name! {
+    caches: hit read_modify_write fence pause core cluster socket remote memory invalidation
+        shared_occupancy lease link;
+    system: system_call futex_lock spawn membarrier membarrier_each interrupt clock thread_clock
+        file;
+    kernel: context_switch wake_up idle_exit deep_idle_exit deep_idle_after reschedule_interrupt
+        migration balance tick;
 }

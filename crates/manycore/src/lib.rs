@@ -20,7 +20,7 @@ pub mod time;
 mod topology;
 
 pub use arena::Allocator;
-pub use costs::SystemCosts;
+pub use costs::{SystemCosts, UnknownCost};
 pub use engine::trace::{TraceEvent, TraceKind};
 pub use ids::{Cpu, Nanos, ProgramId, ThreadId};
 pub use machine::{Machine, Outcome, RunError, Statistics};

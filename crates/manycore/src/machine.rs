@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::coherence::{CacheCosts, Coherence, HotLine, LineIndex, Statistics as CacheStatistics};
-use crate::costs::SystemCosts;
+use crate::costs::{Costs, SystemCosts, UnknownCost};
 use crate::engine::lines::MAX_LINES;
 use crate::engine::trace::{Trace, TraceEvent};
 use crate::engine::{Engine, Settings, Stop, host_time};
@@ -262,6 +262,25 @@ impl Builder {
     /// What system calls cost.
     pub fn system(self, system: SystemCosts) -> Self {
         Self { system, ..self }
+    }
+
+    /// Sets one cost, in nanoseconds, by the name of its field in [`CacheCosts`], [`SystemCosts`] or
+    /// [`KernelCosts`](crate::kernel::KernelCosts): for those that a calibration has found, and to
+    /// see what a result depends on. Call it after the methods that set all of them.
+    ///
+    /// # Errors
+    /// If there is no such cost.
+    ///
+    /// # Examples
+    /// ```
+    /// let builder = manycore::Machine::builder().cost("cluster", 25)?;
+    /// assert!(builder.cost("clutter", 25).is_err());
+    /// # Ok::<(), manycore::UnknownCost>(())
+    /// ```
+    pub fn cost(mut self, name: &str, nanos: Nanos) -> Result<Self, UnknownCost> {
+        let (caches, system) = (&mut self.costs, &mut self.system);
+        Costs { caches, system, kernel: &mut self.kernel.costs }.set(name, nanos)?;
+        Ok(self)
     }
 
     /// Decides all that is random: noise, and [`os::random`](crate::os::random).

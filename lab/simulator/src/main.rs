@@ -43,6 +43,10 @@ struct Options {
     /// The costs of the machine's caches and its shape: guest, ice-lake, milan, graviton
     #[arg(long, default_value = "ice-lake")]
     machine: machines::Model,
+    /// Another cost than that machine's and kernel's: NAME=NANOSECONDS, by the name of a field of
+    /// manycore's CacheCosts, SystemCosts or KernelCosts; may be given several times
+    #[arg(long = "cost", value_parser = cost)]
+    costs: Vec<(String, u64)>,
     /// The kernel: linux-6.18, linux-6.12-late, linux-6.6, linux-5, linux-2.6, linux-2.6-compat,
     /// round-robin
     #[arg(long, default_value = "linux-6.18")]
@@ -111,6 +115,13 @@ struct Hot {
     sites: Vec<(String, u32)>,
 }
 
+/// A cost by name.
+fn cost(text: &str) -> Result<(String, u64), String> {
+    let (name, nanos) = text.split_once('=').ok_or("it is not of the form NAME=NANOSECONDS")?;
+    let nanos = nanos.parse().map_err(|error| format!("{nanos}: {error}"))?;
+    Ok((name.to_owned(), nanos))
+}
+
 fn main() -> ExitCode {
     let options = Options::parse();
     match run(&options) {
@@ -139,6 +150,9 @@ fn run(options: &Options) -> Result<Line, String> {
         .seed(options.seed)
         .time_limit(Duration::from_secs(options.limit))
         .sites(options.sites);
+    for (name, nanos) in &options.costs {
+        machine = machine.cost(name, *nanos).map_err(|error| error.to_string())?;
+    }
     if let Some(quota) = options.quota {
         machine = machine.bandwidth(manycore::kernel::Bandwidth::of_processors(quota));
     }

@@ -3,7 +3,6 @@
 mod apps;
 mod cycler;
 mod machine;
-mod openmp;
 mod papers;
 mod rounds;
 mod run;
@@ -62,7 +61,6 @@ pub fn execute(command: Command) -> Outcome<()> {
         Command::Measure(experiment) => experiment.execute(),
         Command::Repeat(arguments) => repeat(&arguments),
         Command::Soak(arguments) => soak::execute(&arguments),
-        Command::Openmp(arguments) => openmp::execute(&arguments),
         Command::Once(arguments) => once(arguments),
         Command::Papers(arguments) => papers::execute(&arguments),
         Command::Report(cli::Report { json, out, picture }) => {

@@ -189,7 +189,7 @@ fn compile(compiler: &Path) -> Outcome<TempDir> {
 /// # Errors
 ///
 /// [`Fault::Input`] if it is not there.
-pub fn gomp() -> Outcome<PathBuf> {
+fn gomp() -> Outcome<PathBuf> {
     let own = child::this_program()?;
     let folder = own.parent().unwrap_or(Path::new("."));
     let mut places = [folder.join(LOCKSLEY), folder.join("deps").join(LOCKSLEY)].into_iter();

@@ -8,7 +8,6 @@ mod locality;
 mod model;
 mod networks;
 #[cfg(target_os = "linux")]
-mod openmp;
 mod papers;
 mod rayon;
 mod records;

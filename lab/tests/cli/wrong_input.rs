@@ -25,7 +25,6 @@ fn commands_and_flags() {
     refused(&[]);
     refused(&["dance"]);
     refused(&["run"]);
-    refused(&["openmp"]);
     assert!(refused(&["openmp-bench", "--cc", "/no/such/cc"]).contains("/no/such/cc"));
     assert!(refused(&["openmp-bench", "--constructs", "dance"]).contains("barrier"));
     refused(&["machine", "--loud"]);

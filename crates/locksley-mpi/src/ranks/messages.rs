@@ -142,6 +142,11 @@ impl<T: Transport> Ranks<T> {
         self.transport.now()
     }
 
+    /// The time from which on the next turn sends a sign of life.
+    pub(crate) fn next_beat(&self) -> Duration {
+        self.heartbeat.next_beat
+    }
+
     /// Receives what has arrived, and does what is to be done. Returns true if a message was
     /// received or sent: then one may arrive soon.
     pub(crate) fn turn<M, L>(&mut self, protocol: &mut M, local: &mut L) -> Result<bool, Error>

@@ -149,6 +149,7 @@ pub(super) fn settings() -> Settings {
         displays_affinity,
         affinity_format: env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| AFFINITY_FORMAT.into()),
         offload,
+        is_verbose: env::var_os("LOCKSLEY_VERBOSE").is_some_and(|it| it == "1"),
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) affinity_format: String,
     /// What OMP_TARGET_OFFLOAD says: 0 for DEFAULT, 1 for MANDATORY, 2 for DISABLED.
     pub(super) offload: usize,
+    /// LOCKSLEY_VERBOSE asks for a line on standard error.
+    pub(crate) is_verbose: bool,
 }
 
 impl Settings {

@@ -18,6 +18,7 @@ use super::members::Context;
 use super::worker::{self, Worker};
 use super::{Member, Team, size};
 use crate::environment::settings;
+use crate::first_line;
 use crate::tasks::Task;
 use crate::waiting;
 
@@ -144,6 +145,7 @@ fn root() -> &'static Member {
     let member = team.member(0);
     member.enter(team);
     set_member(member);
+    first_line::print_once();
     // SAFETY: it lives as long as the thread.
     unsafe { &*ptr::from_ref(member) }
 }

@@ -127,9 +127,9 @@ impl<T> Drop for Shared<T> {
     }
 }
 
-/// Makes an empty deque, open. `may_close` is true if heavy barriers work; without them it stays
-/// open.
-pub(crate) fn chase_lev<T>(may_close: bool) -> (ChaseLevOwner<T>, ChaseLevThief<T>) {
+/// Makes an empty deque, open. After `close_after` consecutive pushes without a steal its owner
+/// should close it; never, if that is `None`, as it must be where heavy barriers do not work.
+pub(crate) fn chase_lev<T>(close_after: Option<u32>) -> (ChaseLevOwner<T>, ChaseLevThief<T>) {
     let shared = Arc::new(Shared {
         age: CachePadded::new(AtomicU64::new(Age::NEW.0)),
         words: CachePadded::new(OwnerWords::new()),
@@ -137,5 +137,5 @@ pub(crate) fn chase_lev<T>(may_close: bool) -> (ChaseLevOwner<T>, ChaseLevThief<
         items: PhantomData,
     });
     let thief = ChaseLevThief::new(Arc::clone(&shared));
-    (ChaseLevOwner::new(shared, may_close), thief)
+    (ChaseLevOwner::new(shared, close_after), thief)
 }

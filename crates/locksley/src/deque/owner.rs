@@ -15,10 +15,6 @@ use super::ring_handle::{NullRing, RingHandle};
 use super::{OPEN_CEILING, OPEN_FLOOR, OwnerWords, Shared};
 use crate::os::{self, light_barrier};
 use crate::primitive::{Ordering, fence};
-use crate::tuning::BARRIER_COST;
-
-/// The owner closes its deque after so many consecutive pushes without a steal.
-const CLOSE_AFTER: u32 = if cfg!(any(loom, shuttle, test)) { 2 } else { BARRIER_COST };
 
 /// The owner's handle. It may be sent to another thread, and not shared.
 #[derive(Debug)]
@@ -37,7 +33,8 @@ pub(crate) struct ChaseLevOwner<T> {
     unstolen_pushes: Cell<u32>,
     /// True if the owner has closed the deque, and does not know that it was opened.
     closed: Cell<bool>,
-    may_close: bool,
+    /// See [`chase_lev`](super::chase_lev).
+    close_after: Option<u32>,
     /// Made by the first [`redirect`](Self::redirect).
     null_ring: OnceCell<Box<NullRing<T>>>,
 }
@@ -69,7 +66,7 @@ pub(crate) enum TakeBack {
 }
 
 impl<T> ChaseLevOwner<T> {
-    pub(super) fn new(shared: Arc<Shared<T>>, may_close: bool) -> Self {
+    pub(super) fn new(shared: Arc<Shared<T>>, close_after: Option<u32>) -> Self {
         // SAFETY: `shared` keeps the words and all rings alive.
         let handle = || unsafe { RingHandle::new(&shared.words, &shared.buffer().slots) };
         let (target, real) = (handle(), handle());
@@ -80,7 +77,7 @@ impl<T> ChaseLevOwner<T> {
             oldest_seen: Cell::new(0),
             unstolen_pushes: Cell::new(0),
             closed: Cell::new(false),
-            may_close,
+            close_after,
             null_ring: OnceCell::new(),
         }
     }
@@ -257,7 +254,8 @@ impl<T> ChaseLevOwner<T> {
 
     /// True if enough pushes passed without a steal for closing to pay off.
     pub(crate) fn should_close(&self) -> bool {
-        self.may_close && self.unstolen_pushes.get() >= CLOSE_AFTER && os::heavy_barrier_works()
+        self.close_after.is_some_and(|after| self.unstolen_pushes.get() >= after)
+            && os::heavy_barrier_works()
     }
 
     /// Closes the deque. Returns false if a thief takes an item at the same time: then it stays

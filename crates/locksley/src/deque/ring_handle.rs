@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn redirected_pushes_add_nothing() {
-        let (owner, thief) = chase_lev(false);
+        let (owner, thief) = chase_lev(None);
         let _ = owner.after_slow_push(owner.push(item(0)).index);
         owner.redirect();
         for number in 1..100 {
@@ -124,7 +124,7 @@ mod tests {
     /// The real ring grows in this test.
     #[test]
     fn the_deque_works_while_pushes_are_redirected() {
-        let (owner, thief) = chase_lev(false);
+        let (owner, thief) = chase_lev(None);
         owner.redirect();
         let mut indices = Vec::new();
         for number in 0..100 {

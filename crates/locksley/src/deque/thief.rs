@@ -58,7 +58,7 @@ impl<T> ChaseLevThief<T> {
     /// Tries once to take the oldest item.
     #[inline]
     pub(crate) fn steal_oldest(&self) -> Steal<T> {
-        self.steal_oldest_if(|| true)
+        self.steal_oldest_if(|_| true)
     }
 
     /// True if the deque was empty at some moment during the call.
@@ -68,10 +68,10 @@ impl<T> ChaseLevThief<T> {
         age.items_below(self.shared.words.bottom.load(Ordering::Acquire)) <= 0
     }
 
-    /// [`steal_oldest`](Self::steal_oldest), if `is_wanted` returns true. It is called after the
-    /// oldest item was read, and sees what the owner did before it pushed that item. An item that
-    /// is not wanted stays, and the result is [`Steal::Lost`].
-    pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce() -> bool) -> Steal<T> {
+    /// [`steal_oldest`](Self::steal_oldest), if `is_wanted` returns true for the oldest item's
+    /// index. It is called after the item was read, and sees what the owner did before it pushed
+    /// that. An item that is not wanted stays, and the result is [`Steal::Lost`].
+    pub(crate) fn steal_oldest_if(&self, is_wanted: impl FnOnce(i64) -> bool) -> Steal<T> {
         let shared = &*self.shared;
         let age = shared.age();
         if age.is_closed() {
@@ -87,14 +87,15 @@ impl<T> ChaseLevThief<T> {
         fence(Ordering::SeqCst);
         // Acquire pairs with the release of `bottom` in `push`: the slots below it are seen.
         let bottom = shared.words.bottom.load(Ordering::Acquire);
-        if age.items_below(bottom) <= 0 {
+        let items = age.items_below(bottom);
+        if items <= 0 {
             return Steal::Empty;
         }
         let Some(item) = shared.buffer().get(age.oldest().into()) else {
             return Steal::Lost; // an unused slot of a replaced ring: other threads progressed
         };
         // If the age has not changed, this item was the oldest all the time.
-        if is_wanted() && shared.exchange_age(age, age.with_oldest_taken()) {
+        if is_wanted(bottom - items) && shared.exchange_age(age, age.with_oldest_taken()) {
             Steal::Taken(item)
         } else {
             Steal::Lost

@@ -100,19 +100,14 @@ where
             // until the latch is set.
             let this = unsafe { job.cast::<Self>().as_ref() };
             if creator != worker.slot() {
-                this.header.mark_stolen(worker.slot());
-                if !worker.has_own_tasks() {
-                    // The creator may steal back, until this worker begins another job.
-                    worker.state().set_running(job.as_ptr());
-                }
+                // From now on the creator may steal back what this forks.
+                this.header.mark_stolen(worker.slot(), worker.deque_end());
             }
             // SAFETY: only this worker has taken the word.
             let task = unsafe { this.take_back() };
             let result = ManuallyDrop::new(unwind::catch(|| task(worker)));
             // SAFETY: as above; the creator reads it only after the latch is set.
             unsafe { *this.body.get() = Body { result } };
-            // Before the latch is set: after that, another job may get this address.
-            worker.state().set_running(std::ptr::null_mut());
             if creator != worker.slot() {
                 worker.shared().trace(|| Event::Signals(creator.get()));
             }

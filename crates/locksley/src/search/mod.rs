@@ -56,8 +56,7 @@ pub(crate) struct Search {
     victim: Option<Slot>,
     /// True if the next attempt, if it fails, opens closed deques by force.
     forces: bool,
-    /// True if the next attempt looks everywhere: after a sleep, and after every `BARRIER_COST`
-    /// failures.
+    /// True if the next attempt looks everywhere: after a sleep, and from time to time.
     sweeps: bool,
     own_waits: OwnWaits,
     monitor: Monitor,

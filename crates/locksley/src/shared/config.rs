@@ -14,6 +14,7 @@ use crate::os::{self, Assists};
 use crate::places::Places;
 use crate::primitive::thread::{self, JoinHandle};
 use crate::trace::Tracer;
+use crate::tuning::BARRIER_COST_OF_WORKER;
 use crate::unwind::Payload;
 
 /// Called with the payload of a detached task that panicked.
@@ -125,7 +126,12 @@ impl Configuration {
 
     pub(crate) fn new_slot(&self) -> Box<SlotState> {
         let heavy_barriers = self.assists.has(Assists::MEMBARRIER) && os::heavy_barrier_works();
-        Box::new(SlotState::new(chase_lev(heavy_barriers)))
+        let close_after = if cfg!(any(loom, shuttle, test)) {
+            2
+        } else {
+            BARRIER_COST_OF_WORKER.saturating_mul(self.workers as u32)
+        };
+        Box::new(SlotState::new(chase_lev(heavy_barriers.then_some(close_after))))
     }
 
     /// Spawns a thread for a worker.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `slot.rs` | the queues of a thread, and what it publishes of itself |
 //! | `index_lock.rs` | which thread runs tasks under an index |
+//! | `lineage.rs` | which tasks of a deque descend from a stolen fork |
 //! | `replacements.rs` | which replacements are free |
 //! | `queues.rs` | what lies in the queues; sends jobs |
 //! | `place_map.rs` | the workers of each place |
@@ -14,6 +15,7 @@
 mod closed_event;
 pub(crate) mod config;
 pub(crate) mod index_lock;
+pub(crate) mod lineage;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod pending;

@@ -1,6 +1,5 @@
 //! The state of a slot: the part of a worker that other threads may touch.
 
-use std::ptr::NonNull;
 use std::time::Duration;
 
 use crate::deque::{ChaseLevOwner, ChaseLevThief, Inbox};
@@ -12,6 +11,7 @@ use crate::os::{
 };
 use crate::primitive::plain::{AtomicPtr, AtomicU8, OnceLock};
 use crate::primitive::{AtomicU64, CachePadded, Ordering};
+use crate::shared::lineage::Lineage;
 use crate::stats::{Counters, ELSEWHERE, Ledger, WorkerStats};
 
 /// The part of a worker that other threads may touch: its queues, and what it publishes of itself.
@@ -29,10 +29,8 @@ pub(crate) struct SlotState {
     pub(crate) counters: CachePadded<Counters>,
     /// Read by thieves; not part of any protocol.
     activity: CachePadded<AtomicU8>,
-    /// The stolen fork that the worker runs, if all in its deque is what the fork has forked. Null
-    /// if it runs another task, if its deque held tasks when the fork began, or if the fork has
-    /// spawned a task. A hint: jobs are taken by the deque's protocol alone.
-    running: CachePadded<AtomicPtr<Job>>,
+    /// Read by threads that wait for a fork which runs here.
+    pub(crate) lineage: CachePadded<Lineage>,
     /// The last task that the worker pushed to run next. Low half: its index in the deque. High
     /// half: how many there were, which tells it from an earlier one with the same index.
     next: CachePadded<AtomicU64>,
@@ -67,7 +65,7 @@ impl SlotState {
             fifo: JobFifo::new(None),
             counters: CachePadded::default(),
             activity: CachePadded::default(),
-            running: CachePadded::new(AtomicPtr::new(std::ptr::null_mut())),
+            lineage: CachePadded::new(Lineage::new()),
             next: CachePadded::new(AtomicU64::new(0)),
             thread: OnceLock::new(),
             ledger: CachePadded::new(Ledger::new()),
@@ -127,7 +125,7 @@ impl SlotState {
 
     /// Ends the call.
     pub(crate) fn end_call(&self) {
-        self.set_running(std::ptr::null_mut());
+        self.lineage.reset();
         self.ledger.end();
         self.activity.store(Activity::Sleeps as u8, Ordering::Relaxed);
     }
@@ -160,21 +158,6 @@ impl SlotState {
     /// True if the worker's time is charged to code that is not the pool's.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.ledger.is_elsewhere()
-    }
-
-    /// Publishes the stolen fork that the worker runs, or null: see the field `running`.
-    pub(crate) fn set_running(&self, job: *mut Job) {
-        // Relaxed: a later push publishes it together with what is pushed.
-        self.running.store(job, Ordering::Relaxed);
-    }
-
-    pub(crate) fn running(&self) -> *mut Job {
-        self.running.load(Ordering::Relaxed)
-    }
-
-    /// True if the worker runs `job`, a stolen fork, and has only forks of that in its deque.
-    pub(crate) fn is_running(&self, job: NonNull<Job>) -> bool {
-        self.running() == job.as_ptr()
     }
 
     /// Announces that the worker's next push, at `index`, is the task that it runs when the present

@@ -255,7 +255,7 @@ fn push(deque: &ChaseLevOwner<u64>, sleep: &Sleep, wake_token: &WakeToken) {
 
 /// A deque that its owner has closed.
 fn closed_deque(sleep: &Sleep) -> (ChaseLevOwner<u64>, ChaseLevThief<u64>) {
-    let (owner, thief) = chase_lev(true);
+    let (owner, thief) = chase_lev(Some(2));
     for _ in 0..2 {
         push(&owner, sleep, &token());
         assert!(owner.pop_newest().is_some());
@@ -295,7 +295,7 @@ fn loom_sleep_a_push_to_a_closed_deque_is_seen() {
 fn loom_sleep_a_deque_is_closed_while_a_thief_falls_asleep() {
     check(2, || {
         let sleep = Arc::new(unlimited(1));
-        let (owner, victim) = chase_lev(true);
+        let (owner, victim) = chase_lev(Some(2));
         let thief = sleep.clone();
         let thief = thread::spawn(move || steal_once(0, &thief, &victim));
         let wake_token = token();

@@ -35,7 +35,7 @@ impl Worker {
             }
             spin_loop();
         }
-        self.help_until(fork.latch(), Awaits::Tasks, || self.leapfrog(fork));
+        self.help_until(fork.latch(), Awaits::Fork, || self.leapfrog(fork));
         false
     }
 
@@ -63,18 +63,14 @@ impl Worker {
         is_back
     }
 
-    /// Steals from the thief of `fork` what it has forked in that. Nothing if the thief has spawned
-    /// a task there, which need not be a descendant (Wagner and Calder, "Leapfrogging: a portable
-    /// technique for implementing efficient futures", PPoPP 1993).
+    /// Steals from the thief of `fork` a descendant of that (Wagner and Calder, "Leapfrogging: a
+    /// portable technique for implementing efficient futures", PPoPP 1993).
     fn leapfrog(&self, fork: &Job) -> Option<Found> {
-        let thief = fork.thief()?;
-        let state = self.local.shared.slot(thief);
-        // `thief` is a hint. The check is made when the oldest task was read, before it is taken.
-        // If the thief pushed that task after it had begun another job, the check sees the other
-        // job: the acquire of the steal pairs with the release of the push. No other job has this
-        // address while a frame waits for this one.
-        match state.deque.steal_oldest_if(|| state.is_running(fork.into())) {
-            Steal::Taken(taken) => Some(self.seeker(None).stolen(taken, thief)),
+        let theft = fork.theft()?;
+        let state = self.local.shared.slot(theft.thief);
+        let is_wanted = |position| state.lineage.is_descendant(fork, theft, position);
+        match state.deque.steal_oldest_if(is_wanted) {
+            Steal::Taken(taken) => Some(self.seeker(None).stolen(taken, theft.thief)),
             // If it is closed, this attempt has requested the owner to open it. If the owner is
             // suspended, the wait parks, and the thread that then has the index opens it.
             Steal::Closed | Steal::Lost | Steal::Empty => None,

@@ -113,8 +113,6 @@ pub(crate) struct Local {
     role: Role,
     /// True if its waits have set tasks aside, which may still be in the inbox of its index.
     has_set_aside: Cell<bool>,
-    /// How many other tasks than forks this worker has pushed (wraps).
-    spawns: Cell<u32>,
     data: Option<Box<dyn Any>>,
 }
 
@@ -166,7 +164,6 @@ impl Worker {
             search: RefCell::new(None),
             polls: Cell::new(0),
             has_set_aside: Cell::new(false),
-            spawns: Cell::new(0),
             looked: Cell::new(None),
             has_brief_polls: Cell::new(false),
             runs_pinned_next: Cell::new(false),

@@ -16,7 +16,7 @@ use crate::unwind::AbortOnUnwind;
 impl Worker {
     /// Makes a job available to all workers. (Not the second half of a join.)
     pub(crate) fn push(&self, job: NonNull<Job>) {
-        self.forbid_leapfrogging_from_here();
+        self.end_lineage();
         let pushed = self.local.deque.push(job);
         if pushed.is_complete {
             return;
@@ -55,7 +55,7 @@ impl Worker {
     /// # Safety
     /// `fifo` is alive until all its jobs have begun.
     pub(crate) unsafe fn push_fifo(&self, fifo: &JobFifo, job: NonNull<Job>) {
-        self.forbid_leapfrogging_from_here();
+        self.end_lineage();
         // SAFETY: about to be pushed; the thread that takes a word of the queue runs it once.
         let job = unsafe { self.local.shared.wrap(Some(self), job) };
         // SAFETY: as the caller promises; the word is pushed here.
@@ -64,14 +64,15 @@ impl Worker {
         self.push_real(word);
     }
 
-    /// Before a push of another task than a fork: a thread that waits for the fork that runs here
-    /// does not steal from this worker any more.
-    fn forbid_leapfrogging_from_here(&self) {
-        self.local.spawns.set(self.local.spawns.get().wrapping_add(1));
-        // Thieves read the word: it is written only to change.
-        if !self.state().running().is_null() {
-            self.state().set_running(std::ptr::null_mut());
-        }
+    /// Before a push of another task than a fork: what lies there and above need not descend from
+    /// the forks that run here.
+    pub(super) fn end_lineage(&self) {
+        self.state().lineage.end_at(self.deque_end());
+    }
+
+    /// The position of the next push.
+    pub(crate) fn deque_end(&self) -> i64 {
+        self.local.deque.bottom()
     }
 
     /// Completes a push that took the slow path.
@@ -204,7 +205,7 @@ impl Worker {
     /// they are empty: what was sent to it or to all, the old end of its deque, its pinned tasks. A
     /// pinned job is marked in addition, and runs before the other one.
     #[cold]
-    fn look_elsewhere(&self, first: u32) {
+    pub(super) fn look_elsewhere(&self, first: u32) {
         if self.local.shared.is_in_forked_child() {
             return; // all tasks belong to the parent
         }
@@ -232,7 +233,7 @@ impl Worker {
                 }
             };
             if let Some(found) = found {
-                self.forbid_leapfrogging_from_here();
+                self.end_lineage();
                 self.push_real(found.job);
                 return;
             }
@@ -427,40 +428,5 @@ mod tests {
         });
         // The only task comes next in any case, so the turn is that of the pinned one.
         assert_eq!(is_next, [false, true, true, false]);
-    }
-
-    /// What a waiting thread may steal from this worker are forks of the task that runs here.
-    #[test]
-    fn a_worker_that_has_spawned_is_not_leapfrogged_from() {
-        let seen = beside_a_held_worker(|worker| {
-            let (state, fork) = (worker.state(), NonNull::dangling());
-            // SAFETY: pushed or sent once, below; the task borrows nothing, and does not unwind.
-            let idle = || unsafe { HeapJob::into_job(None, |_| ()) };
-            // SAFETY: as above.
-            let spawns = unsafe { HeapJob::into_job(None, move |worker| worker.push(idle())) };
-            // SAFETY: the FIFO lives as long as the pool.
-            let fifo = |worker: &Worker| unsafe { worker.push_fifo(&worker.state().fifo, idle()) };
-            let runs_after = |change: &dyn Fn()| {
-                state.set_running(fork.as_ptr());
-                change();
-                state.is_running(fork)
-            };
-            let nested = |job| {
-                worker.shared().injector.send(job);
-                assert!(worker.run_one());
-            };
-            let seen = [
-                runs_after(&|| worker.join(|_| (), |_| ()).0),
-                runs_after(&|| nested(idle())),
-                runs_after(&|| nested(spawns)),
-                runs_after(&|| worker.push(idle())),
-                runs_after(&|| fifo(worker)),
-                runs_after(&|| worker.look_elsewhere(2)),
-            ];
-            state.set_running(std::ptr::null_mut());
-            while worker.run_one() {}
-            seen
-        });
-        assert_eq!(seen, [true, true, false, false, false, false]);
     }
 }

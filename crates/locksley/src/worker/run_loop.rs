@@ -1,8 +1,6 @@
 //! A worker's loop: run own tasks, else search. And single steps of it, for code that waits in its
 //! own way.
 
-use std::ptr;
-
 use super::{Role, Worker};
 use crate::header::{self, Found};
 use crate::hooks;
@@ -34,6 +32,7 @@ impl Worker {
         // Tasks catch their own panics.
         let abort = AbortOnUnwind("a panic came out of a task");
         while !is_over() && self.still_has_index() {
+            self.state().lineage.reset();
             let pinned = if self.local.runs_pinned_next.take() { self.take_pinned() } else { None };
             if pinned.is_none()
                 && let Some(own) = self.take_own()
@@ -76,7 +75,6 @@ impl Worker {
     /// Runs a task.
     pub(crate) fn execute(&self, found: Found) {
         self.counters().tasks.increment();
-        self.state().set_running(ptr::null_mut());
         let generation = os::generation();
         // SAFETY: jobs in deques and inboxes are alive until they have run; only this worker has
         // taken this one, from where `found` says.
@@ -87,16 +85,21 @@ impl Worker {
         }
     }
 
-    /// Runs a task on top of another one, the outer. Then publishes the outer task's fork again, so
-    /// that the worker that waits for this fork may leapfrog from here; not if tasks were spawned
-    /// here meanwhile.
+    /// Runs a task on top of another one. It need not descend from the forks that run here.
     pub(super) fn execute_nested(&self, found: Found) {
-        let (before, spawns) = (self.state().running(), self.local.spawns.get());
+        let (before, start) = (self.state().lineage.unrelated_from(), self.deque_end());
+        self.end_lineage();
+        self.execute_descendant(found);
+        // Otherwise it may have left something that it has spawned.
+        if self.deque_end() <= start {
+            self.state().lineage.restore(before);
+        }
+    }
+
+    /// Runs a task on top of another one, from which it descends.
+    pub(super) fn execute_descendant(&self, found: Found) {
         let run = if found.from == self.local.slot { Self::execute } else { Self::execute_traced };
         self.under_index(|| run(self, found));
-        if spawns == self.local.spawns.get() {
-            self.state().set_running(before);
-        }
         hooks::executed();
     }
 

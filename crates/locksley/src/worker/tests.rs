@@ -12,7 +12,7 @@ use crate::header::{self, Job};
 use crate::idle::test_policies::Yielding;
 use crate::job::latch::Latch;
 use crate::job::{ForkJob, HeapJob};
-use crate::numbers::{Index, Slot};
+use crate::numbers::Index;
 use crate::pool::tests::{LONGEST, beside_a_held_worker, hold};
 use crate::shared::slot::SlotState;
 use crate::{Pool, Worker};
@@ -81,35 +81,118 @@ fn thieves_see_how_many_tasks_a_worker_has() {
     assert_eq!(seen, ([none, some(1), some(2), some(3)], none));
 }
 
-/// What a thief tells the worker whose fork it runs: its slot, and if the worker may steal back.
-/// `before` is called before the thief begins.
-fn told_by_a_thief(thief: &Worker, before: impl FnOnce()) -> (Option<Slot>, bool) {
-    let told = Mutex::new((None, false));
-    let job = Mutex::new(NonNull::<Job>::dangling().as_ptr() as usize);
+/// A fork of slot 1, which `worker` runs. `inside` is called with it while it runs.
+fn run_stolen(worker: &Worker, inside: impl Fn(&Worker, &Job) + Sync) {
+    let job = Mutex::new(0);
     let fork = ForkJob::new(|worker: &Worker| {
         let job = NonNull::new(*job.lock().unwrap() as *mut Job).unwrap();
         // SAFETY: it is alive while it runs.
-        let thief = unsafe { job.as_ref() }.thief();
-        *told.lock().unwrap() = (thief, worker.state().is_running(job));
+        inside(worker, unsafe { job.as_ref() });
     });
     *job.lock().unwrap() = fork.as_job().as_ptr() as usize;
-    before();
     // SAFETY: alive, and run once; the slot exists, and its thread awaits nothing of this.
-    unsafe { header::execute(fork.as_job(), thief.as_ref(), 1) };
-    assert!(fork.header().latch().is_set() && fork.header().thief().is_none());
-    assert!(!thief.state().is_running(fork.as_job()), "another job may get this address");
-    told.into_inner().unwrap()
+    unsafe { header::execute(fork.as_job(), worker.as_ref(), 1) };
+    assert!(fork.header().latch().is_set() && fork.header().theft().is_none());
+}
+
+/// True if the thread that waits for `fork` may steal what `worker` pushes next.
+fn may_steal_next(worker: &Worker, fork: &Job) -> bool {
+    let theft = fork.theft().expect("it was stolen");
+    assert_eq!(theft.thief, worker.slot());
+    let start = worker.deque_end();
+    worker.state().lineage.is_descendant(fork, theft, start)
+}
+
+/// A job that does nothing. It is pushed or sent once.
+fn nothing() -> NonNull<Job> {
+    // SAFETY: as the comment says; the task borrows nothing, and does not unwind.
+    unsafe { HeapJob::into_job(None, |_| ()) }
 }
 
 #[test]
-fn a_thief_tells_where_a_fork_runs_and_is_stolen_from_if_it_had_no_other_task() {
-    let told = beside_a_held_worker(|worker| {
-        let alone = told_by_a_thief(worker, || ());
-        // SAFETY: pushed once, here; the task borrows nothing, and does not unwind.
-        let push = || worker.push(unsafe { HeapJob::into_job(None, |_| ()) });
-        [alone, told_by_a_thief(worker, push)]
+fn only_descendants_of_a_fork_are_stolen_back() {
+    let seen = beside_a_held_worker(|worker| {
+        let seen = Mutex::new(Vec::new());
+        let may_steal_after = |change: &(dyn Fn(&Worker, &Job) + Sync)| {
+            run_stolen(worker, |worker, fork| {
+                change(worker, fork);
+                seen.lock().unwrap().push(may_steal_next(worker, fork));
+            });
+            worker.state().lineage.reset(); // as the worker does for its next task
+        };
+        let run_nested = |worker: &Worker, job| {
+            worker.shared().injector.send(job);
+            assert!(worker.run_one());
+        };
+        // SAFETY: run once, below; the task borrows nothing, and does not unwind.
+        let spawning = || unsafe { HeapJob::into_job(None, |worker| worker.push(nothing())) };
+        // SAFETY: the FIFO lives as long as the pool.
+        let push_fifo = |worker: &Worker| unsafe {
+            worker.push_fifo(&worker.state().fifo, nothing());
+        };
+        may_steal_after(&|_, _| ());
+        may_steal_after(&|worker, _| worker.join(|_| (), |_| ()).0);
+        // Another stolen fork, from which this one descends.
+        may_steal_after(&|worker, outer| {
+            run_stolen(worker, |worker, inner| {
+                assert!(may_steal_next(worker, inner) && may_steal_next(worker, outer));
+            });
+        });
+        may_steal_after(&|worker, _| run_nested(worker, nothing()));
+        let of_joins = seen.lock().unwrap().split_off(0);
+        may_steal_after(&|worker, _| run_nested(worker, spawning()));
+        may_steal_after(&|worker, _| worker.push(nothing()));
+        may_steal_after(&|worker, _| push_fifo(worker));
+        may_steal_after(&|worker, _| {
+            worker.shared().injector.send(nothing());
+            worker.look_elsewhere(1);
+        });
+        while worker.run_one() {}
+        (of_joins, seen.into_inner().unwrap())
     });
-    assert_eq!(told, [(Some(Slot::new(0)), true), (Some(Slot::new(0)), false)]);
+    assert_eq!(seen, (vec![true; 4], vec![false; 4]));
+}
+
+/// What lay in the deque before the fork began lies below its position.
+#[test]
+fn a_thief_that_has_other_tasks_is_stolen_from() {
+    let seen = beside_a_held_worker(|worker| {
+        let seen = Mutex::new(None);
+        worker.push(nothing());
+        worker.state().lineage.reset();
+        run_stolen(worker, |worker, fork| {
+            let is_wanted =
+                |at| worker.state().lineage.is_descendant(fork, fork.theft().unwrap(), at);
+            let end = worker.deque_end();
+            *seen.lock().unwrap() = Some([is_wanted(end - 1), is_wanted(end)]);
+        });
+        while worker.run_one() {}
+        seen.into_inner().unwrap()
+    });
+    assert_eq!(seen, Some([false, true]));
+}
+
+/// While an unrelated task runs on top of a fork, its forks do not descend from that.
+#[test]
+fn what_an_unrelated_task_forks_is_not_stolen_back() {
+    let seen = beside_a_held_worker(|worker| {
+        let seen = Mutex::new(Vec::new());
+        run_stolen(worker, |worker, fork| {
+            let (seen, fork) = (&seen, NonNull::from(fork).as_ptr() as usize);
+            let look = move |worker: &Worker| {
+                // SAFETY: it is alive while it runs.
+                let fork = unsafe { NonNull::new(fork as *mut Job).unwrap().as_ref() };
+                seen.lock().unwrap().push(may_steal_next(worker, fork));
+            };
+            // SAFETY: run once, below, before what it borrows ends; the task does not unwind.
+            let job = unsafe { HeapJob::into_job(None, look) };
+            worker.shared().injector.send(job);
+            assert!(worker.run_one());
+            look(worker);
+        });
+        seen.into_inner().unwrap()
+    });
+    assert_eq!(seen, [false, true]);
 }
 
 /// The thief of a fork pushes another fork and does not come to it. Only the worker that waits for
@@ -202,7 +285,7 @@ fn a_thread_that_blocks_leaves_its_index_and_gets_it_back() {
 /// A thread has not begun to run for the pool before it is attached to its slot.
 #[test]
 fn a_thread_that_has_not_begun_to_run_is_not_blocked() {
-    let slot = SlotState::new(chase_lev(false));
+    let slot = SlotState::new(chase_lev(None));
     assert!(slot.progress().is_some_and(|progress| !progress.is_blocked));
 }
 

@@ -36,6 +36,8 @@ use crate::unwind::AbortOnUnwind;
 /// What the event of a wait depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Awaits {
+    /// A fork. What is found descends from it. The rest is as for tasks.
+    Fork,
     /// Tasks. The wait also runs pinned tasks, and any task if this thread keeps the index.
     Tasks,
     /// Anything, perhaps no task. The wait runs none.
@@ -61,7 +63,7 @@ impl Worker {
         hooks::pause();
         let paused =
             self.observer().map(|observer| (observer, observer.pause(self.local.slot.get())));
-        let awaits_tasks = awaits == Awaits::Tasks;
+        let awaits_tasks = awaits != Awaits::Anything;
         let takes_any = awaits_tasks && self.takes_any_own_task();
         // Most waits find what they wait for in their own deques: they read no clock, and the trace
         // does not have them.
@@ -70,9 +72,14 @@ impl Worker {
         let mut has_opened = false;
         while !event.is_set() {
             let any = if takes_any { self.take_local() } else { None };
+            let is_descendant = any.is_none() && awaits == Awaits::Fork;
             if let Some(found) = any.or_else(&mut find) {
                 (spins_since, has_opened) = (None, false);
-                self.execute_nested(found);
+                if is_descendant {
+                    self.execute_descendant(found);
+                } else {
+                    self.execute_nested(found);
+                }
                 continue;
             }
             if !std::mem::replace(&mut is_traced, true) {

@@ -1,7 +1,8 @@
 //! Predicts runs of `locksley rounds` on a host with two processors, and compares.
 //!
-//! `validate PROGRAM` runs PROGRAM (the laboratory's `locksley`) on this host, which must be quiet,
-//! and the program `simulator` beside this one, in turn. It prints a table: rounds per second on
+//! `validate PROGRAM COSTS` runs PROGRAM (the laboratory's `locksley`) on this host, which must be
+//! quiet, and the program `simulator` beside this one, in turn. COSTS is a file that manycore's
+//! example `calibrate` has written on this host (`--fit`). It prints a table: rounds per second on
 //! the host (median, least and greatest), by the model, and their ratio; and in how many pairs of
 //! runtimes that the host decides the model has the same winner. Times of leaves are measured; no
 //! other number is fitted to these runs.
@@ -43,11 +44,17 @@ impl Cell {
 }
 
 fn main() -> ExitCode {
-    let Some(program) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        eprintln!("usage: validate PROGRAM, where PROGRAM is the laboratory's `locksley`");
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [program, costs] = &arguments[..] else {
+        eprintln!(
+            "usage: validate PROGRAM COSTS: the laboratory's `locksley`, a calibration's file"
+        );
         return ExitCode::from(2);
     };
-    match validate(&program) {
+    let validated = std::fs::read_to_string(costs)
+        .map_err(|error| format!("{}: {error}", costs.display()))
+        .and_then(|costs| validate(program, &costs));
+    match validated {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("{reason}");
@@ -56,7 +63,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn validate(program: &Path) -> Result<(), String> {
+fn validate(program: &Path, costs: &str) -> Result<(), String> {
     let mut cells = Vec::new();
     println!("{:44} {:>10} {:>21} {:>10} {:>6}", "rounds", "host", "range", "model", "ratio");
     for (leaf, chunks, serial) in ROUNDS {
@@ -67,7 +74,7 @@ fn validate(program: &Path) -> Result<(), String> {
                 let run = |_| host(program, runtime, workers, round, loops);
                 let mut host: Vec<f64> = (0..REPEATS).map(run).collect::<Result<_, _>>()?;
                 host.sort_by(f64::total_cmp);
-                let model = model(runtime, workers, (leaf_nanos, chunks, serial), loops)?;
+                let model = model(runtime, workers, (leaf_nanos, chunks, serial), loops, costs)?;
                 let name = format!("{leaf},{chunks},{serial} P={workers} beside {loops}");
                 let cell = Cell { name, runtime, host, model };
                 println!(
@@ -151,6 +158,7 @@ fn model(
     workers: usize,
     (leaf, chunks, serial): (f64, u64, u64),
     loops: usize,
+    costs: &str,
 ) -> Result<f64, String> {
     let of_round = leaf * (chunks + serial) as f64;
     let rounds = (WORK as f64 / of_round).ceil().max(1.0) as u64;
@@ -160,6 +168,9 @@ fn model(
     command.arg(format!("rounds:{rounds}:{serial}:{chunks}:{leaf}"));
     command.args(["--machine", "guest", "--processors", "2", "--runtime", runtime]);
     command.args(["--workers", &workers.to_string()]);
+    for cost in costs.lines() {
+        command.args(["--cost", cost]);
+    }
     if loops > 0 {
         command.args(["--neighbour", &format!("loops:{loops}")]);
     }

@@ -67,8 +67,10 @@ pub(super) fn probe(assist: &str) -> Result<(), String> {
 }
 
 fn this_thread() -> libc::pid_t {
+    // Not `libc::gettid`, which older C libraries than glibc 2.30 lack.
     // SAFETY: no memory is involved.
-    unsafe { libc::gettid() }
+    let number = unsafe { libc::syscall(libc::SYS_gettid) };
+    number as libc::pid_t
 }
 
 fn main_thread() -> libc::pid_t {

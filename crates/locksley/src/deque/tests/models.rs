@@ -7,7 +7,10 @@ use loom::thread;
 
 use super::owners::Owner;
 use crate::deque::{ChaseLevOwner, ChaseLevThief, Inbox, Steal, chase_lev};
+use crate::header::{Job, Kind};
+use crate::numbers::Slot;
 use crate::primitive::{AtomicBool, Ordering};
+use crate::shared::lineage::Lineage;
 
 /// Makes an item that points to a plain number. Loom reports a race if a thread reads the number
 /// before it was published.
@@ -150,7 +153,7 @@ fn closing_owner_against(thieves: usize, before: &'static str, then: &'static st
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(4 - thieves);
     model.check(move || {
-        let (owner, thief) = chase_lev(true);
+        let (owner, thief) = chase_lev(Some(2));
         let mut pushed = 0;
         let mut taken = run(before, &owner, &mut pushed);
         let threads: Vec<_> = (0..thieves)
@@ -214,7 +217,45 @@ fn inbox_model(check: impl Fn() + Sync + Send + 'static) {
     model.check(check);
 }
 
-/// Leapfrogging: the owner changes its note after it has popped what it pushed under the old note.
+/// Leapfrogging: a fork runs, and spawns an unrelated task. Then it ends, and the owner begins
+/// another one, which forks. The thread that waited for the first fork takes neither task.
+#[test]
+fn loom_deque_a_waiting_thread_takes_only_descendants() {
+    static FORK: Kind = Kind::of_group(|_, _, _| ());
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(4);
+    model.check(|| {
+        let (owner, thief) = chase_lev::<Number>(None);
+        let fork = loom::sync::Arc::new(Job::of(&FORK));
+        let lineage = loom::sync::Arc::new(Lineage::new());
+        fork.mark_stolen(Slot::new(0), owner.bottom());
+        let waiter = thread::spawn({
+            let (fork, lineage) = (fork.clone(), lineage.clone());
+            move || {
+                let theft = fork.theft()?;
+                let is_wanted = |position| lineage.is_descendant(&fork, theft, position);
+                match thief.steal_oldest_if(is_wanted) {
+                    Steal::Taken(item) => Some(number(item)),
+                    Steal::Empty | Steal::Lost | Steal::Closed => None,
+                }
+            }
+        });
+        // What the fork has forked, and takes back. It may be stolen.
+        owner.push_new(item(0));
+        let taken_back = owner.pop_newest().map(number);
+        lineage.end_at(owner.bottom());
+        owner.push_new(item(1));
+        fork.latch().set();
+        lineage.reset();
+        owner.push_new(item(2));
+        let stolen = waiter.join().unwrap();
+        let left = [owner.pop_newest(), owner.pop_newest()].map(|it| it.map(number));
+        assert_eq!(left, [Some(2), Some(1)]);
+        assert_each_once(taken_back.into_iter().chain(stolen).collect(), 1);
+    });
+}
+
+/// The owner changes its note after it has popped what it pushed under the old note.
 /// A thief that wants items of the old note gets no other, although it reads the note without
 /// ordering.
 #[test]
@@ -222,11 +263,11 @@ fn loom_deque_a_thief_takes_only_an_item_that_it_wants() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(4);
     model.check(|| {
-        let (owner, thief) = chase_lev::<Number>(false);
+        let (owner, thief) = chase_lev::<Number>(None);
         let is_noted = loom::sync::Arc::new(AtomicBool::new(true));
         let note = is_noted.clone();
         let thief = thread::spawn(move || {
-            let is_wanted = || note.load(Ordering::Relaxed);
+            let is_wanted = |_| note.load(Ordering::Relaxed);
             match thief.steal_oldest_if(is_wanted) {
                 Steal::Taken(item) => Some(number(item)),
                 Steal::Empty | Steal::Lost | Steal::Closed => None,

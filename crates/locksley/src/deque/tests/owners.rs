@@ -22,7 +22,7 @@ pub(super) trait Owner<T>: Sized + Send {
 impl<T> Owner<T> for ChaseLevOwner<T> {
     fn deque() -> (Self, ChaseLevThief<T>) {
         // In models it may always be closed.
-        chase_lev(cfg!(loom) || os::heavy_barrier_works())
+        chase_lev((cfg!(loom) || os::heavy_barrier_works()).then_some(2))
     }
 
     fn push_new(&self, item: NonNull<T>) {
@@ -43,7 +43,7 @@ pub(super) struct Closing<T>(ChaseLevOwner<T>);
 impl<T> Owner<T> for Closing<T> {
     fn deque() -> (Self, ChaseLevThief<T>) {
         let may_close = os::heavy_barrier_works();
-        let (owner, thief) = chase_lev(may_close);
+        let (owner, thief) = chase_lev(may_close.then_some(2));
         if may_close {
             assert!(owner.close(), "no thief exists yet");
         }

@@ -333,14 +333,15 @@ fn a_held_sender_or_taker_hides_nothing_in_the_inbox() {
 /// An item that is not wanted stays.
 #[test]
 fn a_thief_takes_only_an_item_that_it_wants() {
-    let (owner, thief) = chase_lev(false);
-    let never = || -> bool { unreachable!("the deque is empty") };
+    let (owner, thief) = chase_lev(None);
+    let never = |_| -> bool { unreachable!("the deque is empty") };
     assert_eq!(thief.steal_oldest_if(never), Steal::Empty);
     (0..3).for_each(|n| owner.push_new(item(n)));
-    assert_eq!(thief.steal_oldest_if(|| false), Steal::Lost);
-    assert_eq!(thief.steal_oldest_if(|| true), Steal::Taken(item(0)));
+    assert_eq!(thief.steal_oldest_if(|index| index > 0), Steal::Lost);
+    assert_eq!(thief.steal_oldest_if(|index| index == 0), Steal::Taken(item(0)));
     // During the decision, the oldest item is popped, and another one takes its slot.
-    let changes = || {
+    let changes = |index| {
+        assert_eq!(index, 1);
         assert_eq!(owner.pop_newest(), Some(item(2)));
         assert_eq!(owner.pop_newest(), Some(item(1)));
         (3..6).for_each(|n| owner.push_new(item(n)));
@@ -377,7 +378,7 @@ fn the_inbox_agrees_with_a_list() {
 #[test]
 fn a_request_at_any_step_of_a_push_is_kept() {
     for steps in 0.. {
-        let (owner, thief) = chase_lev(true);
+        let (owner, thief) = chase_lev(Some(2));
         assert!(owner.close() && owner.push(item(0)).is_complete);
         let gate = Arc::new(Gate::default());
         let (held, owner) = thread::scope(|scope| {

@@ -10,119 +10,17 @@
 //! `--simulate RANKS`, with `--delay MICROSECONDS`, for ranks within one process; and `--resilient`
 //! to go on if a rank dies.
 
+mod tree;
+
 use std::collections::HashMap;
 use std::process::exit;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use locksley::Pool;
-use locksley_mpi::{Bag, Error, Ranks, Simulation, Transport};
-use serde::{Deserialize, Serialize};
-use sha1::{Digest, Sha1};
+use locksley_mpi::{Error, Ranks, Simulation, Transport};
 
-/// The published trees.
-const TREES: [(&str, Tree); 5] = [
-    ("T1", Tree { shape: Shape::Geometric { depth: 10, branching: 4.0 }, seed: 19 }),
-    ("T1L", Tree { shape: Shape::Geometric { depth: 13, branching: 4.0 }, seed: 29 }),
-    ("T1XL", Tree { shape: Shape::Geometric { depth: 15, branching: 4.0 }, seed: 29 }),
-    ("T3", Tree { shape: Shape::Binomial { root: 2000, chance: 0.124_875, many: 8 }, seed: 42 }),
-    ("T3L", Tree { shape: Shape::Binomial { root: 2000, chance: 0.200_014, many: 5 }, seed: 7 }),
-];
-
-#[derive(Clone, Copy)]
-struct Tree {
-    shape: Shape,
-    seed: u32,
-}
-
-#[derive(Clone, Copy)]
-enum Shape {
-    /// A geometric distribution with this mean above this depth.
-    Geometric { depth: u32, branching: f64 },
-    /// So many children with this chance, or none.
-    Binomial { root: u32, chance: f64, many: u32 },
-}
-
-/// A node of which children are left to visit.
-#[derive(Serialize, Deserialize)]
-struct Node {
-    hash: [u8; 20],
-    depth: u32,
-    next: u32,
-    end: u32,
-}
-
-impl Tree {
-    fn node(&self, hash: [u8; 20], depth: u32) -> Node {
-        let last = [hash[16], hash[17], hash[18], hash[19]];
-        let chance = f64::from(u32::from_be_bytes(last) & 0x7fff_ffff) / f64::from(1_u32 << 31);
-        let end = match self.shape {
-            Shape::Geometric { depth: deepest, .. } if depth >= deepest => 0,
-            Shape::Geometric { branching, .. } => {
-                let p = 1.0 / (1.0 + branching);
-                (((1.0 - chance).ln() / (1.0 - p).ln()).floor() as u32).min(100)
-            }
-            Shape::Binomial { root, .. } if depth == 0 => root,
-            Shape::Binomial { chance: most, many, .. } if chance < most => many,
-            Shape::Binomial { .. } => 0,
-        };
-        Node { hash, depth, next: 0, end }
-    }
-
-    fn root(&self) -> Node {
-        let mut state = [0; 20];
-        state[16..].copy_from_slice(&self.seed.to_be_bytes());
-        self.node(Sha1::digest(state).into(), 0)
-    }
-
-    fn child(&self, parent: &Node, number: u32) -> Node {
-        let mut state = [0; 24];
-        state[..20].copy_from_slice(&parent.hash);
-        state[20..].copy_from_slice(&number.to_be_bytes());
-        self.node(Sha1::digest(state).into(), parent.depth + 1)
-    }
-}
-
-impl Bag for Tree {
-    /// A path down the tree.
-    type Tasks = Vec<Node>;
-    type Output = u64;
-
-    fn process(&self, path: &mut Vec<Node>, items: usize, nodes: &mut u64) -> bool {
-        for _ in 0..items {
-            let Some(last) = path.last_mut() else { break };
-            if last.next == last.end {
-                path.pop();
-                continue;
-            }
-            let number = last.next;
-            last.next += 1;
-            *nodes += 1;
-            let child = self.child(last, number);
-            if child.end > 0 {
-                path.push(child);
-            }
-        }
-        !path.is_empty()
-    }
-
-    /// Takes half of the children at each depth.
-    fn split(&self, path: &mut Vec<Node>) -> Option<Vec<Node>> {
-        let mut half = Vec::new();
-        for node in path {
-            let middle = node.next + (node.end - node.next).div_ceil(2);
-            if middle < node.end {
-                half.push(Node { next: middle, ..*node });
-                node.end = middle;
-            }
-        }
-        (!half.is_empty()).then_some(half)
-    }
-
-    fn merge(&self, nodes: &mut u64, more: u64) {
-        *nodes += more;
-    }
-}
+use tree::TREES;
 
 #[derive(Clone, Copy)]
 struct Options<'a> {
