@@ -3,7 +3,6 @@
 //! The laboratory's `simulate` runs this once for each measurement: statics of the runtimes live as
 //! long as the process.
 
-mod adversaries;
 mod computation;
 mod machines;
 mod neighbours;
@@ -17,7 +16,6 @@ use manycore::machine::Site;
 use serde::Serialize;
 
 use computation::Computation;
-use neighbours::{Done, Neighbour, mean_within};
 use runtimes::{Measured, Runtime};
 
 #[global_allocator]
@@ -26,12 +24,12 @@ static ALLOCATOR: manycore::Allocator = manycore::Allocator;
 /// Runs a computation on a virtual multiprocessor
 #[derive(Debug, Parser)]
 struct Options {
-    /// What is computed: tree:LEAVES:NS, knary:HEIGHT:DEGREE:SERIAL:NS (Hood's benchmark),
-    /// scatter:PROCESSES:ROUNDS:NS (Nornir's network), loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS,
-    /// producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS
+    /// What is computed: tree:LEAVES:NS, scatter:PROCESSES:ROUNDS:NS (on classic- and nornir-),
+    /// loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS, producer:TASKS:NS,
+    /// storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS
     computation: Computation,
     /// What computes it: locksley, rayon (peers/build makes a program with it), static, serial, or
-    /// a name that begins with classic-
+    /// a name that begins with classic- or nornir-
     #[arg(long, default_value = "locksley")]
     runtime: Runtime,
     /// How many processors the machine has
@@ -52,16 +50,10 @@ struct Options {
     #[arg(long, default_value = "linux-6.18")]
     kernel: machines::KernelName,
     /// Another program: loops:THREADS, interactive:PAUSE:WORK, sleeper:WORK:PAUSE,
-    /// team:THREADS:NS, RUNTIME=COMPUTATION; in nanoseconds, and may be given several times
+    /// team:THREADS:NS; in nanoseconds, and may be given
+    /// several times
     #[arg(long = "neighbour")]
-    neighbours: Vec<Neighbour>,
-    /// What takes processors away: benign:COUNT:QUANTUM, oblivious:COUNT:QUANTUM,
-    /// adaptive:COUNT:QUANTUM (which obeys yields), steal:PERIOD:AWAY; in nanoseconds
-    #[arg(long)]
-    adversary: Option<adversaries::Adversary>,
-    /// Repeat the computation for at least so many milliseconds of virtual time
-    #[arg(long, value_name = "MS", default_value_t = 0)]
-    repeat: u64,
+    neighbours: Vec<neighbours::Neighbour>,
     /// Processors' worth of time that the control group allows, in thousandths
     #[arg(long)]
     quota: Option<u64>,
@@ -79,7 +71,7 @@ struct Options {
 /// What is printed, as one line of JSON.
 #[derive(Debug, Serialize)]
 struct Line {
-    /// Virtual seconds of a computation, the mean of all, without the start of the workers.
+    /// Virtual seconds of the computation, without the start of the workers.
     seconds: f64,
     /// Seconds of processor time that the computation's own work takes.
     work_seconds: f64,
@@ -100,8 +92,7 @@ struct Line {
     migrations: u64,
     /// Of the runtime: steals, sleeps, and what else it counts.
     counters: std::collections::BTreeMap<&'static str, f64>,
-    /// What the other programs count. Of a runtime: the mean time of its computations, in
-    /// nanoseconds, of those that began and ended during the measured ones.
+    /// Of the other programs.
     neighbours: Vec<(String, u64)>,
     hottest: Vec<Hot>,
     /// Of all lines.
@@ -156,19 +147,14 @@ fn run(options: &Options) -> Result<Line, String> {
     if let Some(quota) = options.quota {
         machine = machine.bandwidth(manycore::kernel::Bandwidth::of_processors(quota));
     }
-    if let Some(adversary) = options.adversary {
-        machine = machine.hypervisor(adversary.hypervisor(options.processors, options.seed));
-    }
-    let done = options.neighbours.iter().map(|_| Done::default()).collect::<Vec<_>>();
-    for (neighbour, done) in options.neighbours.iter().zip(&done) {
-        machine = machine.program(neighbour.program(options.processors, done));
+    for neighbour in &options.neighbours {
+        machine = machine.program(neighbour.program());
     }
     let (runtime, computation) = (options.runtime.clone(), options.computation);
-    let least = options.repeat.saturating_mul(1_000_000);
     let outcome = machine
-        .try_run(move || runtime.measure(workers, computation, least))
+        .try_run(move || runtime.measure(workers, computation))
         .map_err(|error| error.to_string())?;
-    let Measured { time, stretch, counters } = outcome.value?;
+    let Measured { time, counters } = outcome.value?;
     let of = outcome.statistics;
     let seconds = |nanos: u64| nanos as f64 / 1e9;
     let program = &of.programs[0];
@@ -176,14 +162,6 @@ fn run(options: &Options) -> Result<Line, String> {
         sites.iter().take(count).map(|(site, count)| (short(site), *count)).collect()
     };
     let sites = |index: usize| of.sites.get(index).map_or(Vec::new(), |sites| named(sites, 4));
-    let others = of.programs[1..].iter().zip(&options.neighbours).zip(&done);
-    let others = others.map(|((program, neighbour), done)| {
-        let count = match neighbour {
-            Neighbour::Runs(..) => mean_within(stretch, &done.borrow()),
-            _ => program.count,
-        };
-        (program.name.clone(), count)
-    });
     let hot = |(index, line): (usize, &manycore::coherence::HotLine)| Hot {
         transfers: line.transfers,
         waited_seconds: seconds(line.waited),
@@ -205,7 +183,7 @@ fn run(options: &Options) -> Result<Line, String> {
         involuntary_switches: program.involuntary_switches,
         migrations: program.migrations,
         counters,
-        neighbours: others.collect(),
+        neighbours: of.programs[1..].iter().map(|it| (it.name.clone(), it.count)).collect(),
         hottest: of.hottest.iter().enumerate().take(8).map(hot).collect(),
         sites: named(&of.all_sites, 12),
     })
@@ -217,4 +195,27 @@ fn short(site: Site) -> String {
     let start = ["crates/", "lab/", "src/"].iter().find_map(|part| file.find(part));
     let file = file.split_once("vendor/").map_or(&file[start.unwrap_or(0)..], |(_, peer)| peer);
     format!("{file}:{}", site.line())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(runtime: &str, computation: &str) -> Result<Line, String> {
+        let words = ["simulator", computation, "--runtime", runtime, "--processors", "4"];
+        run(&Options::parse_from(words))
+    }
+
+    #[test]
+    fn nornirs_network_runs_on_its_schedulers_only() {
+        let network = "scatter:6:5:100000";
+        for runtime in ["nornir-last", "nornir-cur"] {
+            let line = of(runtime, network).unwrap();
+            assert!((line.work_seconds - 3e-3).abs() < 1e-12);
+            // Two of six messages are one after the other on one of four processors.
+            assert!((1e-3..3e-3).contains(&line.seconds), "{runtime}: {}", line.seconds);
+        }
+        let error = of("static", network).map(|line| line.seconds).unwrap_err();
+        assert!(error.contains("no channels"), "{error}");
+    }
 }

@@ -4,9 +4,9 @@
 //! Each cell is a run of the program `simulator` (`lab/simulator`). Virtual time does not depend on
 //! the host, and equal seeds give equal runs: repetitions have different seeds.
 
+mod nornir;
 mod program;
 mod report;
-mod studies;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -42,9 +42,10 @@ const BUSY: [u64; 3] = [1, 4, 16];
 /// `locksley simulate`
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// A paper's study instead, with its runtimes: hood, bws, nornir, lassi
-    #[arg(long, value_name = "PAPER", conflicts_with = "kinds")]
-    study: Option<studies::Study>,
+    /// The study of a paper instead, on its runtimes: nornir
+    #[arg(long, value_name = "PAPER", value_parser = [nornir::NAME])]
+    #[arg(conflicts_with_all = ["kinds", "runtimes", "processors"])]
+    study: Option<String>,
     /// Only these: tree, loop, rounds, producer, storm, callers, idle [default: all]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
@@ -75,31 +76,23 @@ impl Experiment for Simulate {
         let repeats = course.repeats(if quick { 3 } else { 5 })?;
         let kinds = chosen("kind", &self.kinds, &KINDS, &KINDS)?;
         let names = RUNTIMES.map(|runtime| runtime.0);
-        let runtimes = if self.study.is_none() {
-            chosen("runtime", &self.runtimes, &names, &names)?
-        } else {
-            Vec::new()
-        };
+        let runtimes = chosen("runtime", &self.runtimes, &names, &names)?;
         let simulator = Simulator::find(self.simulator.as_deref(), &self.machine, &self.kernel)?;
         let (budget, limit) = if quick { (45.0, 20.0) } else { (3300.0, 300.0) };
         let mut plan = Plan::of(course, budget, limit);
         let model = format!("{}, {}", self.machine, self.kernel);
         plan.parameters.insert(SIMULATED.to_owned(), model);
-        if let Some(study) = self.study {
-            plan.parameters.insert(studies::STUDY.to_owned(), study.name().to_owned());
-            let names = study.runtimes();
-            for name in chosen("runtime", &self.runtimes, names, names)? {
-                simulator.check(name)?;
-                plan.compare(name, &simulator.version, "this scheduler as published");
+        if let Some(study) = &self.study {
+            if quick {
+                return Err(Fault::input("a study has no quick form"));
             }
-            _ = self.program.set(simulator);
-            study.add_cells(&mut plan, repeats);
-            let is_asked =
-                |workers: &usize| self.processors.is_empty() || self.processors.contains(workers);
-            let (cells, runtimes) = (&mut plan.cells, &plan.runtimes);
-            cells.retain(|cell| {
-                is_asked(&cell.workers) && runtimes.iter().any(|it| it.name == cell.runtime)
-            });
+            plan.parameters.insert(nornir::STUDY.to_owned(), study.clone());
+            for (name, about) in nornir::RUNTIMES {
+                simulator.check(name)?;
+                plan.compare(name, &simulator.version, about);
+            }
+            let _ = self.program.set(simulator);
+            nornir::add_cells(&mut plan, repeats);
             return Ok(plan);
         }
         for (name, about) in RUNTIMES.into_iter().filter(|it| runtimes.contains(&it.0)) {
@@ -132,7 +125,8 @@ impl Experiment for Simulate {
     }
 
     fn report(record: &Record) -> Report {
-        studies::report(record).unwrap_or_else(|| report::report(record))
+        let is_study = record.plan.parameters.contains_key(nornir::STUDY);
+        if is_study { nornir::report(record) } else { report::report(record) }
     }
 }
 

@@ -2,67 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use locksley_classic::deque::{BlockingLock, Locked, SpinningLock};
-use locksley_classic::stealing::{
-    Abp, BusyWakes, Bws, Delayed, GlobalInformation, Hood, Lassi, Naive, Nornir, Selective,
-};
-use locksley_classic::{
-    Context, Count, Machine, Placement, Queues, Ready, Scheduler, Stealing, channel,
-};
+use locksley_classic::deque::{BlockingLock, Deque, Locked};
+use locksley_classic::stealing::{Abp, Bws, Hood, Naive, Nornir};
+use locksley_classic::{Context, Count, Machine, Placement, Ready, Scheduler, Stealing, channel};
 use manycore::os;
 
-use super::directed::Directed;
-use super::forks::{Fork, knary, tree};
 use super::{Crew, work};
-use crate::computation::Knary;
 
 type Named = (&'static str, fn(usize) -> Scheduler);
 
 /// By name, for a number of workers.
-const ALL: [Named; 18] = [
+const ALL: [Named; 6] = [
     ("classic-hood", |_| with(Hood)),
     ("classic-abp", |_| with(Abp)),
     ("classic-bws", |_| with(Bws::default())),
-    ("classic-bws-kernel", |_| with(Directed::with_threshold(64))),
-    ("classic-bws-kernel-32", |_| with(Directed::with_threshold(32))),
-    ("classic-bws-kernel-256", |_| with(Directed::with_threshold(256))),
-    ("classic-bws-kernel-4096", |_| with(Directed::with_threshold(4096))),
-    ("classic-busy-wakes", |_| with(BusyWakes)),
-    ("classic-global", |_| with(GlobalInformation::default())),
-    ("classic-delayed", |_| with(Delayed)),
-    ("classic-selective", |_| with(Selective)),
     ("classic-naive", |_| with(Naive)),
-    ("classic-spinlock", |_| Scheduler { deque: spinning, ..with(Naive) }),
-    ("classic-blocking", |_| Scheduler { deque: blocking, ..with(Naive) }),
-    ("classic-blocking-yields", |_| Scheduler { deque: blocking, ..with(Hood) }),
-    ("classic-places", |workers| {
-        let places = (0..workers).map(|worker| worker / CORES_OF_A_PLACE).collect();
-        Scheduler { deque: blocking, queues: Queues::OfPlaces(places), ..with(Lassi) }
-    }),
     ("nornir-last", |workers| nornir(workers, Placement::Last)),
     ("nornir-cur", |workers| nornir(workers, Placement::Current)),
 ];
-
-/// As on LASSI's machine: a cache for four cores.
-const CORES_OF_A_PLACE: usize = 4;
 
 fn with(stealing: impl Stealing + 'static) -> Scheduler {
     Scheduler { stealing: Box::new(stealing), stack_bytes: 64 << 10, ..Scheduler::default() }
 }
 
-fn spinning() -> Box<dyn locksley_classic::deque::Deque<Ready>> {
-    Box::new(Locked::<Ready, SpinningLock>::new())
-}
-
-fn blocking() -> Box<dyn locksley_classic::deque::Deque<Ready>> {
-    Box::new(Locked::<Ready, BlockingLock>::new())
-}
-
-/// Bound to a processor each, if there are as many.
+/// Run-queues behind mutexes, and workers bound to a processor each, if there are as many.
 fn nornir(workers: usize, placement: Placement) -> Scheduler {
     let bound = if workers <= os::processors() { workers } else { 0 };
     let processors = (0..bound).map(|cpu| vec![cpu]).collect();
     Scheduler { deque: blocking, placement, processors, ..with(Nornir) }
+}
+
+fn blocking() -> Box<dyn Deque<Ready>> {
+    Box::new(Locked::<Ready, BlockingLock>::new())
 }
 
 /// All names, with commas between them.
@@ -93,12 +64,8 @@ impl Crew for Classic {
         self.0.run(move |context| tree(context, leaves, leaf))
     }
 
-    fn knary(&self, shape: Knary) -> u64 {
-        self.0.run(move |context| knary(context, shape))
-    }
-
-    fn scatter(&self, processes: u64, rounds: u64, message: u64) -> u64 {
-        self.0.run(move |context| scatter(context, processes, rounds, message))
+    fn scatter(&self, processes: u64, rounds: u64, message: u64) -> Option<u64> {
+        Some(self.0.run(move |context| scatter(context, processes, rounds, message)))
     }
 
     fn for_each(&self, items: u64, item: u64) -> u64 {
@@ -137,18 +104,18 @@ impl Crew for Classic {
     }
 }
 
-impl Fork for Context<'_> {
-    fn fork(
-        &self,
-        one: impl FnOnce(&Self) -> u64 + Send,
-        other: impl FnOnce(&Self) -> u64 + Send,
-    ) -> u64 {
-        let (one, other) = self.join(one, other);
-        one + other
+fn tree(context: &Context<'_>, leaves: u64, leaf: u64) -> u64 {
+    if leaves == 1 {
+        work(leaf);
+        return 1;
     }
+    let half = leaves / 2;
+    let (left, right) = context
+        .join(|context| tree(context, half, leaf), |context| tree(context, leaves - half, leaf));
+    left + right
 }
 
-/// Nornir's network. Returns the number of answers.
+/// Nornir's network. Returns the number of right answers.
 fn scatter(context: &Context<'_>, processes: u64, rounds: u64, message: u64) -> u64 {
     let start = |_| {
         let (to, mut todo) = channel::<u64>(1);
@@ -157,15 +124,16 @@ fn scatter(context: &Context<'_>, processes: u64, rounds: u64, message: u64) -> 
             for _ in 0..rounds {
                 let number = todo.receive(context);
                 work(message);
-                done.send(context, number);
+                done.send(context, number + 1);
             }
         });
         (to, from)
     };
     let (mut messages, mut answers): (Vec<_>, Vec<_>) = (0..processes).map(start).unzip();
-    let mut round = |_| {
-        messages.iter_mut().for_each(|message| message.send(context, 1));
-        answers.iter_mut().map(|answer| answer.receive(context)).sum::<u64>()
+    let mut round = |number| {
+        messages.iter_mut().for_each(|message| message.send(context, number));
+        let received = answers.iter_mut().map(|answer| answer.receive(context));
+        received.filter(|&answer| answer == number + 1).count() as u64
     };
     (0..rounds).map(&mut round).sum()
 }

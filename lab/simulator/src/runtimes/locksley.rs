@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use locksley::{Pool, Worker, loops};
 use manycore::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::forks::{Fork, knary, tree};
 use super::{Crew, Padded, work};
-use crate::computation::Knary;
 
 /// Starts a pool.
 pub fn start(workers: usize) -> Result<Pool, String> {
@@ -17,10 +15,6 @@ pub fn start(workers: usize) -> Result<Pool, String> {
 impl Crew for Pool {
     fn tree(&self, leaves: u64, leaf: u64) -> u64 {
         self.install(|worker| tree(worker, leaves, leaf))
-    }
-
-    fn knary(&self, shape: Knary) -> u64 {
-        self.install(|worker| knary(worker, shape))
     }
 
     fn for_each(&self, items: u64, item: u64) -> u64 {
@@ -72,13 +66,13 @@ impl Crew for Pool {
     }
 }
 
-impl Fork for Worker {
-    fn fork(
-        &self,
-        one: impl FnOnce(&Self) -> u64 + Send,
-        other: impl FnOnce(&Self) -> u64 + Send,
-    ) -> u64 {
-        let (one, other) = self.join(one, other);
-        one + other
+fn tree(worker: &Worker, leaves: u64, leaf: u64) -> u64 {
+    if leaves == 1 {
+        work(leaf);
+        return 1;
     }
+    let half = leaves / 2;
+    let (left, right) =
+        worker.join(|worker| tree(worker, half, leaf), |worker| tree(worker, leaves - half, leaf));
+    left + right
 }

@@ -6,9 +6,7 @@ use manycore::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join};
 
-use super::forks::{Fork, knary, tree};
 use super::{Crew, Padded, work};
-use crate::computation::Knary;
 
 /// A pool, and as large stacks as computations need: each frame of a tree may steal.
 pub fn start(workers: usize) -> Result<ThreadPool, String> {
@@ -18,11 +16,7 @@ pub fn start(workers: usize) -> Result<ThreadPool, String> {
 
 impl Crew for ThreadPool {
     fn tree(&self, leaves: u64, leaf: u64) -> u64 {
-        self.install(|| tree(&Joins, leaves, leaf))
-    }
-
-    fn knary(&self, shape: Knary) -> u64 {
-        self.install(|| knary(&Joins, shape))
+        self.install(|| tree(leaves, leaf))
     }
 
     fn for_each(&self, items: u64, item: u64) -> u64 {
@@ -33,7 +27,7 @@ impl Crew for ThreadPool {
     fn rounds(&self, rounds: u64, serial: u64, chunks: u64, chunk: u64) -> u64 {
         let round = || {
             work(serial);
-            tree(&Joins, chunks, chunk)
+            tree(chunks, chunk)
         };
         self.install(|| (0..rounds).map(|_| round()).sum())
     }
@@ -61,16 +55,12 @@ impl Crew for ThreadPool {
     }
 }
 
-/// Forks on the pool of the calling worker.
-struct Joins;
-
-impl Fork for Joins {
-    fn fork(
-        &self,
-        one: impl FnOnce(&Self) -> u64 + Send,
-        other: impl FnOnce(&Self) -> u64 + Send,
-    ) -> u64 {
-        let (one, other) = join(|| one(&Joins), || other(&Joins));
-        one + other
+fn tree(leaves: u64, leaf: u64) -> u64 {
+    if leaves == 1 {
+        work(leaf);
+        return 1;
     }
+    let half = leaves / 2;
+    let (left, right) = join(|| tree(half, leaf), || tree(leaves - half, leaf));
+    left + right
 }
