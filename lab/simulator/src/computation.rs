@@ -7,6 +7,8 @@ use std::str::FromStr;
 pub enum Computation {
     /// A balanced tree of joins.
     Tree { leaves: u64, leaf: u64 },
+    /// Nornir's network: a process sends a message to each of the others, which compute and answer.
+    Scatter { processes: u64, rounds: u64, message: u64 },
     /// A parallel loop.
     Loop { items: u64, item: u64 },
     /// A serial part and a parallel loop, again and again.
@@ -26,6 +28,7 @@ impl Computation {
     pub fn work(&self) -> u64 {
         match *self {
             Self::Tree { leaves, leaf } => leaves * leaf,
+            Self::Scatter { processes, rounds, message } => processes * rounds * message,
             Self::Loop { items, item } => items * item,
             Self::Rounds { rounds, serial, chunks, chunk } => rounds * (serial + chunks * chunk),
             Self::Producer { tasks, task } => tasks * task,
@@ -37,9 +40,9 @@ impl Computation {
 }
 
 /// The computations and their numbers; times are in nanoseconds.
-const KNOWN: &str = "tree:LEAVES:NS, loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS, \
-                     producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, \
-                     idle:NS";
+const KNOWN: &str = "tree:LEAVES:NS, scatter:PROCESSES:ROUNDS:NS, loop:ITEMS:NS, \
+                     rounds:ROUNDS:SERIAL:CHUNKS:NS, producer:TASKS:NS, \
+                     storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS";
 
 /// A text that names no computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +66,9 @@ impl FromStr for Computation {
         let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
         match (name, numbers.map_err(|_| unknown())?.as_slice()) {
             ("tree", &[leaves, leaf]) if leaves > 0 => Ok(Self::Tree { leaves, leaf }),
+            ("scatter", &[processes, rounds, message]) if processes > 0 => {
+                Ok(Self::Scatter { processes, rounds, message })
+            }
             ("loop", &[items, item]) if items > 0 => Ok(Self::Loop { items, item }),
             ("rounds", &[rounds, serial, chunks, chunk]) if chunks > 0 => {
                 Ok(Self::Rounds { rounds, serial, chunks, chunk })
@@ -87,8 +93,10 @@ mod tests {
         assert_eq!("tree:8:100".parse(), Ok(Computation::Tree { leaves: 8, leaf: 100 }));
         let rounds: Computation = "rounds:2:50:4:10".parse().unwrap();
         assert_eq!(rounds.work(), 180);
+        assert_eq!("scatter:3:2:10".parse::<Computation>().map(|it| it.work()), Ok(60));
         for wrong in [
             "",
+            "scatter:0:1:1",
             "tree",
             "tree:1",
             "tree:0:1",

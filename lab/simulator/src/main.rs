@@ -24,11 +24,12 @@ static ALLOCATOR: manycore::Allocator = manycore::Allocator;
 /// Runs a computation on a virtual multiprocessor
 #[derive(Debug, Parser)]
 struct Options {
-    /// What is computed: tree:LEAVES:NS, loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS,
-    /// producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS
+    /// What is computed: tree:LEAVES:NS, scatter:PROCESSES:ROUNDS:NS (on classic- and nornir-),
+    /// loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS, producer:TASKS:NS,
+    /// storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS
     computation: Computation,
     /// What computes it: locksley, rayon (peers/build makes a program with it), static, serial, or
-    /// a name that begins with classic-
+    /// a name that begins with classic- or nornir-
     #[arg(long, default_value = "locksley")]
     runtime: Runtime,
     /// How many processors the machine has
@@ -194,4 +195,27 @@ fn short(site: Site) -> String {
     let start = ["crates/", "lab/", "src/"].iter().find_map(|part| file.find(part));
     let file = file.split_once("vendor/").map_or(&file[start.unwrap_or(0)..], |(_, peer)| peer);
     format!("{file}:{}", site.line())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(runtime: &str, computation: &str) -> Result<Line, String> {
+        let words = ["simulator", computation, "--runtime", runtime, "--processors", "4"];
+        run(&Options::parse_from(words))
+    }
+
+    #[test]
+    fn nornirs_network_runs_on_its_schedulers_only() {
+        let network = "scatter:6:5:100000";
+        for runtime in ["nornir-last", "nornir-cur"] {
+            let line = of(runtime, network).unwrap();
+            assert!((line.work_seconds - 3e-3).abs() < 1e-12);
+            // Two of six messages are one after the other on one of four processors.
+            assert!((1e-3..3e-3).contains(&line.seconds), "{runtime}: {}", line.seconds);
+        }
+        let error = of("static", network).map(|line| line.seconds).unwrap_err();
+        assert!(error.contains("no channels"), "{error}");
+    }
 }

@@ -4,6 +4,7 @@
 //! Each cell is a run of the program `simulator` (`lab/simulator`). Virtual time does not depend on
 //! the host, and equal seeds give equal runs: repetitions have different seeds.
 
+mod nornir;
 mod program;
 mod report;
 mod subject;
@@ -41,6 +42,10 @@ const BUSY: [u64; 3] = [1, 4, 16];
 /// `locksley simulate`
 #[derive(Debug, Args)]
 pub struct Simulate {
+    /// The study of a paper instead, on its runtimes: nornir
+    #[arg(long, value_name = "PAPER", value_parser = [nornir::NAME])]
+    #[arg(conflicts_with_all = ["kinds", "runtimes", "processors"])]
+    study: Option<String>,
     /// Only these: tree, loop, rounds, producer, storm, callers, idle [default: all]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
@@ -77,6 +82,19 @@ impl Experiment for Simulate {
         let mut plan = Plan::of(course, budget, limit);
         let model = format!("{}, {}", self.machine, self.kernel);
         plan.parameters.insert(SIMULATED.to_owned(), model);
+        if let Some(study) = &self.study {
+            if quick {
+                return Err(Fault::input("a study has no quick form"));
+            }
+            plan.parameters.insert(nornir::STUDY.to_owned(), study.clone());
+            for (name, about) in nornir::RUNTIMES {
+                simulator.check(name)?;
+                plan.compare(name, &simulator.version, about);
+            }
+            let _ = self.program.set(simulator);
+            nornir::add_cells(&mut plan, repeats);
+            return Ok(plan);
+        }
         for (name, about) in RUNTIMES.into_iter().filter(|it| runtimes.contains(&it.0)) {
             match simulator.check(name) {
                 Ok(()) => plan.compare(name, &simulator.version, about),
@@ -107,7 +125,8 @@ impl Experiment for Simulate {
     }
 
     fn report(record: &Record) -> Report {
-        report::report(record)
+        let is_study = record.plan.parameters.contains_key(nornir::STUDY);
+        if is_study { nornir::report(record) } else { report::report(record) }
     }
 }
 

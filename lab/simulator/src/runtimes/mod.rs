@@ -59,6 +59,10 @@ pub struct Measured {
 pub trait Crew: Sync {
     /// A balanced tree of joins.
     fn tree(&self, leaves: u64, leaf: u64) -> u64;
+    /// Nornir's network. `None` if the runtime has no channels.
+    fn scatter(&self, _processes: u64, _rounds: u64, _message: u64) -> Option<u64> {
+        None
+    }
     /// A parallel loop.
     fn for_each(&self, items: u64, item: u64) -> u64;
     /// A serial part and then a tree of joins, again and again, in one call.
@@ -119,6 +123,10 @@ fn measure(crew: &dyn Crew, workers: usize, computation: Computation) -> Result<
     let start = Instant::now();
     match computation {
         Computation::Tree { leaves, leaf } => check("leaves", crew.tree(leaves, leaf), leaves)?,
+        Computation::Scatter { processes, rounds, message } => {
+            let done = crew.scatter(processes, rounds, message);
+            check("answers", done.ok_or("this runtime has no channels")?, processes * rounds)?;
+        }
         Computation::Loop { items, item } => check("items", crew.for_each(items, item), items)?,
         Computation::Rounds { rounds, serial, chunks, chunk } => {
             let done = crew.rounds(rounds, serial, chunks, chunk);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::subject::{START, Subject};
+use super::subject::{SCATTER, START, Subject};
 use crate::experiment::prelude::*;
 use crate::files;
 use crate::output::note;
@@ -18,6 +18,7 @@ pub(super) const RUN: &str = "run seconds";
 pub(super) const TRANSFERS: &str = "transfers";
 pub(super) const WAKE_UPS: &str = "wake-ups";
 pub(super) const STEALS: &str = "steals";
+pub(super) const FAILED: &str = "failed steals";
 /// The processor time that all busy threads had in a second.
 pub(super) const NEIGHBOURS: &str = "processors of neighbours";
 /// Begins the name of a metric: what follows is a place in the source.
@@ -167,7 +168,8 @@ impl Line {
             let counted: f64 = self.neighbours.iter().map(|neighbour| neighbour.1).sum();
             readings.insert(NEIGHBOURS.to_owned(), counted / 1e3 / self.virtual_seconds);
         }
-        readings.extend(self.counters.into_iter().filter(|(name, _)| name == STEALS));
+        let is_kept = |name: &str| name == STEALS || name == FAILED && subject.kind == SCATTER;
+        readings.extend(self.counters.into_iter().filter(|(name, _)| is_kept(name)));
         let places = self.sites.into_iter();
         readings.extend(places.map(|(place, transfers)| (format!("{AT}{place}"), transfers)));
         Ok(readings)

@@ -16,6 +16,8 @@ pub(super) const PRODUCER: &str = "producer";
 pub(super) const STORM: &str = "storm";
 pub(super) const CALLERS: &str = "callers";
 pub(super) const IDLE: &str = "idle";
+/// Nornir's network, which only its study has.
+pub(super) const SCATTER: &str = "scatter";
 /// The kinds, in the order of the simulator's help.
 pub(super) const KINDS: [&str; 7] = [TREE, LOOP, ROUNDS, PRODUCER, STORM, CALLERS, IDLE];
 
@@ -77,10 +79,11 @@ impl Subject {
             None => (text, 0),
         };
         let (name, numbers) = computation.split_once(':')?;
-        let kind = KINDS.into_iter().find(|kind| *kind == name)?;
+        let kind = KINDS.into_iter().chain([SCATTER]).find(|kind| *kind == name)?;
         let numbers: Vec<u64> = numbers.split(':').map(str::parse).try_collect().ok()?;
         let (repeats, before, tasks, task) = match (kind, &*numbers) {
             (TREE | LOOP | PRODUCER, &[tasks, task]) => (1, 0, tasks, task),
+            (SCATTER, &[processes, rounds, message]) => (rounds, 0, processes, message),
             (ROUNDS, &[rounds, serial, chunks, chunk]) => (rounds, serial, chunks, chunk),
             (STORM, &[bursts, tasks, task, pause]) => (bursts, pause, tasks, task),
             (CALLERS, &[threads, calls, work]) => (calls, 0, threads, work),

@@ -1,4 +1,6 @@
-use super::program::{Line, NEIGHBOURS, RUN, STEALS, Simulator, TRANSFERS, WAKE_UPS, graver};
+use super::program::{
+    FAILED, Line, NEIGHBOURS, RUN, STEALS, Simulator, TRANSFERS, WAKE_UPS, graver,
+};
 use super::*;
 use crate::experiment::{html, record, text};
 
@@ -45,6 +47,7 @@ fn subjects_are_texts_with_a_work_and_an_ideal_time() {
         ("loop:65:2000", 65.0, 130e-6, 10e-6),
         ("rounds:2:50000:32:10000", 64.0, 740e-6, 140e-6),
         ("producer:16:1000", 16.0, 16e-6, 1e-6),
+        ("scatter:17:2:1000", 34.0, 34e-6, 4e-6),
         ("storm:3:16:1000:100000", 48.0, 48e-6, 303e-6),
         ("callers:32:10:1000", 320.0, 320e-6, 20e-6),
         ("idle:1000000", 0.0, 0.0, 1e-3),
@@ -133,6 +136,55 @@ fn a_simulator_that_is_missing_is_refused_in_a_line() {
     };
     assert!(said.contains("/no/such/simulator") && said.contains("cargo build"), "{said}");
     assert_eq!(said.lines().count(), 1);
+}
+
+#[test]
+fn only_networks_keep_failed_steals() {
+    let line = LINE.replace("\"sleeps\":2", "\"failed steals\":9");
+    assert!(!readings(&line, "tree:64:10000").unwrap().contains_key(FAILED));
+    assert_eq!(readings(&line, "scatter:8:8:10000").unwrap()[FAILED], 9.0);
+}
+
+#[test]
+fn nornirs_networks_have_the_work_of_their_figures() {
+    let mut plan = Plan::default();
+    nornir::add_cells(&mut plan, 3);
+    assert!(plan.cells.iter().map(|it| (&it.subject, &it.runtime)).all_unique());
+    assert_eq!(plan.cells.len(), 2 * 4 * 2 + 6 * 2 + 33);
+    for cell in &plan.cells[..16] {
+        assert!((Subject::find(&cell.subject).unwrap().work() - 2.0).abs() < 1e-9);
+    }
+    let is_there = |subject: &str, name| plan.cells.iter().any(|it| it.is(subject, name, 8));
+    let [last, current] = nornir::RUNTIMES.map(|it| it.0);
+    assert!(is_there("scatter:250:800:10000", last) && is_there("scatter:250:800:10000", current));
+    assert!(is_there("scatter:48:20:800000", last) && !is_there("scatter:48:20:800000", current));
+}
+
+#[test]
+fn a_report_of_nornirs_study_has_speedups_and_attempts() {
+    let mut record = Record::new(Simulate::NAME, Plan::default());
+    record.plan.parameters.insert(nornir::STUDY.to_owned(), nornir::NAME.to_owned());
+    record.plan.add("scatter:50:40:1000000", "nornir-last", 8, 2);
+    record.plan.add("scatter:50:40:1000000", "nornir-cur", 8, 2);
+    // 2 s of work in 0.5 s; what has not run has no row.
+    let values = [(SECONDS, [0.4, 0.6]), (STEALS, [1000.0, 1000.0]), (FAILED, [3000.0, 5000.0])];
+    for (metric, values) in values {
+        for (repeat, value) in values.into_iter().enumerate() {
+            record.samples.push(record::Sample {
+                experiment: Simulate::NAME.to_owned(),
+                subject: "scatter:50:40:1000000".to_owned(),
+                runtime: "nornir-last".to_owned(),
+                workers: 8,
+                repeat,
+                metric: metric.to_owned(),
+                value,
+            });
+        }
+    }
+    let report = Simulate::report(&record);
+    let expected = ["scatter:50:40:1000000", "nornir-last", "8", "4.00", "10.0"];
+    assert_eq!(report.sections[0].tables[0].rows, [expected]);
+    assert!(report.notes[0].starts_with("Simulated"));
 }
 
 /// A record in which Locksley is behind in one of two cells.
