@@ -401,3 +401,25 @@ fn the_tasks_that_many_first_halves_leave_run_once() {
         assert_eq!(ran.into_inner(), 2 * depth, "{workers} workers");
     }
 }
+
+/// Polls move the oldest job to the end of the deque, so that it is not starved: here the second half
+/// of the outer join.
+#[test]
+fn a_join_finds_its_second_half_after_polls_have_moved_it() {
+    let pool = Arc::new(Pool::new(1).unwrap());
+    let (done, is_done) = channel();
+    let spawns = Arc::clone(&pool);
+    pool.spawn(move |worker| {
+        let spawn_and_poll = |worker: &Worker| {
+            for _ in 0..100 {
+                drop(spawns.spawn_future(async {}));
+            }
+            for _ in 0..61 {
+                worker.run_one();
+            }
+        };
+        worker.join(|worker| worker.join(spawn_and_poll, |_| ()), |_| ());
+        done.send(()).unwrap();
+    });
+    assert!(is_done.recv_timeout(Duration::from_secs(30)).is_ok());
+}

@@ -36,7 +36,8 @@ impl Lineage {
         }
     }
 
-    /// Sets `unrelated_from` to infinity. The worker runs no fork.
+    /// Sets `unrelated_from` to infinity. The worker runs no fork, or all that lay there since it was
+    /// lowered has left the deque.
     pub(crate) fn reset(&self) {
         self.set(i64::MAX);
     }
@@ -45,12 +46,6 @@ impl Lineage {
     /// an unrelated task begins, which pushes there.
     pub(crate) fn end_at(&self, position: i64) {
         self.set(self.unrelated_from().min(position));
-    }
-
-    /// Undoes [`end_at`](Self::end_at), with what [`unrelated_from`](Self::unrelated_from) was
-    /// before. All that was pushed since then has left the deque.
-    pub(crate) fn restore(&self, before: i64) {
-        self.set(before);
     }
 
     /// True if the task at `position` descends from `fork`, for the thread that waits for it. A
@@ -83,11 +78,10 @@ mod tests {
         fork.mark_stolen(Slot::new(3), 2);
         assert_eq!(fork.theft().map(|theft| theft.thief), Some(Slot::new(3)));
         assert_eq!(descendants(), Some(vec![2, 3, 4, 5]));
-        let before = lineage.unrelated_from();
         lineage.end_at(4);
         lineage.end_at(5);
         assert_eq!(descendants(), Some(vec![2, 3]));
-        lineage.restore(before);
+        lineage.reset();
         assert_eq!(descendants(), Some(vec![2, 3, 4, 5]));
         lineage.end_at(1);
         assert_eq!(descendants(), Some(vec![]));

@@ -54,7 +54,9 @@ impl Worker {
         let is_back = above.pop_if(|last| *last == job).is_some();
         let are_many = above.len() > MOVED_AT_ONCE;
         for job in above.into_iter().rev() {
-            if are_many {
+            // A fork stays in the deque, where its join looks for it. Polls may have moved it there.
+            // SAFETY: just taken.
+            if are_many && !unsafe { header::is_fork(job) } {
                 self.set_aside(job);
             } else {
                 self.put_back(job);

@@ -90,9 +90,12 @@ impl Worker {
         let (before, start) = (self.state().lineage.unrelated_from(), self.deque_end());
         self.end_lineage();
         self.execute_on_top(found);
-        // Otherwise jobs that it has left may be unrelated.
-        if self.deque_end() <= start {
-            self.state().lineage.restore(before);
+        // What it has pushed at `start` or above has left the deque then, and what it has pushed
+        // below, after it took older jobs from there, would have lowered the lineage. If that ended
+        // lower before, it stays so: later forks of an unrelated outer task may lie below its start.
+        let is_lowered_no_further = self.state().lineage.unrelated_from() == start;
+        if before == i64::MAX && is_lowered_no_further && self.deque_end() <= start {
+            self.state().lineage.reset();
         }
     }
 

@@ -192,6 +192,65 @@ fn a_task_that_is_put_back_is_not_stolen_back() {
     assert_eq!(seen, Some((0, false)));
 }
 
+fn run_one(worker: &Worker) {
+    assert!(worker.run_one());
+}
+
+/// True if the newest job of the deque may be stolen by the thread that waits for `fork`.
+fn may_steal_newest(worker: &Worker, fork: &Job) -> bool {
+    let newest = worker.deque_end() - 1;
+    worker.state().lineage.is_descendant(fork, fork.theft().unwrap(), newest)
+}
+
+/// A task on top of a fork runs an older one, which spawns where that lay.
+#[test]
+fn what_is_spawned_below_the_start_of_a_nested_task_is_not_stolen_back() {
+    let seen = beside_a_held_worker(|worker| {
+        let seen = Mutex::new(None);
+        run_stolen(worker, |worker, fork| {
+            let look = |worker: &Worker| {
+                run_one(worker);
+                *seen.lock().unwrap() = Some(may_steal_newest(worker, fork));
+            };
+            let inner = |worker: &Worker| worker.join(look, run_one).0;
+            let spawning = |worker: &Worker| worker.push(nothing());
+            worker.join(|worker| worker.join(inner, spawning).0, |_| ());
+        });
+        while worker.run_one() {}
+        seen.into_inner().unwrap()
+    });
+    assert_eq!(seen, Some(false));
+}
+
+/// An unrelated task takes an older one, and then forks where that lay.
+#[test]
+fn what_an_unrelated_task_forks_below_its_start_is_not_stolen_back() {
+    let seen = beside_a_held_worker(|worker| {
+        let seen = Mutex::new(None);
+        run_stolen(worker, |worker, fork| {
+            let (seen, fork) = (&seen, NonNull::from(fork).as_ptr() as usize);
+            let unrelated = move |worker: &Worker| {
+                run_one(worker);
+                let look = |worker: &Worker| {
+                    // SAFETY: it is alive while it runs.
+                    let fork = unsafe { NonNull::new(fork as *mut Job).unwrap().as_ref() };
+                    *seen.lock().unwrap() = Some(may_steal_newest(worker, fork));
+                };
+                worker.join(look, |_| ());
+            };
+            let first = |worker: &Worker| {
+                // SAFETY: run by the next line, before what it borrows ends; it does not unwind.
+                worker.push(unsafe { HeapJob::into_job(None, unrelated) });
+                run_one(worker);
+            };
+            worker.join(|worker| worker.join(first, |_| ()).0, |_| ());
+        });
+        while worker.run_one() {}
+        seen.into_inner().unwrap()
+    });
+    assert_eq!(seen, Some(false));
+}
+
 /// While an unrelated task runs on top of a fork, its forks do not descend from that.
 #[test]
 fn what_an_unrelated_task_forks_is_not_stolen_back() {
