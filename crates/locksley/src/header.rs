@@ -51,7 +51,7 @@ impl Flag {
 /// | word | state | entered by |
 /// |---|---|---|
 /// | the address of a [`Kind`] | ready, or about to begin | the creator |
-/// | a [`Theft`], and the low bits 10 | runs in that slot | the thief |
+/// | a slot, a position, and the low bits 10 | runs in that slot since its deque ended there | the thief |
 /// | 1 | has ended | the thread that ran it |
 #[derive(Debug)]
 #[repr(C)]
