@@ -179,12 +179,14 @@ fn a_task_that_is_put_back_is_not_stolen_back() {
     let seen = beside_a_held_worker(|worker| {
         let seen = Mutex::new(None);
         run_stolen(worker, |worker, fork| {
-            let start = worker.deque_end();
-            worker.join(|worker| worker.push(nothing()), |_| ());
-            let position = worker.deque_end() - 1;
-            let theft = fork.theft().unwrap();
-            let is_stolen = worker.state().lineage.is_descendant(fork, theft, position);
-            *seen.lock().unwrap() = Some((position - start, is_stolen));
+            let look = |worker: &Worker| {
+                let start = worker.deque_end();
+                worker.join(|worker| worker.push(nothing()), |_| ());
+                let moved = worker.deque_end() - 1 - start;
+                *seen.lock().unwrap() = Some((moved, may_steal_newest(worker, fork)));
+            };
+            // The deque does not become empty meanwhile.
+            worker.join(look, |_| ());
         });
         while worker.run_one() {}
         seen.into_inner().unwrap()
