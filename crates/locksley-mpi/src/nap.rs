@@ -35,8 +35,8 @@ impl Pace {
         if busy { AWAKE_BUSY } else { AWAKE_IDLE }
     }
 
-    /// How long to wait now, until the thread is unparked at most, if the last message was exchanged
-    /// so long ago. A rank that is `busy` leaves the processor to its workers.
+    /// How long to wait now, until the thread is unparked at most, if the last message was
+    /// exchanged `quiet` ago. A rank that is `busy` leaves the processor to its workers.
     pub(crate) fn next(&mut self, busy: bool, quiet: Duration) -> Duration {
         if quiet < Self::awake(busy) {
             return Duration::ZERO;

@@ -51,7 +51,7 @@ impl Flag {
 /// | word | state | entered by |
 /// |---|---|---|
 /// | the address of a [`Kind`] | ready, or about to begin | the creator |
-/// | a slot, a position, and the low bits 10 | runs in that slot since its deque ended there | the thief |
+/// | a slot, a position, and the low bits 10 | runs there (`Theft`) | the thief |
 /// | 1 | has ended | the thread that ran it |
 #[derive(Debug)]
 #[repr(C)]
@@ -117,9 +117,9 @@ impl Theft {
     /// The first bit of the position in the header's word.
     const START: u32 = 32;
 
-    /// True if `position`, of a job in the thief's deque, is not below the position where that ended
-    /// when the fork began. Compares 32 bits: no deque has room for 2³¹ jobs, so none lies so far
-    /// below. One that lies so far above is refused, which loses a steal.
+    /// True if `position`, of a job in the thief's deque, is not below the position where that
+    /// ended when the fork began. Compares 32 bits: no deque has room for 2³¹ jobs, so none lies so
+    /// far below. One that lies so far above is refused, which loses a steal.
     pub(crate) fn covers(self, position: i64) -> bool {
         (position as u32).wrapping_sub(self.start) as i32 >= 0
     }

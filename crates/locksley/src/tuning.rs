@@ -1,4 +1,5 @@
-//! The constants that were tuned: each with its unit, its reason, and where it was measured.
+//! The constants that were tuned: each with its unit and its reason, and with the measurement if
+//! there is one.
 //!
 //! Structural constants, such as the bits of a packed word, stand where they are used. "Record"
 //! names a file in `lab/record`, or the experiment that shows the figure.
@@ -46,9 +47,9 @@ pub(crate) const GUESTS: usize = 8;
 /// costs a thread only when it is needed.
 pub(crate) const REPLACEMENTS: usize = 256;
 
-/// *Polls, and searches.* After so many polls a worker looks into its other queues. One of so many
-/// searches, at random, does not begin with the victim of the last steal. A prime, as in other
-/// schedulers, so that it does not align with patterns in the tasks.
+/// *Polls, and searches.* After so many polls a worker looks into its other queues. A prime, as in
+/// other schedulers, so that it does not align with patterns in the tasks. One of so many searches,
+/// at random, does not begin with the victim of the last steal; no other number was tried for that.
 pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
 /// *Time.* About the cost of moving a task between threads. Polls that are shorter do not send
@@ -57,14 +58,12 @@ pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 pub(crate) const MOVE_COST: Duration = Duration::from_micros(2);
 
 /// *Attempts.* After so many failed attempts, or as many as there are slots, a thief looks
-/// everywhere, and opens closed deques by force. Virtual machine, 256 processors, leaves of 10 µs:
-/// after 64 attempts in any case, it takes 1.06 times as long.
+/// everywhere, and opens closed deques by force. Record: `simulated/others/2026-11-30-steps.txt`.
 pub(crate) const SWEEP_INTERVAL: u32 = 64;
 
 /// *Pushes.* What a heavy barrier costs for each worker that it interrupts. An owner closes its
 /// deque after so many times as many pushes without a steal as the pool has workers, so that it
-/// pays at most twice what the better choice costs (the ski-rental problem). ADR 019 has a figure
-/// of many processors.
+/// pays at most twice what the better choice costs (the ski-rental problem). Record: the same.
 pub(crate) const BARRIER_COST_OF_WORKER: u32 = 32;
 
 /// *Attempts.* One of so many, at random, chooses among all slots: also those of threads that wait,

@@ -402,8 +402,8 @@ fn the_tasks_that_many_first_halves_leave_run_once() {
     }
 }
 
-/// Polls move the oldest job to the end of the deque, so that it is not starved: here the second half
-/// of the outer join.
+/// Polls move the oldest job to the end of the deque, so that it is not starved: here the second
+/// half of the outer join.
 #[test]
 fn a_join_finds_its_second_half_after_polls_have_moved_it() {
     let pool = Arc::new(Pool::new(1).unwrap());

@@ -1,4 +1,4 @@
-//! What system calls cost, apart from what the scheduler and the caches take; and all costs by name.
+//! What system calls cost, apart from what the scheduler and the caches take. All costs by name.
 
 use std::fmt;
 
@@ -8,11 +8,12 @@ use crate::kernel::KernelCosts;
 
 /// Costs of system calls and of the clock, in nanoseconds of the caller's processor.
 ///
-/// `futex_lock`, `spawn`, `thread_clock` and `file` are added to `system_call`; `membarrier` includes
-/// it. `membarrier_each` is paid for each processor that is interrupted, `interrupt` by that
-/// processor, and `clock` is no call. *Fitted*: chosen so that small programs take as long as on a
-/// host (`examples/calibrate`). What the scheduler does is in [`KernelCosts`](crate::kernel::KernelCosts), and what
-/// cache lines cost in [`CacheCosts`](crate::coherence::CacheCosts).
+/// `futex_lock`, `spawn`, `thread_clock` and `file` are added to `system_call`; `membarrier`
+/// includes it. `membarrier_each` is paid for each processor that is interrupted, `interrupt`
+/// by that processor, and `clock` is no call. *Fitted*: chosen so that small programs take as
+/// long as on a host (`examples/calibrate`). What the scheduler does is in
+/// [`KernelCosts`](crate::kernel::KernelCosts), and what cache lines cost in
+/// [`CacheCosts`](crate::coherence::CacheCosts).
 ///
 /// The defaults were measured on two virtual processors of an AMD EPYC under Linux 6.18, where
 /// nothing else is said.

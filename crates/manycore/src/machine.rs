@@ -264,9 +264,11 @@ impl Builder {
         Self { system, ..self }
     }
 
-    /// Sets one cost, in nanoseconds, by the name of its field in [`CacheCosts`], [`SystemCosts`] or
-    /// [`KernelCosts`](crate::kernel::KernelCosts): for those that a calibration has found, and to
-    /// see what a result depends on. Call it after the methods that set all of them.
+    /// Sets one cost, in nanoseconds, by the name of its field in [`CacheCosts`], [`SystemCosts`]
+    /// or [`KernelCosts`](crate::kernel::KernelCosts).
+    ///
+    /// Use it for costs that a calibration has found, and to see what a result depends on. Call it
+    /// after the methods that set all costs.
     ///
     /// # Errors
     /// If there is no such cost.

@@ -34,18 +34,18 @@ struct Key {
     rank: u32,
     /// The kind is above the number, or above the worker.
     order: u64,
-    /// A worker, or the place of a message.
+    /// A worker, or the index of a message in `messages`.
     payload: u32,
 }
 
 const NUMBER_BITS: u32 = 56;
 
-/// All events that are to come. It hashes those that have come.
+/// The events that are to come, and a hash of those that had an effect.
 #[derive(Debug)]
 pub(super) struct Events {
     queue: BinaryHeap<Reverse<Key>>,
     messages: Vec<(usize, Vec<u8>)>,
-    /// Places in `messages` that are free.
+    /// Indices in `messages` that are free.
     free: Vec<u32>,
     pushed: u64,
     pub(super) popped: u64,

@@ -26,9 +26,10 @@ pub trait Counted: Bag {
     /// How many tasks were processed for this output.
     fn done(&self, output: &Self::Output) -> u64;
 
-    /// How many tasks are left at least. If it is known, and `process` with `n` items processes
-    /// exactly the next `n` of them, then the simulation skips what happens between messages. The
-    /// default, 0, is for bags that do not know.
+    /// A lower bound of the number of tasks that are left, or 0, the default, if it is not known.
+    ///
+    /// A bag that returns more than 0 promises that `process`, with an `n` up to that bound,
+    /// processes exactly `n` tasks. Then the simulation skips what happens between messages.
     fn left(&self, _tasks: &Self::Tasks) -> u64 {
         0
     }
@@ -102,7 +103,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster of so many ranks: one worker each, a latency of 2 µs, 10 GB/s, an overhead of
+    /// A cluster of `ranks` ranks: one worker each, a latency of 2 µs, 10 GB/s, an overhead of
     /// 500 ns, tasks of 1 µs.
     ///
     /// # Panics
@@ -123,7 +124,7 @@ impl Cluster {
         }
     }
 
-    /// So many workers on each rank, with a processor each.
+    /// Gives each rank `workers` workers, with a processor each.
     ///
     /// # Panics
     /// If it is 0.
@@ -149,7 +150,8 @@ impl Cluster {
         Self { bandwidth, ..self }
     }
 
-    /// The processor time to send a message, and to receive one. A worker loses it.
+    /// The processor time to send a message, and to receive one. If a worker is busy, it loses this
+    /// time.
     #[must_use]
     pub fn overhead(self, overhead: Duration) -> Self {
         Self { overhead, ..self }
@@ -203,7 +205,7 @@ pub struct Report<R> {
     pub end: u64,
     /// When the last task was processed.
     pub last_task: u64,
-    /// When half of the ranks had got tasks.
+    /// When half of the ranks had got tasks; `end`, if fewer have.
     pub half_started: u64,
     /// When the last rank that got any tasks got its first ones.
     pub last_started: u64,
@@ -211,11 +213,11 @@ pub struct Report<R> {
     pub never_started: u64,
     /// Requests to random victims.
     pub random_requests: u64,
-    /// Those that got tasks.
+    /// Requests to random victims that were answered with tasks.
     pub random_steals: u64,
     /// Requests along lifelines.
     pub lifeline_requests: u64,
-    /// Those that got tasks.
+    /// Requests along lifelines that were answered with tasks.
     pub lifeline_steals: u64,
     /// Waves that looked for the end.
     pub waves: u64,
@@ -223,9 +225,9 @@ pub struct Report<R> {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Events that were simulated.
+    /// Events that were simulated, with those that had no effect.
     pub events: u64,
-    /// Of all events in their order: equal for equal runs.
+    /// A hash of the events that had an effect, in their order: equal for equal runs.
     pub hash: u64,
 }
 

@@ -139,7 +139,7 @@ impl<B: Counted> Workers<B> {
         self.workers[worker].piece = Some(piece);
     }
 
-    /// The chunk in which the last of so many tasks is processed: its end, in tasks, its length, and
+    /// The chunk in which the last of `tasks` tasks is processed: its end, in tasks, its length, and
     /// that of the next one.
     fn chunks(&self, mut grain: usize, tasks: u64) -> (u64, usize, usize) {
         let mut end = 0;

@@ -1,8 +1,12 @@
-//! Which victim an attempt chooses: uniformly at random, as the analysis of work stealing assumes
-//! (Blumofe and Leiserson, JACM 1999); in a pool with several places, near ones first. The first
-//! attempt of nearly all searches goes to the victim of the last steal: where one worker has all
-//! tasks, its thieves need not look for it among all (ADR 019). The others begin by chance, so that
-//! a victim that always has tasks does not hide those of a worker that is blocked or suspended.
+//! Which victim an attempt chooses.
+//!
+//! - The first attempt of nearly all searches goes to the victim of the last steal: where one worker
+//!   has all tasks, its thieves need not look for it among all (ADR 019). One search in 61 begins as
+//!   the next line says, so that a victim that always has tasks does not hide those of a worker that
+//!   is blocked or suspended.
+//! - Other attempts choose at random: in a pool with several places, among near victims first.
+//!   Otherwise all are equally likely, as in Blumofe and Leiserson (JACM 1999), whose analysis does
+//!   not cover the two exceptions.
 
 use super::Seeker;
 use crate::numbers::{Index, Slot};
@@ -53,8 +57,9 @@ impl Victims {
         (victim != seeker.slot).then_some(victim)
     }
 
-    /// A worker, or a guest, whose number comes after those of the workers. As many attempts as
-    /// there are others near come first, then half of all.
+    /// A worker, or a guest, whose number comes after those of the workers. The first attempts of a
+    /// search, as many as the place has workers and guests, choose among these; then half of them
+    /// do, and the others choose among all.
     fn choose_index(&mut self, seeker: Seeker<'_>, failures: u64) -> Index {
         let shared = seeker.shared;
         let (here, guests) = (shared.neighbours_of(seeker.index), shared.guests_seen());

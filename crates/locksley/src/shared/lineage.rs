@@ -36,14 +36,14 @@ impl Lineage {
         }
     }
 
-    /// Sets `unrelated_from` to infinity. The worker runs no fork, or all that lay there since it was
-    /// lowered has left the deque.
+    /// Sets `unrelated_from` to infinity. The worker runs no fork, or all that was pushed there has
+    /// left the deque.
     pub(crate) fn reset(&self) {
         self.set(i64::MAX);
     }
 
-    /// Lowers `unrelated_from` to `position`, before a job is pushed there that may be unrelated, or
-    /// an unrelated task begins, which pushes there.
+    /// Lowers `unrelated_from` to `position`, before a job is pushed there that may be unrelated,
+    /// or an unrelated task begins, which pushes there.
     pub(crate) fn end_at(&self, position: i64) {
         self.set(self.unrelated_from().min(position));
     }

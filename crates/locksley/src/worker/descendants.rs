@@ -54,7 +54,7 @@ impl Worker {
         let is_back = above.pop_if(|last| *last == job).is_some();
         let are_many = above.len() > MOVED_AT_ONCE;
         for job in above.into_iter().rev() {
-            // A fork stays in the deque, where its join looks for it. Polls may have moved it there.
+            // A fork stays in the deque, where its join looks for it: polls may have moved it up.
             // SAFETY: just taken.
             if are_many && !unsafe { header::is_fork(job) } {
                 self.set_aside(job);

@@ -86,25 +86,21 @@ impl Worker {
     }
 
     /// Runs a task on top of another one. It need not descend from the forks that run here.
-    pub(super) fn execute_nested(&self, found: Found) {
+    pub(super) fn execute_unrelated(&self, found: Found) {
         let (before, start) = (self.state().lineage.unrelated_from(), self.deque_end());
         self.end_lineage();
-        self.execute_on_top(found);
-        // What it has pushed at `start` or above has left the deque then, and what it has pushed
-        // below, after it took older jobs from there, would have lowered the lineage. If that ended
-        // lower before, it stays so: later forks of an unrelated outer task may lie below its start.
+        self.execute_descendant(found);
+        // If so, what it has pushed at `start` or above has left the deque. What it has pushed
+        // below, after it took older jobs from there, would have lowered the lineage. Where the
+        // lineage ended before, it stays lowered: an unrelated outer task may fork below its start.
         let is_lowered_no_further = self.state().lineage.unrelated_from() == start;
         if before == i64::MAX && is_lowered_no_further && self.deque_end() <= start {
             self.state().lineage.reset();
         }
     }
 
-    /// Runs a task on top of another one, from which it descends.
+    /// Runs a task on top of another one, and changes no lineage: it descends from that one.
     pub(super) fn execute_descendant(&self, found: Found) {
-        self.execute_on_top(found);
-    }
-
-    fn execute_on_top(&self, found: Found) {
         let run = if found.from == self.local.slot { Self::execute } else { Self::execute_traced };
         self.under_index(|| run(self, found));
         hooks::executed();
@@ -179,7 +175,7 @@ impl Worker {
         let abort = AbortOnUnwind("a panic came out of a task");
         let is_any = found.is_some();
         if let Some(found) = found {
-            self.execute_nested(found);
+            self.execute_unrelated(found);
         }
         self.stop_clock_if_borrowed();
         abort.disarm();

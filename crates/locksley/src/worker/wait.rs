@@ -78,7 +78,7 @@ impl Worker {
                 if is_descendant {
                     self.execute_descendant(found);
                 } else {
-                    self.execute_nested(found);
+                    self.execute_unrelated(found);
                 }
                 continue;
             }
@@ -93,7 +93,7 @@ impl Worker {
                 // of its thief, which may be suspended, and looks once more.
                 self.local.shared.open_deques(&mut Vec::new());
             } else if awaits_tasks && let Some(pinned) = self.take_pinned() {
-                self.execute_nested(pinned);
+                self.execute_unrelated(pinned);
             } else {
                 // After this it spins again only if `find` has returned a task.
                 self.park_until(event, awaits_tasks);
@@ -144,7 +144,7 @@ impl Worker {
         // Another thread may have taken it during the search.
         self.regain_index();
         match found {
-            Some(found) => self.execute_nested(found),
+            Some(found) => self.execute_unrelated(found),
             // Inside of another call that may block.
             None if self.local.away.get().is_some() => self.release_again(),
             None => {}

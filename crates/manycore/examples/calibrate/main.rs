@@ -1,8 +1,8 @@
 //! The same small programs on the host and on the virtual machine: what the model is fitted to.
 //!
 //! Prints, for each, nanoseconds on both, and their ratio. It needs two processors that are idle.
-//! `--fit FILE` finds costs with which the model takes as long as the host, and writes them to FILE,
-//! as lines of the form `cluster=38`.
+//! `--fit FILE` finds costs with which the model takes as long as the host, and writes them to
+//! FILE, as lines of the form `cluster=38`.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
