@@ -4,10 +4,15 @@
 //! the destructors of thread-local variables, and not when the program exits, whose handlers may
 //! begin regions. Destructors of the program that run after it may begin regions, too. Then the
 //! thread gives its workers back when such a region ends, and the destructor runs once more.
+//!
+//! The C library exits when its last thread has ended, by a call of `exit` on that thread. A region
+//! of an exit handler then starts threads. If these ended with the region, the last of them would
+//! call `exit`, too, beside the first call. So they stay.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use locksley_sys::os::{generation, watch_for_forks};
@@ -15,7 +20,7 @@ use rustix::process::getpid;
 use rustix::thread::gettid;
 
 use super::members::Context;
-use super::worker::{self, Worker};
+use super::worker::{self, Hosts, Worker};
 use super::{Member, Team, size};
 use crate::environment::settings;
 use crate::first_line;
@@ -104,12 +109,26 @@ fn watch_end() {
 
 unsafe extern "C" fn end_thread(_: *mut c_void) {
     IS_ENDING.set(true);
-    release();
+    if release() == Hosts::None {
+        // The handler that is registered last runs first. Without memory for it, handlers that begin
+        // regions may run twice.
+        // SAFETY: the library, which has the function, is never unloaded.
+        unsafe { libc::atexit(note_exit) };
+    }
+}
+
+/// Exit handlers run.
+static EXITS: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note_exit() {
+    // Relaxed: handlers run on this thread.
+    EXITS.store(true, Ordering::Relaxed);
 }
 
 /// A region has ended that the calling thread had begun.
 pub(super) fn note_region_end() {
-    if IS_ENDING.get() && thread().state.borrow().active.is_empty() {
+    let is_exiting = EXITS.load(Ordering::Relaxed);
+    if IS_ENDING.get() && !is_exiting && thread().state.borrow().active.is_empty() {
         worker::leave(thread().take_workers(), false);
     }
 }
@@ -180,7 +199,7 @@ pub(super) fn thread() -> &'static Thread {
 }
 
 /// The calling thread ends: its workers go to the reserve.
-fn release() {
+fn release() -> Hosts {
     let thread = THREAD.get().cast_mut();
     if thread.is_null() {
         return worker::leave([], IS_HOST.replace(false));
@@ -190,7 +209,7 @@ fn release() {
     let is_in_region = MEMBER.get() != root.map_or(ptr::null(), |it| ptr::from_ref(it.member(0)));
     if is_in_region {
         // The program may not end a thread there. The other threads use its record, which stays.
-        return;
+        return Hosts::Some;
     }
     THREAD.set(ptr::null());
     set_member(ptr::null());
@@ -200,7 +219,7 @@ fn release() {
         root.member(0).leave();
         waiting::note_asleep();
     }
-    worker::leave(thread.take_workers(), IS_HOST.replace(false));
+    worker::leave(thread.take_workers(), IS_HOST.replace(false))
 }
 
 impl Thread {

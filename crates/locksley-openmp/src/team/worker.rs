@@ -148,14 +148,23 @@ pub(super) fn give_back(workers: impl IntoIterator<Item = Arc<Worker>>) {
     }
 }
 
+/// Whether threads are left that use OpenMP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hosts {
+    None,
+    Some,
+}
+
 /// A thread ends, and gives these workers back. `is_host`: it counts among the hosts.
-pub(super) fn leave(workers: impl IntoIterator<Item = Arc<Worker>>, is_host: bool) {
+pub(super) fn leave(workers: impl IntoIterator<Item = Arc<Worker>>, is_host: bool) -> Hosts {
     give_back(workers);
     // Acquire and release: the last host finds the workers of those before.
     let left = HOSTS.fetch_sub(is_host.into(), Ordering::AcqRel) - usize::from(is_host);
-    if left == 0 {
-        end_reserve();
+    if left > 0 {
+        return Hosts::Some;
     }
+    end_reserve();
+    Hosts::None
 }
 
 /// Ends the workers of the reserve.

@@ -1,4 +1,5 @@
 use std::hint::black_box;
+use std::time::Duration;
 
 use platform::atomic::{AtomicU64, Ordering::*, fence};
 use platform::{Instant, Mutex, membarrier, pin, spin_loop, thread};
@@ -15,8 +16,8 @@ pub(crate) const ALL: [Program; 12] = [
     ("contended lock, two threads", contended_lock),
     ("yield, nothing else to run", yield_alone),
     ("yield to a thread of the processor", yield_in_turn),
-    ("membarrier, no other thread", membarrier_alone),
-    ("membarrier, one other thread runs", membarrier_beside),
+    ("membarrier, the other thread sleeps", membarrier_alone),
+    ("membarrier, the other thread runs", membarrier_beside),
     ("park and unpark, two processors", || park_ring(1)),
     ("park and unpark, one processor", || park_ring(0)),
 ];
@@ -162,9 +163,27 @@ fn yield_in_turn() -> f64 {
     beside(0, this, other)
 }
 
+/// With no other thread, the kernel would return at once.
 fn membarrier_alone() -> f64 {
     membarrier();
-    nanos(2_000, |_| membarrier())
+    let is_over = Line::default();
+    let other = || {
+        while is_over.0.load(Relaxed) == 0 {
+            thread::park();
+        }
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        // It has fallen asleep meanwhile.
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(2) {
+            thread::yield_now();
+        }
+        let nanos = nanos(2_000, |_| membarrier());
+        is_over.0.store(1, Relaxed);
+        other.thread().unpark();
+        nanos
+    })
 }
 
 fn membarrier_beside() -> f64 {

@@ -74,7 +74,7 @@ pub(super) fn report(record: &Record) -> Report {
     let headline = format!("Simulated ({model}): Nornir's networks on {PROCESSORS} processors");
     let sections = vec![Section::new("Speedup", about, [table])];
     let method = include_str!("method.txt");
-    let note = "Simulated: no time was measured, and the model's costs are not validated.";
+    let note = "Simulated: no time was measured, and the costs were fitted to no machine.";
     let report = Report::new("Nornir's study, simulated", headline, sections, method);
     Report { notes: vec![note.to_owned()], ..report }
 }
