@@ -57,8 +57,8 @@ pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 /// probably runs that next. Record: `channels`, message rates between processes.
 pub(crate) const MOVE_COST: Duration = Duration::from_micros(2);
 
-/// *Attempts.* After so many failed attempts, or as many as there are slots, a thief looks
-/// everywhere, and opens closed deques by force. Record: `simulated/others/2026-11-30-steps.txt`.
+/// *Attempts.* After so many failed attempts a thief looks everywhere, and opens closed deques by
+/// force. Record: `simulated/others/2026-11-30-steps.txt`, also of as many as there are slots.
 pub(crate) const SWEEP_INTERVAL: u32 = 64;
 
 /// *Pushes.* What a heavy barrier costs for each worker that it interrupts. An owner closes its

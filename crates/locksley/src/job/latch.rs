@@ -8,10 +8,8 @@ use crate::header::Flag;
 use crate::numbers::Slot;
 use crate::observe::LatestStamp;
 use crate::os;
-use crate::primitive::{Instant, spin_loop};
 use crate::shared::Shared;
 use crate::sleep::Parker;
-use crate::tuning::WAIT_SPIN;
 use crate::worker::{Worker, follow};
 
 /// A latch for which one thread waits. It is set when all parts that it counts have ended.
@@ -87,7 +85,7 @@ impl<'w> Latch<'w> {
     }
 
     /// Ends the caller's own part, and waits for all others. A thread that is the worker `current`
-    /// waits by calling `wait`. Any other thread spins, and then blocks.
+    /// waits by calling `wait`. Any other thread blocks.
     ///
     /// # Panics
     /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the
@@ -104,10 +102,6 @@ impl<'w> Latch<'w> {
 
     fn block(&self) {
         let Waiter::Thread(parker) = &self.waiter else { unreachable!("a worker waits in `wait`") };
-        let began = Instant::now();
-        while !self.flag.is_set() && began.elapsed() < WAIT_SPIN {
-            (0..8).for_each(|_| spin_loop());
-        }
         while !self.flag.is_set() {
             assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
             parker.park(|| self.flag.is_set(), None);

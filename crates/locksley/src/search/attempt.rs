@@ -31,7 +31,7 @@ impl Search {
             return found;
         }
         self.failures += 1;
-        if self.failures.is_multiple_of(sweep_interval(seeker.shared.slots_taken())) {
+        if self.failures.is_multiple_of(u64::from(SWEEP_INTERVAL)) {
             // A thief that never sleeps looks everywhere, too.
             (self.forces, self.sweeps) = (true, true);
             // A task that this makes ready lies in the worker's own deque.
@@ -95,12 +95,6 @@ impl Search {
         seeker.shared.open_deques(&mut self.open_requests);
         self.steal(seeker, victim)
     }
-}
-
-/// After how many failed attempts a thief looks everywhere: a look into each slot costs about as
-/// much as an attempt, so it comes at most after as many attempts.
-fn sweep_interval(slots: usize) -> u64 {
-    u64::from(SWEEP_INTERVAL).max(slots as u64)
 }
 
 impl<'s> Seeker<'s> {
@@ -196,7 +190,6 @@ mod tests {
     use crate::job::HeapJob;
     use crate::numbers::{Index, Slot};
     use crate::pool::tests::{LONGEST, divided, hold, on_worker};
-    use crate::search::attempt::sweep_interval;
     use crate::search::{Search, Seeker};
     use crate::sleep::WakeToken;
     use crate::{Pool, Spawn, Worker};
@@ -291,11 +284,6 @@ mod tests {
             [found(1, 0), found(1, 2), found(0, 1), found(0, 2)],
             [None, None, Some(0), None]
         );
-    }
-
-    #[test]
-    fn a_thief_looks_everywhere_after_64_failures_or_as_many_as_there_are_slots() {
-        assert_eq!([1, 64, 65, 1000].map(sweep_interval), [64, 64, 65, 1000]);
     }
 
     /// Without sleeps, only the sweep after some failures finds some of these.
