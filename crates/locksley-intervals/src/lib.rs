@@ -67,3 +67,7 @@ pub use graph::{builder::Builder, guarded::Guarded, point::Side};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/graphs.md")]
+struct Guide;
