@@ -4,6 +4,7 @@
 //! Each cell is a run of the program `simulator` (`lab/simulator`). Virtual time does not depend on
 //! the host, and equal seeds give equal runs: repetitions have different seeds.
 
+mod bws;
 mod hood;
 mod nornir;
 mod program;
@@ -42,12 +43,12 @@ const HOOD: &str = "classic-hood";
 const SHARED: [usize; 3] = [16, 64, 256];
 const BUSY: [u64; 3] = [1, 4, 16];
 
-const STUDIES: [Study; 2] = [hood::STUDY, nornir::STUDY];
+const STUDIES: [Study; 3] = [hood::STUDY, bws::STUDY, nornir::STUDY];
 
 /// `locksley simulate`
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// The study of a paper instead, on its runtimes: hood, nornir
+    /// The study of a paper instead, on its runtimes: hood, bws, nornir
     #[arg(long, value_name = "PAPER", value_parser = STUDIES.map(|study| study.name))]
     #[arg(conflicts_with_all = ["kinds", "processors"])]
     study: Option<String>,

@@ -255,6 +255,29 @@ fn hoods_constants_are_those_that_its_trees_have() {
 }
 
 #[test]
+fn bws_pairs_have_the_papers_figures() {
+    let mut record = study("bws");
+    fill(&mut record, |cell| match &*cell.runtime {
+        // Alone in a second; beside another program, the first one in 3 s and the other in 2 s.
+        "classic-abp" | "classic-bws-kernel" if cell.subject.contains(" beside ") => {
+            vec![(SECONDS, 3.0), (OTHER, 2.0)]
+        }
+        "classic-abp" => vec![(SECONDS, 1.0)],
+        "classic-bws-kernel" => vec![(SECONDS, 2.0)],
+        _ => Vec::new(),
+    });
+    let report = Simulate::report(&record);
+    let [means, all] = &report.sections[0].tables[..] else { panic!("there are two") };
+    assert_eq!(all.rows[0], ["bfs+ep", "16", "classic-abp", "200 / 100", "100", "0.83"]);
+    // Its slowdowns are over its own time alone, its throughput over ABP's.
+    assert_eq!(means.rows[4], ["16", "classic-bws-kernel", "all", "10", "50", "0.83"]);
+    let numbers = means.rows[..4].iter().map(|row| &*row[3]).collect_vec();
+    assert_eq!(numbers, ["10", "1", "3", "6"]);
+    let alone = &report.sections[1].tables[0].rows;
+    assert_eq!(alone[0], ["bfs", "1", "16", "classic-abp", "0.41", "0.50"]);
+}
+
+#[test]
 fn nornirs_networks_have_the_work_of_their_figures() {
     let plan = study("nornir").plan;
     assert_eq!(plan.cells.len(), 2 * 4 * 2 + 6 * 2 + 33);
