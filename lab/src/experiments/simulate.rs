@@ -6,6 +6,7 @@
 
 mod bws;
 mod hood;
+mod lassi;
 mod nornir;
 mod program;
 mod report;
@@ -43,12 +44,12 @@ const HOOD: &str = "classic-hood";
 const SHARED: [usize; 3] = [16, 64, 256];
 const BUSY: [u64; 3] = [1, 4, 16];
 
-const STUDIES: [Study; 3] = [hood::STUDY, bws::STUDY, nornir::STUDY];
+const STUDIES: [Study; 4] = [hood::STUDY, bws::STUDY, lassi::STUDY, nornir::STUDY];
 
 /// `locksley simulate`
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// The study of a paper instead, on its runtimes: hood, bws, nornir
+    /// The study of a paper instead, on its runtimes: hood, bws, lassi, nornir
     #[arg(long, value_name = "PAPER", value_parser = STUDIES.map(|study| study.name))]
     #[arg(conflicts_with_all = ["kinds", "processors"])]
     study: Option<String>,

@@ -278,6 +278,21 @@ fn bws_pairs_have_the_papers_figures() {
 }
 
 #[test]
+fn lassis_queues_are_beside_deques_of_workers() {
+    let mut record = study("lassi");
+    fill(&mut record, |cell| {
+        let ideal = Subject::find(&cell.subject).unwrap().ideal(cell.workers);
+        let factor = if cell.runtime == "lassi-queue" { 4.0 } else { 2.0 };
+        vec![(SECONDS, factor * ideal)]
+    });
+    let report = Simulate::report(&record);
+    let rows = &report.sections[0].tables[0].rows;
+    assert_eq!(rows[0][1..], ["8", "lassi-workers", "0.500", "1.000"]);
+    let queue = rows.iter().find(|row| row[2] == "lassi-queue").unwrap();
+    assert_eq!(queue[3..], ["0.250", "2.000"]);
+}
+
+#[test]
 fn nornirs_networks_have_the_work_of_their_figures() {
     let plan = study("nornir").plan;
     assert_eq!(plan.cells.len(), 2 * 4 * 2 + 6 * 2 + 33);
