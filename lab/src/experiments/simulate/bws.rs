@@ -136,10 +136,10 @@ fn side_by_side(record: &Record) -> Section {
         }
     }
     let about = "Slowdowns in percent are those of the two programs over the same scheduler alone; \
-                 unfairness is their difference in points. The speedup is the sum of Tb/Tc, with Tb \
-                 alone on ABP. Each program computes again and again; the mean is of computations \
-                 that began and ended while the first program was measured. LOOP, MM and RayTracer \
-                 have no stand-ins.";
+                 unfairness is their difference in points. The speedup is the sum of Tb/Tc, with \
+                 Tb alone on ABP. Each program computes again and again; the mean is of \
+                 computations that began and ended while the first program was measured. LOOP, MM \
+                 and RayTracer have no stand-ins.";
     Section::new("Side by side", about, [means, all])
 }
 

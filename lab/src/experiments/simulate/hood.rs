@@ -1,5 +1,5 @@
-//! Figures 2, 4 and 5 of Hood's study (Blumofe and Papadopoulos, "The Performance of Work Stealing
-//! in Multiprogrammed Environments", 1998, sections 4 to 6): `knary` on eight processors with up to
+//! Figures 2 and 4 of Hood's study (Blumofe and Papadopoulos, "The Performance of Work Stealing in
+//! Multiprogrammed Environments", 1998, sections 4 and 5): `knary` on eight processors with up to
 //! 64 processes, and where adversaries grant eight of 64 processors, or 128 of 1,024.
 
 use super::study::{Study, report_of};
@@ -41,8 +41,8 @@ fn under(adversary: &str, granted: usize) -> String {
 
 fn add_cells(plan: &mut Plan, repeats: usize) {
     plan.notes.push(format!(
-        "Trees have 0.08 to 0.55 s of work, and 0.9 to 2.2 s for {MANY} processes; the study's have \
-         1.2 s and more. A run has {LIMIT_MS} ms of virtual time under an adversary."
+        "Trees have 0.08 to 0.55 s of work, and 0.9 to 2.2 s for {MANY} processes; the study's \
+         have 1.2 s and more. A run has {LIMIT_MS} ms of virtual time under an adversary."
     ));
     let names = RUNTIMES.map(|it| it.0);
     let tree = |shape: &str| format!("knary:{shape}:{NODE}");
@@ -123,9 +123,9 @@ fn constants(all: &[Found<'_>]) -> Section {
         table.row(names.into_iter().chain(fit).chain(counts));
     }
     let about = "By least squares, as `model` fits them, with 95 % intervals over trees. T1 and T∞ \
-                 are those of the nodes alone. PA is the number of processors that are granted. The \
-                 curve is the study's second one, with c1 = 1.1 and c∞ = 2. Unfinished are trees of \
-                 which no run ended in time.";
+                 are those of the nodes alone. PA is the number of processors that are granted. \
+                 The curve is the study's second one, with c1 = 1.1 and c∞ = 2. Unfinished are \
+                 trees of which no run ended in time.";
     Section::new("Hood's model", about, [table])
 }
 
