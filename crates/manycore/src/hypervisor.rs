@@ -13,6 +13,8 @@ pub struct View<'a> {
     pub now: Nanos,
     /// The thread that each processor runs, whether or not the processor is taken away.
     pub running: &'a [Option<ThreadId>],
+    /// For each processor, whether a thread has called `sched_yield` there since the last decision.
+    pub yielded: &'a [bool],
 }
 
 /// Decides which processors are available.
@@ -31,13 +33,13 @@ fn next(state: &mut u64) -> u64 {
     z ^ z >> 31
 }
 
-/// Leaves `count` flags set, chosen at random among those that `may_stay` admits first.
-fn keep(available: &mut [bool], count: usize, state: &mut u64, may_stay: impl Fn(usize) -> bool) {
+/// Leaves `count` flags set: first those of the lowest rank, and of equal ones random ones.
+fn keep<R: Ord>(available: &mut [bool], count: usize, state: &mut u64, rank: impl Fn(usize) -> R) {
     let mut order: Vec<_> = (0..available.len()).collect();
     for at in (1..order.len()).rev() {
         order.swap(at, next(state) as usize % (at + 1));
     }
-    order.sort_by_key(|&cpu| !may_stay(cpu));
+    order.sort_by_key(|&cpu| rank(cpu));
     for &cpu in order.iter().skip(count) {
         available[cpu] = false;
     }
@@ -71,7 +73,7 @@ impl Hypervisor for Benign {
     fn decide(&mut self, _: &View<'_>, available: &mut [bool]) -> Nanos {
         let count = self.counts[self.step % self.counts.len()];
         self.step += 1;
-        keep(available, count, &mut self.seed, |_| true);
+        keep(available, count, &mut self.seed, |_| ());
         self.quantum
     }
 }
@@ -114,6 +116,39 @@ pub struct Adaptive<F> {
     quantum: Nanos,
     seed: u64,
     is_spared: F,
+    turns: Option<Turns>,
+}
+
+/// When processors ran and yielded, in numbers of decisions.
+#[derive(Default)]
+struct Turns {
+    now: u64,
+    ran: Vec<u64>,
+    yielded: Vec<u64>,
+}
+
+impl Turns {
+    fn note_yields(&mut self, view: &View<'_>) {
+        self.ran.resize(view.yielded.len(), 0);
+        self.yielded.resize(view.yielded.len(), 0);
+        // A processor without a thread has nothing to run: it counts as one that yields.
+        let yields = view.yielded.iter().zip(view.running).map(|it| *it.0 || it.1.is_none());
+        let yielded = self.yielded.iter_mut().zip(yields);
+        yielded.filter(|it| it.1).for_each(|(at, _)| *at = self.now);
+        self.now += 1;
+    }
+
+    /// For each processor 0, but if it yielded when it ran last, and not all others have run since,
+    /// the number of the decision by which it ran last.
+    fn bars(&self) -> Vec<u64> {
+        let bar = |cpu: usize| {
+            let (ran, yielded) = (self.ran[cpu], self.yielded[cpu]);
+            let mut others = (0..self.ran.len()).filter(|&other| other != cpu);
+            let is_barred = yielded >= ran && others.any(|other| self.ran[other] <= yielded);
+            if is_barred { ran } else { 0 }
+        };
+        (0..self.ran.len()).map(bar).collect()
+    }
 }
 
 impl<F> std::fmt::Debug for Adaptive<F> {
@@ -125,14 +160,30 @@ impl<F> std::fmt::Debug for Adaptive<F> {
 impl<F: FnMut(&View<'_>, usize) -> bool> Adaptive<F> {
     /// Lets `count` processors run; first those for which `is_spared` returns true, then others.
     pub fn new(count: usize, quantum: Nanos, seed: u64, is_spared: F) -> Self {
-        Self { count, quantum, seed, is_spared }
+        Self { count, quantum, seed, is_spared, turns: None }
+    }
+
+    /// The same, but it obeys yields, as Hood's analysis demands (`yieldToAll`): a processor whose
+    /// thread has yielded runs again only after all others have run. If that leaves too few, those
+    /// run that have not run for the longest time.
+    #[must_use]
+    pub fn obeying_yields(self) -> Self {
+        Self { turns: Some(Turns::default()), ..self }
     }
 }
 
 impl<F: FnMut(&View<'_>, usize) -> bool> Hypervisor for Adaptive<F> {
     fn decide(&mut self, view: &View<'_>, available: &mut [bool]) -> Nanos {
         let spared: Vec<_> = (0..available.len()).map(|cpu| (self.is_spared)(view, cpu)).collect();
-        keep(available, self.count, &mut self.seed, |cpu| spared[cpu]);
+        let bars = self.turns.as_mut().map(|turns| {
+            turns.note_yields(view);
+            turns.bars()
+        });
+        let bar = |cpu: usize| bars.as_ref().map_or(0, |bars| bars[cpu]);
+        keep(available, self.count, &mut self.seed, |cpu| (bar(cpu), !spared[cpu]));
+        if let Some(Turns { now, ran, .. }) = &mut self.turns {
+            ran.iter_mut().zip(&*available).filter(|it| *it.1).for_each(|(at, _)| *at = *now);
+        }
         self.quantum
     }
 }
@@ -166,8 +217,9 @@ mod tests {
 
     fn decide(hypervisor: &mut dyn Hypervisor, now: Nanos, count: usize) -> (Vec<bool>, Nanos) {
         let mut available = vec![true; count];
-        let running = vec![None; count];
-        let next = hypervisor.decide(&View { now, running: &running }, &mut available);
+        let (running, yielded) = (vec![None; count], vec![false; count]);
+        let view = View { now, running: &running, yielded: &yielded };
+        let next = hypervisor.decide(&view, &mut available);
         (available, next)
     }
 
@@ -189,6 +241,28 @@ mod tests {
         let (available, quantum) = decide(&mut adaptive, 0, 8);
         assert_eq!(available, [false, false, false, false, false, true, true, true]);
         assert_eq!(quantum, 100);
+    }
+
+    #[test]
+    fn a_processor_that_yields_runs_after_all_others() {
+        // It would let the first processor run for ever, whose thread yields whenever it runs.
+        let mut adaptive = Adaptive::new(1, 100, 1, |_, cpu| cpu == 0).obeying_yields();
+        let (mut yielded, mut since, mut turns) = ([false; 4], [true; 4], 0);
+        for _ in 0..400 {
+            let mut available = [true; 4];
+            let running = [Some(ThreadId(0)); 4];
+            let view = View { now: 0, running: &running, yielded: &yielded };
+            adaptive.decide(&view, &mut available);
+            let one = available.iter().position(|&it| it).unwrap();
+            since[one] = true;
+            if one == 0 {
+                assert_eq!(since, [true; 4]);
+                (since, turns) = ([false; 4], turns + 1);
+            }
+            yielded = std::array::from_fn(|cpu| cpu == 0 && one == 0);
+        }
+        // It spares the first one as soon as it may.
+        assert!(turns > 400 / 10, "{turns}");
     }
 
     #[test]

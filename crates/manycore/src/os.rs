@@ -46,6 +46,7 @@ pub fn random() -> u64 {
 
 /// `sched_yield`, as the machine's kernel does it.
 pub fn sched_yield() {
+    here().get().note_yield();
     here().reschedule(|kernel, cpu, now| kernel.yield_now(cpu, now));
 }
 

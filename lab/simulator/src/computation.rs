@@ -7,6 +7,8 @@ use std::str::FromStr;
 pub enum Computation {
     /// A balanced tree of joins.
     Tree { leaves: u64, leaf: u64 },
+    /// A tree whose nodes compute, too.
+    Knary(Knary),
     /// Nornir's network: a process sends a message to each of the others, which compute and answer.
     Scatter { processes: u64, rounds: u64, message: u64 },
     /// A parallel loop.
@@ -23,11 +25,34 @@ pub enum Computation {
     Idle { time: u64 },
 }
 
+/// The synthetic benchmark of Hood's study (section 5): at each node some work, then the first
+/// children one after the other, and the rest in parallel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knary {
+    /// A tree of height 1 is a node.
+    pub height: u64,
+    /// The number of children.
+    pub degree: u64,
+    /// Those one after the other.
+    pub serial: u64,
+    /// The work of a node.
+    pub node: u64,
+}
+
+impl Knary {
+    /// How many nodes it has; as many as the number's type holds, if they are more.
+    pub fn nodes(&self) -> u64 {
+        let below = |nodes: u64, _| nodes.saturating_mul(self.degree).saturating_add(1);
+        (0..self.height).fold(0, below)
+    }
+}
+
 impl Computation {
     /// The processor time of its own work.
     pub fn work(&self) -> u64 {
         match *self {
             Self::Tree { leaves, leaf } => leaves * leaf,
+            Self::Knary(tree) => tree.nodes() * tree.node,
             Self::Scatter { processes, rounds, message } => processes * rounds * message,
             Self::Loop { items, item } => items * item,
             Self::Rounds { rounds, serial, chunks, chunk } => rounds * (serial + chunks * chunk),
@@ -40,9 +65,10 @@ impl Computation {
 }
 
 /// The computations and their numbers; times are in nanoseconds.
-const KNOWN: &str = "tree:LEAVES:NS, scatter:PROCESSES:ROUNDS:NS, loop:ITEMS:NS, \
-                     rounds:ROUNDS:SERIAL:CHUNKS:NS, producer:TASKS:NS, \
-                     storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS";
+const KNOWN: &str = "tree:LEAVES:NS, knary:HEIGHT:DEGREE:SERIAL:NS, \
+                     scatter:PROCESSES:ROUNDS:NS, loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS, \
+                     producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, \
+                     idle:NS";
 
 /// A text that names no computation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +92,13 @@ impl FromStr for Computation {
         let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
         match (name, numbers.map_err(|_| unknown())?.as_slice()) {
             ("tree", &[leaves, leaf]) if leaves > 0 => Ok(Self::Tree { leaves, leaf }),
+            ("knary", &[height, degree, serial, node])
+                if (1..=64).contains(&height) && (1..1 << 20).contains(&degree) =>
+            {
+                let tree = Knary { height, degree, serial, node };
+                let is_sound = serial <= degree && tree.nodes() < 1 << 40;
+                is_sound.then_some(Self::Knary(tree)).ok_or_else(unknown)
+            }
             ("scatter", &[processes, rounds, message]) if processes > 0 => {
                 Ok(Self::Scatter { processes, rounds, message })
             }
@@ -93,9 +126,14 @@ mod tests {
         assert_eq!("tree:8:100".parse(), Ok(Computation::Tree { leaves: 8, leaf: 100 }));
         let rounds: Computation = "rounds:2:50:4:10".parse().unwrap();
         assert_eq!(rounds.work(), 180);
+        let knary: Computation = "knary:4:3:1:10".parse().unwrap();
+        assert_eq!(knary.work(), 10 * (1 + 3 + 9 + 27));
         assert_eq!("scatter:3:2:10".parse::<Computation>().map(|it| it.work()), Ok(60));
         for wrong in [
             "",
+            "knary:0:3:1:10",
+            "knary:4:3:4:10",
+            "knary:64:3:1:10",
             "scatter:0:1:1",
             "tree",
             "tree:1",

@@ -80,7 +80,7 @@ impl FromStr for KernelName {
             "linux-6.12-late" => || KernelConfig::linux_6_12(EevdfYield::Forfeit),
             "linux-6.6" => KernelConfig::linux_6_6,
             "linux-5" => KernelConfig::linux_5,
-            "linux-2.6" => || KernelConfig::linux_2_6(CfsYield::Skip),
+            "linux-2.6" => || KernelConfig::linux_2_6(CfsYield::Stay),
             "linux-2.6-compat" => || KernelConfig::linux_2_6(CfsYield::Compat),
             "round-robin" => || KernelConfig::round_robin(10_000_000),
             _ => {

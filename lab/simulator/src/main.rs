@@ -3,6 +3,7 @@
 //! The laboratory's `simulate` runs this once for each measurement: statics of the runtimes live as
 //! long as the process.
 
+mod adversaries;
 mod computation;
 mod machines;
 mod neighbours;
@@ -16,6 +17,7 @@ use manycore::machine::Site;
 use serde::Serialize;
 
 use computation::Computation;
+use neighbours::{Done, Neighbour, mean_within};
 use runtimes::{Measured, Runtime};
 
 #[global_allocator]
@@ -24,9 +26,10 @@ static ALLOCATOR: manycore::Allocator = manycore::Allocator;
 /// Runs a computation on a virtual multiprocessor
 #[derive(Debug, Parser)]
 struct Options {
-    /// What is computed: tree:LEAVES:NS, scatter:PROCESSES:ROUNDS:NS (on classic- and nornir-),
-    /// loop:ITEMS:NS, rounds:ROUNDS:SERIAL:CHUNKS:NS, producer:TASKS:NS,
-    /// storm:BURSTS:TASKS:NS:PAUSE, callers:THREADS:CALLS:NS, idle:NS
+    /// What is computed: tree:LEAVES:NS, knary:HEIGHT:DEGREE:SERIAL:NS (Hood's benchmark),
+    /// scatter:PROCESSES:ROUNDS:NS (Nornir's network, on classic- and nornir-), loop:ITEMS:NS,
+    /// rounds:ROUNDS:SERIAL:CHUNKS:NS, producer:TASKS:NS, storm:BURSTS:TASKS:NS:PAUSE,
+    /// callers:THREADS:CALLS:NS, idle:NS
     computation: Computation,
     /// What computes it: locksley, rayon (peers/build makes a program with it), static, serial, or
     /// a name that begins with classic- or nornir-
@@ -50,19 +53,25 @@ struct Options {
     #[arg(long, default_value = "linux-6.18")]
     kernel: machines::KernelName,
     /// Another program: loops:THREADS, interactive:PAUSE:WORK, sleeper:WORK:PAUSE,
-    /// team:THREADS:NS; in nanoseconds, and may be given
-    /// several times
+    /// team:THREADS:NS, RUNTIME=COMPUTATION; in nanoseconds, and may be given several times
     #[arg(long = "neighbour")]
-    neighbours: Vec<neighbours::Neighbour>,
+    neighbours: Vec<Neighbour>,
+    /// What takes processors away: benign:COUNT:QUANTUM, oblivious:COUNT:QUANTUM,
+    /// adaptive:COUNT:QUANTUM (which obeys yields), steal:PERIOD:AWAY; in nanoseconds
+    #[arg(long)]
+    adversary: Option<adversaries::Adversary>,
+    /// Repeat the computation for at least so many milliseconds of virtual time
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    repeat: u64,
     /// Processors' worth of time that the control group allows, in thousandths
     #[arg(long)]
     quota: Option<u64>,
     /// What all that is random follows from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Stop after so many seconds of virtual time
-    #[arg(long, default_value_t = 60)]
-    limit: u64,
+    /// Stop after so many milliseconds of virtual time
+    #[arg(long, value_name = "MS", default_value_t = 60_000)]
+    limit_ms: u64,
     /// List the places in the source whose accesses moved the hottest lines
     #[arg(long)]
     sites: bool,
@@ -71,7 +80,7 @@ struct Options {
 /// What is printed, as one line of JSON.
 #[derive(Debug, Serialize)]
 struct Line {
-    /// Virtual seconds of the computation, without the start of the workers.
+    /// Virtual seconds of a computation, the mean of all, without the start of the workers.
     seconds: f64,
     /// Seconds of processor time that the computation's own work takes.
     work_seconds: f64,
@@ -92,7 +101,8 @@ struct Line {
     migrations: u64,
     /// Of the runtime: steals, sleeps, and what else it counts.
     counters: std::collections::BTreeMap<&'static str, f64>,
-    /// Of the other programs.
+    /// What the other programs count. Of a runtime: the mean time of its computations, in
+    /// nanoseconds, of those that began and ended during the measured ones.
     neighbours: Vec<(String, u64)>,
     hottest: Vec<Hot>,
     /// Of all lines.
@@ -139,7 +149,7 @@ fn run(options: &Options) -> Result<Line, String> {
     let mut machine = machine
         .kernel(options.kernel.config())
         .seed(options.seed)
-        .time_limit(Duration::from_secs(options.limit))
+        .time_limit(Duration::from_millis(options.limit_ms))
         .sites(options.sites);
     for (name, nanos) in &options.costs {
         machine = machine.cost(name, *nanos).map_err(|error| error.to_string())?;
@@ -147,14 +157,19 @@ fn run(options: &Options) -> Result<Line, String> {
     if let Some(quota) = options.quota {
         machine = machine.bandwidth(manycore::kernel::Bandwidth::of_processors(quota));
     }
-    for neighbour in &options.neighbours {
-        machine = machine.program(neighbour.program());
+    if let Some(adversary) = options.adversary {
+        machine = machine.hypervisor(adversary.hypervisor(options.processors, options.seed));
+    }
+    let done = options.neighbours.iter().map(|_| Done::default()).collect::<Vec<_>>();
+    for (neighbour, done) in options.neighbours.iter().zip(&done) {
+        machine = machine.program(neighbour.program(options.processors, done));
     }
     let (runtime, computation) = (options.runtime.clone(), options.computation);
+    let least = options.repeat.saturating_mul(1_000_000);
     let outcome = machine
-        .try_run(move || runtime.measure(workers, computation))
+        .try_run(move || runtime.measure(workers, computation, least))
         .map_err(|error| error.to_string())?;
-    let Measured { time, counters } = outcome.value?;
+    let Measured { time, stretch, counters } = outcome.value?;
     let of = outcome.statistics;
     let seconds = |nanos: u64| nanos as f64 / 1e9;
     let program = &of.programs[0];
@@ -162,6 +177,14 @@ fn run(options: &Options) -> Result<Line, String> {
         sites.iter().take(count).map(|(site, count)| (short(site), *count)).collect()
     };
     let sites = |index: usize| of.sites.get(index).map_or(Vec::new(), |sites| named(sites, 4));
+    let others = of.programs[1..].iter().zip(&options.neighbours).zip(&done);
+    let others = others.map(|((program, neighbour), done)| {
+        let count = match neighbour {
+            Neighbour::Runs(..) => mean_within(stretch, &done.borrow()),
+            _ => program.count,
+        };
+        (program.name.clone(), count)
+    });
     let hot = |(index, line): (usize, &manycore::coherence::HotLine)| Hot {
         transfers: line.transfers,
         waited_seconds: seconds(line.waited),
@@ -183,7 +206,7 @@ fn run(options: &Options) -> Result<Line, String> {
         involuntary_switches: program.involuntary_switches,
         migrations: program.migrations,
         counters,
-        neighbours: of.programs[1..].iter().map(|it| (it.name.clone(), it.count)).collect(),
+        neighbours: others.collect(),
         hottest: of.hottest.iter().enumerate().take(8).map(hot).collect(),
         sites: named(&of.all_sites, 12),
     })
@@ -202,8 +225,46 @@ mod tests {
     use super::*;
 
     fn of(runtime: &str, computation: &str) -> Result<Line, String> {
-        let words = ["simulator", computation, "--runtime", runtime, "--processors", "4"];
-        run(&Options::parse_from(words))
+        on(runtime, &[computation, "--processors", "4"])
+    }
+
+    fn on(runtime: &str, words: &[&str]) -> Result<Line, String> {
+        run(&Options::parse_from(["simulator", "--runtime", runtime].iter().chain(words)))
+    }
+
+    #[test]
+    fn hoods_tree_runs_under_each_adversary() {
+        // 40 nodes of 100 µs on two of eight processors.
+        let tree = ["knary:4:3:1:100000", "--processors", "8", "--limit-ms", "150", "--adversary"];
+        for adversary in ["benign:2:100000", "oblivious:2:100000", "adaptive:2:100000"] {
+            let line = on("classic-abp", &[&tree[..], &[adversary]].concat()).unwrap();
+            assert!((line.work_seconds - 4e-3).abs() < 1e-12);
+            assert!(line.seconds >= 2e-3 * 0.9, "{adversary}: {}", line.seconds);
+        }
+        // Thieves that never yield keep their processors from the one that has the work.
+        let starved = on("classic-naive", &[&tree[..], &["adaptive:2:100000"]].concat());
+        assert!(starved.map(|line| line.seconds).unwrap_err().contains("has not ended"));
+    }
+
+    #[test]
+    fn two_programs_share_the_processors() {
+        let words = ["tree:64:100000", "--processors", "4", "--repeat", "30"];
+        let beside = ["--neighbour", "classic-bws-kernel=tree:64:100000"];
+        let kernel = ["--kernel", "linux-2.6-compat"];
+        let line = on("classic-bws-kernel", &[&words[..], &beside, &kernel].concat()).unwrap();
+        // Alone, each would take 1.6 ms.
+        let other = line.neighbours[0].1 as f64 / 1e9;
+        assert!(line.seconds > 2e-3 && other > 2e-3, "{} and {other}", line.seconds);
+        assert!(line.seconds + other > 5e-3, "{} and {other}", line.seconds);
+    }
+
+    #[test]
+    fn lassis_queues_run_on_two_caches() {
+        for queues in ["workers", "places", "queue", "spinning", "array"] {
+            let words = ["tree:256:20000", "--processors", "16", "--machine", "milan"];
+            let line = on(&format!("lassi-{queues}"), &words).unwrap();
+            assert!((0.32e-3..1e-3).contains(&line.seconds), "{queues}: {}", line.seconds);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! Environments", 1998, sections 5 and 6): figures 2 and 4 on a machine of its own, figures 3 and 5
 //! beside `cycler`, which takes a random number of processors away again and again.
 
-mod bound;
+pub(super) mod bound;
 mod granted;
 mod points;
 mod report;

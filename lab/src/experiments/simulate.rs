@@ -4,9 +4,13 @@
 //! Each cell is a run of the program `simulator` (`lab/simulator`). Virtual time does not depend on
 //! the host, and equal seeds give equal runs: repetitions have different seeds.
 
+mod bws;
+mod hood;
+mod lassi;
 mod nornir;
 mod program;
 mod report;
+mod study;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -17,6 +21,7 @@ use std::path::PathBuf;
 use crate::experiment::prelude::*;
 use crate::experiment::record::SIMULATED;
 use program::Simulator;
+use study::{STUDY, Study};
 use subject::{KINDS, LOCKSLEY, ROUNDS, START, STATIC, Subject, detailed};
 
 /// What is compared; the simulator may have been built without some.
@@ -39,12 +44,14 @@ const HOOD: &str = "classic-hood";
 const SHARED: [usize; 3] = [16, 64, 256];
 const BUSY: [u64; 3] = [1, 4, 16];
 
+const STUDIES: [Study; 4] = [hood::STUDY, bws::STUDY, lassi::STUDY, nornir::STUDY];
+
 /// `locksley simulate`
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// The study of a paper instead, on its runtimes: nornir
-    #[arg(long, value_name = "PAPER", value_parser = [nornir::NAME])]
-    #[arg(conflicts_with_all = ["kinds", "runtimes", "processors"])]
+    /// The study of a paper instead, on its runtimes: hood, bws, lassi, nornir
+    #[arg(long, value_name = "PAPER", value_parser = STUDIES.map(|study| study.name))]
+    #[arg(conflicts_with_all = ["kinds", "processors"])]
     study: Option<String>,
     /// Only these: tree, loop, rounds, producer, storm, callers, idle [default: all]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
@@ -75,24 +82,27 @@ impl Experiment for Simulate {
         let quick = course.quick;
         let repeats = course.repeats(if quick { 3 } else { 5 })?;
         let kinds = chosen("kind", &self.kinds, &KINDS, &KINDS)?;
-        let names = RUNTIMES.map(|runtime| runtime.0);
+        let study = STUDIES.iter().find(|it| self.study.as_deref() == Some(it.name));
+        let names = study.map_or(&RUNTIMES[..], |study| study.runtimes);
+        let names = names.iter().map(|runtime| runtime.0).collect_vec();
         let runtimes = chosen("runtime", &self.runtimes, &names, &names)?;
         let simulator = Simulator::find(self.simulator.as_deref(), &self.machine, &self.kernel)?;
         let (budget, limit) = if quick { (45.0, 20.0) } else { (3300.0, 300.0) };
         let mut plan = Plan::of(course, budget, limit);
         let model = format!("{}, {}", self.machine, self.kernel);
         plan.parameters.insert(SIMULATED.to_owned(), model);
-        if let Some(study) = &self.study {
+        if let Some(study) = study {
             if quick {
                 return Err(Fault::input("a study has no quick form"));
             }
-            plan.parameters.insert(nornir::STUDY.to_owned(), study.clone());
-            for (name, about) in nornir::RUNTIMES {
+            plan.parameters.insert(STUDY.to_owned(), study.name.to_owned());
+            for (name, about) in study.runtimes.iter().filter(|it| runtimes.contains(&it.0)) {
                 simulator.check(name)?;
                 plan.compare(name, &simulator.version, about);
             }
             let _ = self.program.set(simulator);
-            nornir::add_cells(&mut plan, repeats);
+            (study.add_cells)(&mut plan, repeats);
+            plan.cells.retain(|cell| runtimes.contains(&&*cell.runtime));
             return Ok(plan);
         }
         for (name, about) in RUNTIMES.into_iter().filter(|it| runtimes.contains(&it.0)) {
@@ -125,8 +135,9 @@ impl Experiment for Simulate {
     }
 
     fn report(record: &Record) -> Report {
-        let is_study = record.plan.parameters.contains_key(nornir::STUDY);
-        if is_study { nornir::report(record) } else { report::report(record) }
+        let name = record.plan.parameters.get(STUDY);
+        let study = STUDIES.iter().find(|study| name.is_some_and(|name| name == study.name));
+        study.map_or_else(|| report::report(record), |study| (study.report)(record))
     }
 }
 

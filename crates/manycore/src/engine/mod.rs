@@ -75,6 +75,8 @@ struct Processor {
     away_since: Option<Nanos>,
     /// The kernel wants to pick a thread when the processor is back.
     wants_pick: bool,
+    /// A thread has yielded here since the hypervisor decided.
+    has_yielded: bool,
     /// Timers that expired while the processor was away.
     deferred: Vec<KernelTimer>,
     /// The lines that list this processor as a watcher.
@@ -196,6 +198,7 @@ impl Engine {
             running: None,
             since: 0,
             away_since: None,
+            has_yielded: false,
             wants_pick: false,
             deferred: Vec::new(),
             watched: Vec::new(),
@@ -538,7 +541,9 @@ impl Engine {
     fn let_hypervisor_decide(&mut self, now: Nanos) {
         let Some(mut hypervisor) = self.hypervisor.take() else { return };
         let running: Vec<_> = self.processors.iter().map(|it| it.running).collect();
-        let view = View { now, running: &running };
+        let of_each = self.processors.iter_mut();
+        let yielded: Vec<_> = of_each.map(|it| std::mem::take(&mut it.has_yielded)).collect();
+        let view = View { now, running: &running, yielded: &yielded };
         let mut available = vec![true; self.processors.len()];
         // The hypervisor is code of the host: it finds no machine.
         let here = ENGINE.replace(None);
@@ -557,6 +562,11 @@ impl Engine {
         }
         self.queue.push(now.saturating_add(next.max(1)), What::Hypervisor);
         self.hypervisor = Some(hypervisor);
+    }
+
+    /// The current thread yields.
+    pub(crate) fn note_yield(&mut self) {
+        self.processors[self.cpu.index()].has_yielded = true;
     }
 
     fn give_back(&mut self, cpu: Cpu, since: Nanos, now: Nanos) {

@@ -2,27 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use locksley_classic::deque::{BlockingLock, Deque, Locked};
-use locksley_classic::stealing::{Abp, Bws, Hood, Naive, Nornir};
-use locksley_classic::{Context, Count, Machine, Placement, Ready, Scheduler, Stealing, channel};
+use locksley_classic::deque::{AbpArray, BlockingLock, Deque, Locked, SpinningLock};
+use locksley_classic::stealing::{
+    Abp, BusyWakes, Bws, Delayed, GlobalInformation, Hood, Lassi, Naive, Nornir, Selective,
+};
+use locksley_classic::{
+    Context, Count, Machine, Placement, Queues, Ready, Scheduler, Stealing, channel,
+};
 use manycore::os;
 
+use super::directed::Directed;
 use super::{Crew, work};
+use crate::computation::Knary;
 
 type Named = (&'static str, fn(usize) -> Scheduler);
 
 /// By name, for a number of workers.
-const ALL: [Named; 6] = [
+const ALL: [Named; 18] = [
     ("classic-hood", |_| with(Hood)),
     ("classic-abp", |_| with(Abp)),
     ("classic-bws", |_| with(Bws::default())),
+    ("classic-bws-kernel", |_| with(Directed::default())),
+    ("classic-busy-wakes", |_| with(BusyWakes)),
+    ("classic-global", |_| with(GlobalInformation::default())),
+    ("classic-delayed", |_| with(Delayed)),
+    ("classic-selective", |_| with(Selective)),
     ("classic-naive", |_| with(Naive)),
+    ("classic-spinlock", |_| Scheduler { deque: spinning, ..with(Naive) }),
+    ("classic-blocking", |_| Scheduler { deque: blocking, ..with(Naive) }),
     ("nornir-last", |workers| nornir(workers, Placement::Last)),
     ("nornir-cur", |workers| nornir(workers, Placement::Current)),
+    ("lassi-workers", |workers| lassi(workers, blocking, None)),
+    ("lassi-spinning", |workers| lassi(workers, spinning, None)),
+    ("lassi-array", |workers| lassi(workers, || Box::new(AbpArray::new()), None)),
+    ("lassi-places", |workers| lassi(workers, blocking, Some(WORKERS_OF_A_PLACE))),
+    ("lassi-queue", |workers| lassi(workers, blocking, Some(workers))),
 ];
+
+/// LASSI's study has up to so many. The clusters of the model milan have as many cores.
+const WORKERS_OF_A_PLACE: usize = 8;
 
 fn with(stealing: impl Stealing + 'static) -> Scheduler {
     Scheduler { stealing: Box::new(stealing), stack_bytes: 64 << 10, ..Scheduler::default() }
+}
+
+fn spinning() -> Box<dyn Deque<Ready>> {
+    Box::new(Locked::<Ready, SpinningLock>::new())
+}
+
+fn blocking() -> Box<dyn Deque<Ready>> {
+    Box::new(Locked::<Ready, BlockingLock>::new())
 }
 
 /// Run-queues behind mutexes, and workers bound to a processor each, if there are as many.
@@ -32,8 +61,21 @@ fn nornir(workers: usize, placement: Placement) -> Scheduler {
     Scheduler { deque: blocking, placement, processors, ..with(Nornir) }
 }
 
-fn blocking() -> Box<dyn Deque<Ready>> {
-    Box::new(Locked::<Ready, BlockingLock>::new())
+/// LASSI's thieves, with a queue for each worker, or for so many of them. The workers of a place
+/// are bound to its processors, if there are as many.
+fn lassi(
+    workers: usize,
+    deque: fn() -> Box<dyn Deque<Ready>>,
+    workers_of_a_queue: Option<usize>,
+) -> Scheduler {
+    let place = |worker: usize| worker / WORKERS_OF_A_PLACE * WORKERS_OF_A_PLACE;
+    let processors = |worker: usize| (place(worker)..place(worker) + WORKERS_OF_A_PLACE).collect();
+    let is_bound = workers == os::processors() && workers.is_multiple_of(WORKERS_OF_A_PLACE);
+    let bound = if is_bound { workers } else { 0 };
+    let queues = workers_of_a_queue.map_or(Queues::OfWorkers, |number| {
+        Queues::OfPlaces((0..workers).map(|worker| worker / number).collect())
+    });
+    Scheduler { deque, queues, processors: (0..bound).map(processors).collect(), ..with(Lassi) }
 }
 
 /// All names, with commas between them.
@@ -62,6 +104,10 @@ pub fn start(name: &str, workers: usize) -> Result<Classic, String> {
 impl Crew for Classic {
     fn tree(&self, leaves: u64, leaf: u64) -> u64 {
         self.0.run(move |context| tree(context, leaves, leaf))
+    }
+
+    fn knary(&self, shape: Knary) -> Option<u64> {
+        Some(self.0.run(move |context| knary(context, shape)))
     }
 
     fn scatter(&self, processes: u64, rounds: u64, message: u64) -> Option<u64> {
@@ -113,6 +159,33 @@ fn tree(context: &Context<'_>, leaves: u64, leaf: u64) -> u64 {
     let (left, right) = context
         .join(|context| tree(context, half, leaf), |context| tree(context, leaves - half, leaf));
     left + right
+}
+
+/// Hood's benchmark. Returns the number of nodes.
+fn knary(context: &Context<'_>, shape: Knary) -> u64 {
+    work(shape.node);
+    if shape.height == 1 {
+        return 1;
+    }
+    let below = Knary { height: shape.height - 1, ..shape };
+    let serial: u64 = (0..shape.serial).map(|_| knary(context, below)).sum();
+    1 + serial + children(context, below, shape.degree - shape.serial)
+}
+
+/// So many trees in parallel.
+fn children(context: &Context<'_>, shape: Knary, count: u64) -> u64 {
+    match count {
+        0 => 0,
+        1 => knary(context, shape),
+        _ => {
+            let half = count / 2;
+            let (left, right) = context.join(
+                |context| children(context, shape, half),
+                |context| children(context, shape, count - half),
+            );
+            left + right
+        }
+    }
 }
 
 /// Nornir's network. Returns the number of right answers.

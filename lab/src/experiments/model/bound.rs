@@ -8,6 +8,8 @@
 
 use itertools::Itertools;
 
+use crate::experiment::text::percent;
+
 /// c1 and c∞ of the curve that should be a lower envelope.
 pub(super) const TARGET: (f64, f64) = (1.05, 2.0);
 
@@ -19,7 +21,7 @@ const INPUTS_FOR_MARGINS: usize = 4;
 
 /// A measured point.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Point {
+pub(in crate::experiments) struct Point {
     /// The application with its size.
     pub subject: String,
     /// What ran beside it; empty if it was alone.
@@ -36,7 +38,7 @@ pub(super) struct Point {
 
 /// The constants, and how sure they are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Fit {
+pub(in crate::experiments) struct Fit {
     /// The constant of the work.
     pub c1: f64,
     /// The constant of the span.
@@ -60,6 +62,26 @@ pub(super) struct Envelope<'a> {
     pub c_inf: f64,
 }
 
+impl Fit {
+    /// The heads of [`Fit::cells`].
+    pub(in crate::experiments) const HEADS: [&str; 6] =
+        ["c1", "± c1", "c∞", "± c∞", "mean error", "points"];
+
+    /// The constants for a table.
+    pub(in crate::experiments) fn cells(&self) -> [String; 6] {
+        let (of_c1, of_c_inf) = self.margins.unzip();
+        let margin = |of: Option<f64>| of.map_or_else(String::new, |of| format!("{of:.3}"));
+        [
+            format!("{:.3}", self.c1),
+            margin(of_c1),
+            format!("{:.2}", self.c_inf),
+            margin(of_c_inf),
+            percent(self.mean_error),
+            self.points.to_string(),
+        ]
+    }
+}
+
 impl Point {
     pub(super) fn at(&self) -> (f64, f64) {
         (self.normalized, self.utilization)
@@ -67,7 +89,7 @@ impl Point {
 }
 
 /// The utilization of the model with these constants.
-pub(super) fn utilization((c1, c_inf): (f64, f64), normalized: f64) -> f64 {
+pub(in crate::experiments) fn utilization((c1, c_inf): (f64, f64), normalized: f64) -> f64 {
     (c1 + c_inf * normalized).recip()
 }
 
@@ -77,7 +99,7 @@ pub(super) fn utilization((c1, c_inf): (f64, f64), normalized: f64) -> f64 {
 /// Points of one subject share T1 and T∞, so they do not err independently. Hence the margins are
 /// found by leaving out one subject after the other (the jackknife: Tukey, "Bias and confidence in
 /// not-quite large samples", 1958).
-pub(super) fn fit<'a>(points: impl Iterator<Item = &'a Point>) -> Option<Fit> {
+pub(in crate::experiments) fn fit<'a>(points: impl Iterator<Item = &'a Point>) -> Option<Fit> {
     let sorted = points.sorted_by(|a, b| a.subject.cmp(&b.subject));
     let by_subject = sorted.chunk_by(|point| &point.subject);
     let of_subject = by_subject.into_iter().map(|(_, all)| all.map(Point::at).collect());

@@ -96,8 +96,7 @@ fn inputs(record: &Record) -> Table {
 }
 
 fn constants(points: &[Point]) -> Table {
-    let columns = ["", "c1", "± c1", "c∞", "± c∞", "mean error", "points"];
-    let mut table = Table::new("constants", columns);
+    let mut table = Table::new("constants", [""].into_iter().chain(Fit::HEADS));
     let is_knary = |point: &&Point| point.subject.starts_with("knary");
     let rows = [
         ("knary", bound::fit(points.iter().filter(is_knary))),
@@ -108,17 +107,7 @@ fn constants(points: &[Point]) -> Table {
     ];
     for (name, fit) in rows {
         let Some(fit) = fit else { continue };
-        let (of_c1, of_c_inf) = fit.margins.unzip();
-        let margin = |of: Option<f64>| of.map_or_else(String::new, |of| format!("{of:.3}"));
-        table.row([
-            name.to_owned(),
-            format!("{:.3}", fit.c1),
-            margin(of_c1),
-            format!("{:.2}", fit.c_inf),
-            margin(of_c_inf),
-            percent(fit.mean_error),
-            fit.points.to_string(),
-        ]);
+        table.row([name.to_owned()].into_iter().chain(fit.cells()));
     }
     table
 }

@@ -3,14 +3,13 @@
 //! with fewer rounds.
 
 use super::program::{FAILED, STEALS};
+use super::study::{Study, report_of};
 use super::subject::Subject;
 use crate::experiment::prelude::*;
 
-/// The name of the study, and the parameter of the plan that has it.
-pub(super) const NAME: &str = "nornir";
-pub(super) const STUDY: &str = "study";
+pub(super) const STUDY: Study = Study { name: "nornir", runtimes: &RUNTIMES, add_cells, report };
 
-pub(super) const RUNTIMES: [(&str, &str); 2] = [
+const RUNTIMES: [(&str, &str); 2] = [
     ("nornir-last", "the study's WS-LAST: an unblocked process returns to its last worker"),
     ("nornir-cur", "the study's WS-CUR: it goes to the worker that unblocks it"),
 ];
@@ -30,7 +29,7 @@ const ROUNDS_OF_SAW: u64 = 20;
 const MESSAGE_OF_SAW: u64 = 800_000;
 
 /// Adds the networks. Figure 6 has only WS-LAST.
-pub(super) fn add_cells(plan: &mut Plan, repeats: usize) {
+fn add_cells(plan: &mut Plan, repeats: usize) {
     plan.notes.push(format!(
         "Figure 3 has 2 s of work, which is 1/25 of the study's 50 s; figures 4 and 6 have {ROUNDS} \
          and {ROUNDS_OF_SAW} of its 12,500 rounds."
@@ -49,8 +48,7 @@ pub(super) fn add_cells(plan: &mut Plan, repeats: usize) {
     }
 }
 
-/// What is said of a record of the study.
-pub(super) fn report(record: &Record) -> Report {
+fn report(record: &Record) -> Report {
     let heads = ["network", "runtime", "P", "speedup", "10³ attempts/s"];
     let mut table = Table::new("speedup: work / time", heads);
     for cell in &record.plan.cells {
@@ -73,8 +71,5 @@ pub(super) fn report(record: &Record) -> Report {
     let model = record.simulated().unwrap_or("an unknown model");
     let headline = format!("Simulated ({model}): Nornir's networks on {PROCESSORS} processors");
     let sections = vec![Section::new("Speedup", about, [table])];
-    let method = include_str!("method.txt");
-    let note = "Simulated: no time was measured, and the costs were fitted to no machine.";
-    let report = Report::new("Nornir's study, simulated", headline, sections, method);
-    Report { notes: vec![note.to_owned()], ..report }
+    report_of("Nornir's study, simulated", headline, sections)
 }

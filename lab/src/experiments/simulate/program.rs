@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::subject::{SCATTER, START, Subject};
+use super::subject::{BESIDE, FOR, ON, SCATTER, START, Subject, UNDER, WITHIN};
 use crate::experiment::prelude::*;
 use crate::files;
 use crate::output::note;
@@ -21,6 +21,8 @@ pub(super) const STEALS: &str = "steals";
 pub(super) const FAILED: &str = "failed steals";
 /// The processor time that all busy threads had in a second.
 pub(super) const NEIGHBOURS: &str = "processors of neighbours";
+/// The mean time of a computation of the other runtime.
+pub(super) const OTHER: &str = "seconds of the other";
 /// Begins the name of a metric: what follows is a place in the source.
 pub(super) const AT: &str = "transfers at ";
 
@@ -88,7 +90,18 @@ impl Simulator {
         with_places: bool,
     ) -> Outcome<Readings> {
         let subject = Subject::find(&cell.subject)?;
-        let mut command = self.command(&subject.computation, &cell.runtime, cell.workers, seed);
+        let on = subject.condition(ON).and_then(|it| it.parse().ok()).unwrap_or(cell.workers);
+        let mut command = self.command(&subject.computation, &cell.runtime, on, seed);
+        command.args(["--workers", &cell.workers.to_string()]);
+        for (condition, value) in &subject.conditions {
+            match *condition {
+                UNDER => command.args(["--adversary", value]),
+                FOR => command.args(["--repeat", value]),
+                WITHIN => command.args(["--limit-ms", value]),
+                BESIDE => command.arg("--neighbour").arg(format!("{}{value}", cell.runtime)),
+                _ => &mut command,
+            };
+        }
         if subject.busy > 0 {
             command.arg("--neighbour").arg(format!("loops:{}", subject.busy));
         }
@@ -167,6 +180,13 @@ impl Line {
             // A busy thread counts milliseconds.
             let counted: f64 = self.neighbours.iter().map(|neighbour| neighbour.1).sum();
             readings.insert(NEIGHBOURS.to_owned(), counted / 1e3 / self.virtual_seconds);
+        }
+        if subject.condition(BESIDE).is_some() {
+            let nanos = self.neighbours.first().map_or(0.0, |neighbour| neighbour.1);
+            if nanos <= 0.0 {
+                return Err(Fault::Missing("the other runtime has computed nothing".to_owned()));
+            }
+            readings.insert(OTHER.to_owned(), nanos / 1e9);
         }
         let is_kept = |name: &str| name == STEALS || name == FAILED && subject.kind == SCATTER;
         readings.extend(self.counters.into_iter().filter(|(name, _)| is_kept(name)));

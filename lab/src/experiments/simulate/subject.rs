@@ -1,5 +1,9 @@
 //! What is computed, by name and numbers as the simulator has them: `tree:65536:1000`, or
 //! `tree:65536:1000 beside 4` with busy threads. Times are in nanoseconds.
+//!
+//! More conditions are for the papers' studies: `on 8` processors, `under` an adversary, repeated
+//! `for` at least so many milliseconds, `within` so many milliseconds from the start, and `beside`
+//! the same runtime in another process, of which a computation with `=` before it is named.
 
 use std::fmt;
 
@@ -16,13 +20,24 @@ pub(super) const PRODUCER: &str = "producer";
 pub(super) const STORM: &str = "storm";
 pub(super) const CALLERS: &str = "callers";
 pub(super) const IDLE: &str = "idle";
-/// Nornir's network, which only its study has.
+/// Hood's tree and Nornir's network, which only the papers' studies have.
+pub(super) const KNARY: &str = "knary";
 pub(super) const SCATTER: &str = "scatter";
 /// The kinds, in the order of the simulator's help.
 pub(super) const KINDS: [&str; 7] = [TREE, LOOP, ROUNDS, PRODUCER, STORM, CALLERS, IDLE];
 
 /// Nothing after the start of the workers: what it takes is no part of other computations.
 pub(super) const START: &str = "idle:1";
+
+/// The conditions.
+pub(super) const BESIDE: &str = "beside";
+pub(super) const ON: &str = "on";
+pub(super) const UNDER: &str = "under";
+pub(super) const FOR: &str = "for";
+pub(super) const WITHIN: &str = "within";
+const CONDITIONS: [&str; 5] = [BESIDE, ON, UNDER, FOR, WITHIN];
+/// Those with numbers.
+const NUMBERS: [&str; 3] = [ON, FOR, WITHIN];
 
 /// Numbers of processors for which counters and places in the source are shown.
 const DETAILED: [usize; 2] = [64, 256];
@@ -35,6 +50,8 @@ pub(super) struct Subject {
     pub(super) computation: String,
     /// The busy threads.
     pub(super) busy: u64,
+    /// Conditions and their values, but for busy threads.
+    pub(super) conditions: Vec<(&'static str, String)>,
     /// What is done one after another, so often.
     repeats: u64,
     /// The time before each: of serial work in rounds, else without work.
@@ -74,15 +91,29 @@ impl Subject {
     }
 
     fn parse(text: &str) -> Option<Subject> {
-        let (computation, busy) = match text.split_once(" beside ") {
-            Some((computation, busy)) => (computation, busy.parse().ok()?),
-            None => (text, 0),
-        };
+        let mut words = text.split(' ');
+        let (computation, mut busy, mut conditions) = (words.next()?, 0, Vec::new());
+        while let Some(word) = words.next() {
+            let (condition, value) =
+                (CONDITIONS.into_iter().find(|it| *it == word)?, words.next()?);
+            match value.parse() {
+                Ok(threads) if condition == BESIDE => busy = threads,
+                Err(_) if NUMBERS.contains(&condition) => return None,
+                _ if condition == BESIDE && !value.starts_with('=') => return None,
+                _ => conditions.push((condition, value.to_owned())),
+            }
+        }
         let (name, numbers) = computation.split_once(':')?;
-        let kind = KINDS.into_iter().chain([SCATTER]).find(|kind| *kind == name)?;
+        let kind = KINDS.into_iter().chain([KNARY, SCATTER]).find(|kind| *kind == name)?;
         let numbers: Vec<u64> = numbers.split(':').map(str::parse).try_collect().ok()?;
         let (repeats, before, tasks, task) = match (kind, &*numbers) {
             (TREE | LOOP | PRODUCER, &[tasks, task]) => (1, 0, tasks, task),
+            (KNARY, &[height, degree, serial, node]) if height <= 64 && serial < degree => {
+                let nodes = |of: u64| {
+                    (0..height).try_fold(0, |it: u64, _| it.checked_mul(of)?.checked_add(1))
+                };
+                (1, 0, nodes(degree)?, node)
+            }
             (SCATTER, &[processes, rounds, message]) => (rounds, 0, processes, message),
             (ROUNDS, &[rounds, serial, chunks, chunk]) => (rounds, serial, chunks, chunk),
             (STORM, &[bursts, tasks, task, pause]) => (bursts, pause, tasks, task),
@@ -91,13 +122,41 @@ impl Subject {
             _ => return None,
         };
         let computation = computation.to_owned();
-        let is_sound = numbers.iter().all(|number| (1..=1 << 40).contains(number));
-        is_sound.then_some(Subject { kind, computation, busy, repeats, before, tasks, task })
+        let least = u64::from(![KNARY, ROUNDS].contains(&kind));
+        let is_sound = numbers.iter().all(|number| (least..=1 << 40).contains(number))
+            && tasks.checked_mul(task).is_some_and(|work| work < 1 << 50);
+        let subject = Subject { kind, computation, busy, conditions, repeats, before, tasks, task };
+        is_sound.then_some(subject)
     }
 
     /// The same computation beside so many busy threads.
     pub(super) fn beside(&self, busy: u64) -> Subject {
         Subject { busy, ..self.clone() }
+    }
+
+    /// The value of a condition.
+    pub(super) fn condition(&self, name: &str) -> Option<&str> {
+        self.conditions.iter().find(|it| it.0 == name).map(|it| &*it.1)
+    }
+
+    /// The span of a tree or a network without the runtime's part, in seconds.
+    pub(super) fn span(&self) -> f64 {
+        let numbers = self.computation.split(':').skip(1).map(|it| it.parse().unwrap_or(0));
+        match (self.kind, &*numbers.collect::<Vec<u64>>()) {
+            // At each node, those in series, and one of the others.
+            (KNARY, &[height, _, serial, node]) => {
+                let below = (0..height).fold(0.0, |nodes, _| nodes * (serial + 1) as f64 + 1.0);
+                below * node as f64 / 1e9
+            }
+            _ => self.ideal(usize::MAX),
+        }
+    }
+
+    /// How many processors it is granted with so many workers.
+    pub(super) fn granted(&self, workers: usize) -> usize {
+        let count = self.condition(UNDER).and_then(|adversary| adversary.split(':').nth(1));
+        let number = |text: Option<&str>| text.and_then(|it| it.parse().ok()).unwrap_or(workers);
+        workers.min(number(self.condition(ON))).min(number(count))
     }
 
     /// True if it is a tree with leaves of 10 µs or more.
@@ -161,7 +220,8 @@ impl Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.computation)?;
-        if self.busy > 0 { write!(f, " beside {}", self.busy) } else { Ok(()) }
+        self.conditions.iter().try_for_each(|(name, value)| write!(f, " {name} {value}"))?;
+        if self.busy > 0 { write!(f, " {BESIDE} {}", self.busy) } else { Ok(()) }
     }
 }
 

@@ -1,5 +1,5 @@
 use super::program::{
-    FAILED, Line, NEIGHBOURS, RUN, STEALS, Simulator, TRANSFERS, WAKE_UPS, graver,
+    FAILED, Line, NEIGHBOURS, OTHER, RUN, STEALS, Simulator, TRANSFERS, WAKE_UPS, graver,
 };
 use super::*;
 use crate::experiment::{html, record, text};
@@ -76,6 +76,24 @@ fn subjects_are_texts_with_a_work_and_an_ideal_time() {
     assert!(!of("idle:2", STATIC) && of(START, STATIC));
 }
 
+#[test]
+fn conditions_are_read_as_they_are_written() {
+    let tree = "knary:4:3:1:1000";
+    let text = format!("{tree} on 8 under benign:4:1000 within 100");
+    let subject = Subject::find(&text).unwrap();
+    assert_eq!(subject.to_string(), text);
+    assert_eq!([2, 64].map(|workers| subject.granted(workers)), [2, 4]);
+    assert_eq!(Subject::find(tree).unwrap().granted(64), 64);
+    // 1 + 3 + 9 + 27 nodes, of which 1 + 2 + 4 + 8 are one after another.
+    assert!((subject.work() - 40e-6).abs() < 1e-12 && (subject.span() - 15e-6).abs() < 1e-12);
+    let beside = "tree:8:1000 for 100 beside =tree:4:10";
+    assert_eq!(Subject::find(beside).unwrap().to_string(), beside);
+    for wrong in ["on", "on x", "for 1 2", "beside tree:4:10", "by 3", "within x"] {
+        assert!(Subject::find(&format!("tree:1:2 {wrong}")).is_err(), "{wrong}");
+    }
+    assert!(Subject::find("knary:64:3:1:1").is_err() && Subject::find("knary:4:3:3:1").is_err());
+}
+
 const LINE: &str = r#"{"seconds":0.02,"work_seconds":0.00064,"run_seconds":0.5,
     "delay_seconds":0.1,"virtual_seconds":0.05,"host_seconds":1,"hash":"00ff","events":9,
     "transfers":70,"invalidations":3,"voluntary_switches":5,"involuntary_switches":0,"migrations":0,
@@ -146,16 +164,143 @@ fn only_networks_keep_failed_steals() {
 }
 
 #[test]
-fn nornirs_networks_have_the_work_of_their_figures() {
+fn the_time_of_the_other_program_is_read() {
+    let subject = "tree:64:10000 for 10 beside =tree:8:10000";
+    let line = LINE.replace("\"busy loops\",100", "\"runtime\",3000000");
+    assert_eq!(readings(&line, subject).unwrap()[OTHER], 0.003);
+    let said = readings(&line.replace("3000000", "0"), subject).unwrap_err();
+    assert!(said.contains("computed nothing"), "{said}");
+}
+
+/// The plan of a study, and an empty record of it.
+fn study(name: &str) -> Record {
+    let study = STUDIES.iter().find(|study| study.name == name).unwrap();
     let mut plan = Plan::default();
-    nornir::add_cells(&mut plan, 3);
-    assert!(plan.cells.iter().map(|it| (&it.subject, &it.runtime)).all_unique());
+    plan.parameters.insert(STUDY.to_owned(), name.to_owned());
+    study.runtimes.iter().for_each(|(name, about)| plan.compare(name, "1", about));
+    (study.add_cells)(&mut plan, 3);
+    assert!(plan.cells.iter().map(|it| (&it.subject, &it.runtime, it.workers)).all_unique());
+    for cell in &plan.cells {
+        assert!(Subject::find(&cell.subject).is_ok(), "{}", cell.subject);
+        assert!(study.runtimes.iter().any(|it| it.0 == cell.runtime), "{}", cell.runtime);
+    }
+    Record::new(Simulate::NAME, plan)
+}
+
+/// Adds what `value` gives for each cell.
+fn fill<'v>(record: &mut Record, value: impl Fn(&Cell) -> Vec<(&'v str, f64)>) {
+    for cell in &record.plan.cells {
+        for (metric, value) in value(cell) {
+            record.samples.push(record::Sample {
+                experiment: Simulate::NAME.to_owned(),
+                subject: cell.subject.clone(),
+                runtime: cell.runtime.clone(),
+                workers: cell.workers,
+                repeat: 0,
+                metric: metric.to_owned(),
+                value,
+            });
+        }
+    }
+}
+
+#[test]
+fn studies_are_found_by_their_names() {
+    for study in &STUDIES {
+        let arguments = ["locksley", "simulate", "--study", study.name].map(Into::into);
+        assert!(crate::cli::parse(arguments).is_ok(), "{}", study.name);
+    }
+    for wrong in [&["--study", "cilk"][..], &["--study", "hood", "--kinds", "tree"]] {
+        let arguments = ["locksley", "simulate"].iter().chain(wrong).map(Into::into);
+        assert!(crate::cli::parse(arguments).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn hoods_constants_are_those_that_its_trees_have() {
+    let mut record = study("hood");
+    let is_starved =
+        |cell: &Cell| cell.runtime == "classic-naive" && cell.subject.contains("adaptive");
+    fill(&mut record, |cell| {
+        let subject = Subject::find(&cell.subject).unwrap();
+        let granted = subject.granted(cell.workers) as f64;
+        assert_eq!(granted, if cell.workers == 1024 { 128.0 } else { 8.0 });
+        let time = 1.25 * subject.work() + 3.0 * subject.span() * cell.workers as f64;
+        if is_starved(cell) { Vec::new() } else { vec![(SECONDS, time / granted)] }
+    });
+    let starved = record.plan.cells.iter().filter(|cell| is_starved(cell));
+    let missing =
+        |cell: &Cell| record::Missing { cell: cell.clone(), repeat: 0, why: String::new() };
+    record.missing = starved.map(missing).collect();
+    let report = Simulate::report(&record);
+    let constants = &report.sections[0].tables[0].rows;
+    let of = |runtime: &str, adversary: &str| {
+        let is_it = |row: &&Vec<String>| row[0].contains(adversary) && row[1] == runtime;
+        constants.iter().find(is_it).unwrap().clone()
+    };
+    let row = of("classic-hood", "on 8");
+    assert_eq!([&row[2], &row[3], &row[5], &row[8]], ["8, 16, 32, 64", "1.250", "3.00", "20"]);
+    assert_eq!(row[9..], ["20", "0"], "all lie under the curve with smaller constants");
+    assert_eq!(of("classic-naive", "adaptive")[8..], ["", "0", "5"]);
+    assert_eq!(of("classic-hood", "adaptive:128")[2], "1024");
+    let rows = &report.sections[1].tables[0].rows;
+    let row = rows.iter().find(|row| row[0].starts_with("knary:7:4:0") && row[3] == "8").unwrap();
+    // 5461 nodes, 7 of them in a row.
+    let x = 8.0 * 7.0 / 5461.0;
+    let utilization = 1.0 / (1.25 + 3.0 * x);
+    assert_eq!(
+        row[4..],
+        [format!("{x:.3}"), format!("{utilization:.3}"), format!("{:.2}", 8.0 * utilization)]
+    );
+}
+
+#[test]
+fn bws_pairs_have_the_papers_figures() {
+    let mut record = study("bws");
+    fill(&mut record, |cell| match &*cell.runtime {
+        // Alone in a second; beside another program, the first one in 3 s and the other in 2 s.
+        "classic-abp" | "classic-bws-kernel" if cell.subject.contains(" beside ") => {
+            vec![(SECONDS, 3.0), (OTHER, 2.0)]
+        }
+        "classic-abp" => vec![(SECONDS, 1.0)],
+        "classic-bws-kernel" => vec![(SECONDS, 2.0)],
+        _ => Vec::new(),
+    });
+    let report = Simulate::report(&record);
+    let [means, all] = &report.sections[0].tables[..] else { panic!("there are two") };
+    assert_eq!(all.rows[0], ["bfs+ep", "16", "classic-abp", "200 / 100", "100", "0.83"]);
+    // Its slowdowns are over its own time alone, its throughput over ABP's.
+    assert_eq!(means.rows[4], ["16", "classic-bws-kernel", "all", "10", "50", "0.83"]);
+    let numbers = means.rows[..4].iter().map(|row| &*row[3]).collect_vec();
+    assert_eq!(numbers, ["10", "1", "3", "6"]);
+    let alone = &report.sections[1].tables[0].rows;
+    assert_eq!(alone[0], ["bfs", "1", "16", "classic-abp", "0.41", "0.50"]);
+}
+
+#[test]
+fn lassis_queues_are_beside_deques_of_workers() {
+    let mut record = study("lassi");
+    fill(&mut record, |cell| {
+        let ideal = Subject::find(&cell.subject).unwrap().ideal(cell.workers);
+        let factor = if cell.runtime == "lassi-queue" { 4.0 } else { 2.0 };
+        vec![(SECONDS, factor * ideal)]
+    });
+    let report = Simulate::report(&record);
+    let rows = &report.sections[0].tables[0].rows;
+    assert_eq!(rows[0][1..], ["8", "lassi-workers", "0.500", "1.000"]);
+    let queue = rows.iter().find(|row| row[2] == "lassi-queue").unwrap();
+    assert_eq!(queue[3..], ["0.250", "2.000"]);
+}
+
+#[test]
+fn nornirs_networks_have_the_work_of_their_figures() {
+    let plan = study("nornir").plan;
     assert_eq!(plan.cells.len(), 2 * 4 * 2 + 6 * 2 + 33);
     for cell in &plan.cells[..16] {
         assert!((Subject::find(&cell.subject).unwrap().work() - 2.0).abs() < 1e-9);
     }
     let is_there = |subject: &str, name| plan.cells.iter().any(|it| it.is(subject, name, 8));
-    let [last, current] = nornir::RUNTIMES.map(|it| it.0);
+    let [last, current] = ["nornir-last", "nornir-cur"];
     assert!(is_there("scatter:250:800:10000", last) && is_there("scatter:250:800:10000", current));
     assert!(is_there("scatter:48:20:800000", last) && !is_there("scatter:48:20:800000", current));
 }
@@ -163,7 +308,7 @@ fn nornirs_networks_have_the_work_of_their_figures() {
 #[test]
 fn a_report_of_nornirs_study_has_speedups_and_attempts() {
     let mut record = Record::new(Simulate::NAME, Plan::default());
-    record.plan.parameters.insert(nornir::STUDY.to_owned(), nornir::NAME.to_owned());
+    record.plan.parameters.insert(STUDY.to_owned(), "nornir".to_owned());
     record.plan.add("scatter:50:40:1000000", "nornir-last", 8, 2);
     record.plan.add("scatter:50:40:1000000", "nornir-cur", 8, 2);
     // 2 s of work in 0.5 s; what has not run has no row.
