@@ -84,7 +84,7 @@ impl Experiment for Demo {
                 _ => (processors, repeats),
             };
             match is_possible(scene, processors) {
-                Err(why) => _ = plan.left_out.insert(scene.to_owned(), why),
+                Err(why) => _ = plan.left_out.insert(format!("the scene '{scene}'"), why),
                 Ok(()) => names.iter().for_each(|name| plan.add(scene, name, workers, repeats)),
             }
         }

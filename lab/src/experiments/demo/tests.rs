@@ -66,7 +66,7 @@ fn a_plan_has_all_scenes_or_says_why_not() {
             let cells: Vec<&Cell> = plan.cells.iter().filter(|it| it.subject == scene).collect();
             let expected = if scene == LOCKED { 1 } else { repeats };
             assert!(cells.iter().all(|cell| cell.repeats == expected));
-            let is_left_out = plan.left_out.contains_key(scene);
+            let is_left_out = plan.left_out.keys().any(|name| name.contains(scene));
             assert_eq!(cells.len(), if is_left_out { 0 } else { names.len() }, "{scene}");
         }
         // Of another process with the same options: else a run could not go on.
