@@ -186,7 +186,7 @@ pub struct Report {
     /// The folder for the page
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Also write the charts at the top of a page into this file, as SVG: cliff has them
+    /// Also write the charts at the top of a page into this file, as SVG: demo and cliff have them
     #[arg(long, value_name = "FILE")]
     pub picture: Option<PathBuf>,
 }

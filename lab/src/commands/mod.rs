@@ -85,6 +85,10 @@ fn repeat(arguments: &Computation) -> Outcome<()> {
 /// `locksley once`: one measurement of an experiment, in a process of its own.
 fn once(arguments: cli::Once) -> Outcome<()> {
     let cli::Once { experiment, cell, seed } = arguments;
+    // If the process that waits for the answer is killed, this one ends, too.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(Fault::run)?;
     let found = experiments::find(&experiment)
         .ok_or_else(|| Fault::input(format!("there is no experiment '{experiment}'")))?;
     let answer = match (found.once)(&cell, seed) {

@@ -1,13 +1,8 @@
-//! Charts as SVG, drawn by plotters.
+//! Charts as SVG.
 
-use std::error::Error;
-use std::ops::Range;
+use std::fmt::Display;
 
 use itertools::Itertools;
-use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
-use plotters::coord::types::RangedCoordf64;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Chart;
 use super::html::escape;
@@ -15,11 +10,14 @@ use super::theme::{CARD, GRID, Ink, REFERENCES, TEXT, is_dashed, style_sheet};
 
 const WIDTH: u32 = 372;
 const HEIGHT: u32 = 270;
-const FONT: &str = "sans-serif";
 /// The height of a bar with the space to the next.
 const ROW: u32 = 24;
 
-type Drawn<'a> = Result<(), Box<dyn Error + 'a>>;
+/// The edges of the area of a chart of lines.
+const LEFT: f64 = 54.0;
+const RIGHT: f64 = 362.0;
+const TOP: f64 = 6.0;
+const BOTTOM: f64 = 226.0;
 
 /// A chart with its caption, as an element of a page.
 pub fn figure(chart: &Chart) -> String {
@@ -30,17 +28,17 @@ pub fn figure(chart: &Chart) -> String {
 
 /// A chart as an SVG element.
 pub fn svg(chart: &Chart) -> String {
-    let mut drawing = String::new();
-    let height = chart.bars.as_ref().map_or(HEIGHT, |bars| ROW * bars.len().max(1) as u32);
-    let drawn = match &chart.bars {
-        Some(bars) => draw_bars(&mut drawing, bars, height),
-        None => draw_lines(&mut drawing, chart),
-    };
-    drawn.map_err(|error| error.to_string()).expect("drawing into a string does not fail");
-    let opening = format!("<svg width=\"{WIDTH}\" height=\"{height}\"");
-    let label = escape(&chart.title);
-    let element = format!("<svg class=\"chart\" role=\"img\" aria-label=\"{label}\"");
-    drawing.replacen(&opening, &element, 1)
+    let drawing = chart.bars.as_ref().map_or_else(|| lines_of(chart), |bars| bars_of(bars));
+    let (label, height) = (escape(&chart.title), height(chart));
+    format!(
+        "<svg class=\"chart\" role=\"img\" aria-label=\"{label}\" \
+         viewBox=\"0 0 {WIDTH} {height}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         font-family=\"sans-serif\" font-size=\"13\">\n{drawing}</svg>\n"
+    )
+}
+
+fn height(chart: &Chart) -> u32 {
+    chart.bars.as_ref().map_or(HEIGHT, |bars| ROW * bars.len().max(1) as u32)
 }
 
 /// Charts side by side as one SVG file, which needs no other one and follows the reader's choice of
@@ -48,27 +46,31 @@ pub fn svg(chart: &Chart) -> String {
 pub fn picture(charts: &[Chart]) -> String {
     const HEAD: u32 = 46;
     const ENTRY: u32 = 150;
+    const PER_LINE: usize = 3;
+    let line = HEAD + charts.iter().map(height).max().unwrap_or(HEIGHT);
     let mut names: Vec<&String> = Vec::new();
     let mut parts = String::new();
     for (place, chart) in charts.iter().enumerate() {
-        let left = 8 + place as u32 * (WIDTH + 8);
+        let left = 8 + (place % PER_LINE) as u32 * (WIDTH + 8);
+        let top = (place / PER_LINE) as u32 * line;
+        let (title, unit, area, high) = (top + 20, top + 37, top + HEAD, height(chart));
         parts += &format!(
-            "<text x=\"{left}\" y=\"20\" font-weight=\"bold\">{}</text>\n\
-             <text x=\"{left}\" y=\"37\" font-size=\"12\">{}</text>\n",
+            "<text x=\"{left}\" y=\"{title}\" font-weight=\"bold\">{}</text>\n\
+             <text x=\"{left}\" y=\"{unit}\" font-size=\"12\">{}</text>\n",
             escape(&chart.title),
             escape(&chart.unit)
         );
-        let area = format!("<svg x=\"{left}\" y=\"{HEAD}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" ");
-        let area = format!("{area}preserveAspectRatio=\"xMidYMin\" ");
+        let area = format!("<svg x=\"{left}\" y=\"{area}\" width=\"{WIDTH}\" height=\"{high}\" ");
         parts += &svg(chart).replacen("<svg ", &area, 1);
         names.extend(chart.lines.iter().map(|(name, _)| name));
     }
-    let width = 8 + charts.len().max(1) as u32 * (WIDTH + 8);
+    let width = 8 + charts.len().clamp(1, PER_LINE) as u32 * (WIDTH + 8);
+    let below = charts.len().div_ceil(PER_LINE) as u32 * line;
     let per_row = (width / ENTRY) as usize;
     let names: Vec<&String> = names.into_iter().unique().collect();
     for (place, name) in names.iter().enumerate() {
         let (row, column) = (place / per_row, place % per_row);
-        let (left, top) = (16 + ENTRY * column as u32, HEIGHT + HEAD + 20 + 20 * row as u32);
+        let (left, top) = (16 + ENTRY * column as u32, below + 20 + 20 * row as u32);
         let (colour, dashes) = (Ink::of(name).hex(), dashes(is_dashed(name)));
         let (right, middle, text, name) = (left + 22, top - 5, left + 28, escape(name));
         parts += &format!(
@@ -76,7 +78,7 @@ pub fn picture(charts: &[Chart]) -> String {
              <text x=\"{text}\" y=\"{top}\" font-size=\"12\">{name}</text>\n"
         );
     }
-    let height = HEIGHT + HEAD + 12 + 20 * names.len().div_ceil(per_row) as u32;
+    let height = below + 12 + 20 * names.len().div_ceil(per_row) as u32;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"14\" \
@@ -111,99 +113,117 @@ fn dashes(is_dashed: bool) -> &'static str {
     if is_dashed { " stroke-dasharray=\"6 4\"" } else { "" }
 }
 
-fn text_style<'a>(size: i32, horizontal: HPos) -> TextStyle<'a> {
-    let style = (FONT, size).into_font().color(&TEXT.colour());
-    style.pos(Pos::new(horizontal, VPos::Center))
+/// Text in the middle of a line at the height `y`. The anchor is `start`, `middle` or `end`.
+fn text(x: impl Display, y: impl Display, anchor: &str, text: &str) -> String {
+    let (colour, text) = (TEXT.hex(), escape(text));
+    format!(
+        "<text x=\"{x}\" y=\"{y}\" dy=\"0.35em\" text-anchor=\"{anchor}\" \
+         fill=\"{colour}\">{text}</text>\n"
+    )
 }
 
-fn draw_bars<'a>(svg: &'a mut String, bars: &[(String, f64)], height: u32) -> Drawn<'a> {
-    // The names stand before the bars, the numbers after them.
-    const NAMES: i32 = 130;
-    const NUMBERS: i32 = 60;
-    let root = SVGBackend::with_string(svg, (WIDTH, height)).into_drawing_area();
-    let most = bars.iter().map(|bar| bar.1).fold(f64::MIN_POSITIVE, f64::max);
-    for (row, (name, value)) in bars.iter().enumerate() {
-        let (top, middle) = (row as i32 * ROW as i32, row as i32 * ROW as i32 + ROW as i32 / 2);
-        let length = (f64::from(WIDTH as i32 - NAMES - NUMBERS) * value.max(0.0) / most) as i32;
-        let end = NAMES + length.max(1);
-        let name_style = text_style(13, HPos::Right);
-        root.draw(&Text::new(name.clone(), (NAMES - 6, middle), name_style))?;
-        let corners = [(NAMES, top + 4), (end, top + ROW as i32 - 4)];
-        root.draw(&Rectangle::new(corners, Ink::of(name).colour().filled()))?;
-        let value = super::text::number(*value);
-        root.draw(&Text::new(value, (end + 5, middle), text_style(13, HPos::Left)))?;
+/// A line through points, whose places are those on the drawing.
+fn path(
+    points: impl IntoIterator<Item = (f64, f64)>,
+    ink: Ink,
+    width: u32,
+    dashes: &str,
+) -> String {
+    let points = points.into_iter().map(|(x, y)| format!("{x:.1} {y:.1}")).join("L");
+    if points.is_empty() {
+        return points;
     }
-    root.present()?;
-    Ok(())
+    let colour = ink.hex();
+    format!(
+        "<path d=\"M{points}\" fill=\"none\" stroke=\"{colour}\" \
+         stroke-width=\"{width}\"{dashes}/>\n"
+    )
 }
 
-fn draw_lines<'a>(svg: &'a mut String, chart: &Chart) -> Drawn<'a> {
-    let root = SVGBackend::with_string(svg, (WIDTH, HEIGHT)).into_drawing_area();
-    let position = |x: f64| if chart.is_logarithmic { x.log2() } else { x };
+fn bars_of(bars: &[(String, f64)]) -> String {
+    // The names stand before the bars, the numbers after them.
+    const NAMES: u32 = 130;
+    const NUMBERS: u32 = 60;
+    let most = bars.iter().map(|bar| bar.1).fold(f64::MIN_POSITIVE, f64::max);
+    let mut drawing = String::new();
+    for (row, (name, value)) in bars.iter().enumerate() {
+        let top = row as u32 * ROW;
+        let (top, middle, high) = (top + 4, top + ROW / 2, ROW - 8);
+        let length = (f64::from(WIDTH - NAMES - NUMBERS) * value.max(0.0) / most) as u32;
+        let (length, colour) = (length.max(1), Ink::of(name).hex());
+        drawing += &text(NAMES - 6, middle, "end", name);
+        drawing += &format!(
+            "<rect x=\"{NAMES}\" y=\"{top}\" width=\"{length}\" height=\"{high}\" \
+             fill=\"{colour}\"/>\n"
+        );
+        drawing += &text(NAMES + length + 5, middle, "start", &super::text::number(*value));
+    }
+    drawing
+}
+
+fn lines_of(chart: &Chart) -> String {
+    let position = |x: f64| if chart.is_logarithmic { x.max(f64::MIN_POSITIVE).log2() } else { x };
     let all = || chart.lines.iter().chain(&chart.references).flat_map(|(_, line)| line);
     let xs = all().map(|point| point.0).sorted_by(f64::total_cmp).dedup();
     let xs: Vec<f64> = xs.collect();
-    let (Some(&first), Some(&last)) = (xs.first(), xs.last()) else {
-        root.present()?;
-        return Ok(());
-    };
+    let (Some(&first), Some(&last)) = (xs.first(), xs.last()) else { return String::new() };
     let (first, last) = (position(first), position(last));
     let margin = (last - first).max(1e-9) * 0.03;
-    let ticks = spread(&xs).into_iter().map(position).collect();
     // An infinite scale would have no end, and one of no length no marks.
     let highest = all().map(|point| point.1).fold(0.0, f64::max);
     let top = highest.clamp(f64::MIN_POSITIVE, f64::MAX / 2.0) * 1.08;
-    let horizontal = Axis { range: first - margin..last + margin, ticks };
-    let mut area = ChartBuilder::on(&root)
-        .margin(6)
-        .margin_right(10)
-        .x_label_area_size(38)
-        .y_label_area_size(48)
-        .build_cartesian_2d(horizontal, 0.0..top)?;
-    let label = (FONT, 13).into_font().color(&TEXT.colour());
-    let value = |x: f64| if chart.is_logarithmic { x.exp2() } else { x };
-    area.configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(GRID.colour())
-        .axis_style(GRID.colour())
-        .label_style(label.clone())
-        .axis_desc_style(label)
-        .x_labels(9)
-        .y_labels(5)
-        .x_label_formatter(&|x| shortest(value(*x)))
-        .y_label_formatter(&|y| shortest(*y))
-        .x_desc(&chart.across)
-        .y_desc(&chart.unit)
-        .draw()?;
-    // Far outside, a place would overflow, and a dashed line to it would have no end.
-    let at = |&(x, y): &(f64, f64)| (position(x), y.clamp(-top, top));
+
+    let across = |x: f64| {
+        LEFT + (RIGHT - LEFT) * (position(x) - first + margin) / (last - first + 2.0 * margin)
+    };
+    // Far outside, a place would overflow.
+    let up = |y: f64| BOTTOM - (BOTTOM - TOP) * (y / top).clamp(-1.0, 1.0);
+    let at = |&(x, y): &(f64, f64)| (across(x), up(y));
+
+    let mut drawing = String::new();
+    let step = step(top);
+    for y in (0_u32..).map(|number| f64::from(number) * step).take_while(|y| *y <= top) {
+        drawing += &path([(LEFT, up(y)), (RIGHT, up(y))], GRID, 1, "");
+        drawing += &text(LEFT - 6.0, up(y), "end", &shortest(y));
+    }
+    for x in spread(&xs) {
+        drawing += &text(format!("{:.1}", across(x)), BOTTOM + 12.0, "middle", &shortest(x));
+    }
+    let (middle, centre) = ((LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
+    drawing += &text(middle, HEIGHT - 12, "middle", &chart.across);
+    let unit = text(-centre, 10, "middle", &chart.unit);
+    drawing += &unit.replacen("<text ", "<text transform=\"rotate(-90)\" ", 1);
+
     let is_inside = |(x, _): &&(f64, String)| (first..=last).contains(&position(*x));
-    if let Some((x, text)) = chart.mark.as_ref().filter(is_inside) {
-        let ends = [(position(*x), 0.0), (position(*x), top)];
-        let style = GRID.colour().stroke_width(2);
-        area.draw_series(DashedLineSeries::new(ends, 2, 3, style))?;
-        let place = (position(*x), 0.03 * top);
-        area.draw_series([Text::new(format!(" {text}"), place, text_style(12, HPos::Left))])?;
+    if let Some((x, what)) = chart.mark.as_ref().filter(is_inside) {
+        let x = across(*x);
+        drawing += &path([(x, BOTTOM), (x, TOP)], GRID, 2, " stroke-dasharray=\"2 3\"");
+        drawing += &text(format!("{:.1}", x + 4.0), BOTTOM - 8.0, "start", what);
     }
     for ((_, line), ink) in chart.references.iter().zip(REFERENCES) {
-        let style = ink.colour().stroke_width(2);
-        area.draw_series(DashedLineSeries::new(line.iter().map(at), 3, 4, style))?;
+        drawing += &path(line.iter().map(at), ink, 2, " stroke-dasharray=\"3 4\"");
     }
     // The last lies on top.
     for (name, line) in chart.lines.iter().rev() {
-        let style = Ink::of(name).colour().stroke_width(2);
-        let points = || line.iter().map(at);
-        if !chart.is_dotted && is_dashed(name) {
-            area.draw_series(DashedLineSeries::new(points(), 6, 4, style))?;
-        } else if !chart.is_dotted {
-            area.draw_series(LineSeries::new(points(), style))?;
+        let ink = Ink::of(name);
+        if !chart.is_dotted {
+            drawing += &path(line.iter().map(at), ink, 2, dashes(is_dashed(name)));
         }
-        area.draw_series(points().map(|at| Circle::new(at, 4, style.filled())))?;
+        let colour = ink.hex();
+        for (x, y) in line.iter().map(at) {
+            let point = format!("cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"");
+            drawing += &format!("<circle {point}/>\n");
+        }
     }
-    root.present()?;
-    drop(area);
-    Ok(())
+    drawing
+}
+
+/// The distance of at most six marks from 0 to `top`: 1, 2 or 5 times a power of ten.
+fn step(top: f64) -> f64 {
+    let least = top / 6.0;
+    let power = 10_f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0].map(|times| times * power);
+    steps.into_iter().find(|step| *step >= least).unwrap_or(10.0 * power)
 }
 
 /// All of nine places at most; else the first and the last on a logarithmic axis, and of those
@@ -230,29 +250,6 @@ fn shortest(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A linear axis with ticks at given places: plotters chooses its own otherwise.
-struct Axis {
-    range: Range<f64>,
-    ticks: Vec<f64>,
-}
-
-impl Ranged for Axis {
-    type FormatOption = DefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limits: (i32, i32)) -> i32 {
-        RangedCoordf64::from(self.range.clone()).map(value, limits)
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.ticks.clone()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.range.clone()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +257,16 @@ mod tests {
     #[test]
     fn numbers_have_no_more_digits_than_they_need() {
         assert_eq!([0.25, 32.0, 0.0].map(shortest), ["0.25", "32", "0"]);
+    }
+
+    #[test]
+    fn marks_are_round_and_few() {
+        for (top, expected) in [(1.08, 0.2), (5.0, 1.0), (37.0, 10.0), (0.02, 0.005)] {
+            assert!((step(top) / expected - 1.0).abs() < 1e-9, "{top}: {}", step(top));
+        }
+        for top in [f64::MIN_POSITIVE, 1e-3, 7.0, f64::MAX / 2.0] {
+            assert!((2..=6).contains(&((top / step(top)) as u32)), "{top}");
+        }
     }
 
     #[test]

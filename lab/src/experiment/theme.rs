@@ -1,8 +1,6 @@
 //! How runtimes are drawn. Drawings have the colours of light pages, which the style sheet replaces
 //! on dark ones.
 
-use plotters::style::RGBColor;
-
 /// A colour on light pages, and the one in its place on dark ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ink(u32, u32);
@@ -39,11 +37,6 @@ impl Ink {
             let sum = runtime.bytes().fold(0usize, |sum, byte| sum * 31 % 8191 + usize::from(byte));
             FIXED.len() + sum % (PALETTE.len() - FIXED.len())
         })]
-    }
-
-    pub(super) fn colour(self) -> RGBColor {
-        let [_, red, green, blue] = self.0.to_be_bytes();
-        RGBColor(red, green, blue)
     }
 
     /// As SVG writes it.

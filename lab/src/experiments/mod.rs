@@ -4,6 +4,7 @@ pub mod bench;
 pub mod channels;
 pub mod cliff;
 pub mod corun;
+pub mod demo;
 pub mod forkjoin;
 pub mod intervals;
 pub mod locality;
@@ -61,10 +62,12 @@ macro_rules! experiments {
 }
 
 experiments! {
+    /// Compare Locksley with rayon in five scenes, in a minute (begin here)
+    demo::Demo,
     /// Measure what frequent operations cost, each beside its fastest peer: losses first
     bench::Bench,
     /// Measure the performance cliff: speedup and utilization over the number of workers, and
-    /// beside busy threads (begin here)
+    /// beside busy threads
     cliff::Cliff,
     /// Measure what programs side by side leave each other of the machine
     corun::Corun,

@@ -276,6 +276,15 @@ fn a_record_where_the_page_goes() {
 }
 
 #[test]
+fn scenes() {
+    refused(&["demo", "alone"]);
+    refused(&["demo", "--quick", "--repeats", "0"]);
+    refused(&["demo", "--quick", "--out", "/proc/demo"]);
+    refused(&["once", "demo", "alone", "locksley", "2", "0"]);
+    refused(&["once", "demo", "a lock held across a parallel call", "static", "2", "0"]);
+}
+
+#[test]
 fn neighbours() {
     refused(&["neighbour", "--quick", "--runtimes", "tbb"]);
     refused(&["neighbour", "--quick", "--secs", "0"]);
