@@ -64,7 +64,7 @@ fn by_edges(
     });
     end.expect("no interval cancels");
     let [even, odd] = grids;
-    let grid = if rod.steps.is_multiple_of(2) { even } else { odd };
+    let grid = if rod.steps % 2 == 0 { even } else { odd };
     grid.into_iter().map(Guarded::into_inner).collect()
 }
 

@@ -103,7 +103,7 @@ fn chessboard(side: u32) -> Result<Vec<u8>, Fault> {
     encoder.set_color(png::ColorType::Grayscale);
     encoder.set_depth(png::BitDepth::Eight);
     let pixels: Vec<u8> = (0..side * side)
-        .map(|n| if (n / side / 8 + n % side / 8).is_multiple_of(2) { 255 } else { 0 })
+        .map(|n| if (n / side / 8 + n % side / 8) % 2 == 0 { 255 } else { 0 })
         .collect();
     let mut writer = encoder.write_header()?;
     writer.write_image_data(&pixels)?;

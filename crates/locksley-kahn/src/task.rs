@@ -177,11 +177,11 @@ impl<F: Future, T> Future for Traced<F, T> {
         let process = graph.process(number);
         this.tracer.begin_span(&process.name);
         let polled = this.task.as_mut().poll(context);
-        if polled.is_pending()
-            && let Some((channel, need)) = process.wait.own().target()
-        {
-            let what = if need == Need::Room { "has no room" } else { "is empty" };
-            this.tracer.mark(&format!("channel {} {what}", graph.core(channel).name));
+        if polled.is_pending() {
+            if let Some((channel, need)) = process.wait.own().target() {
+                let what = if need == Need::Room { "has no room" } else { "is empty" };
+                this.tracer.mark(&format!("channel {} {what}", graph.core(channel).name));
+            }
         }
         this.tracer.end_span();
         polled

@@ -79,7 +79,7 @@ impl Lengths {
         // Relaxed: a recording that has just begun gets the next sample.
         let active = ACTIVE.load(Ordering::Relaxed);
         let is_new = std::mem::replace(&mut self.active, active) != active;
-        let is_full = is_new || self.samples.is_multiple_of(FULL_SAMPLE);
+        let is_full = is_new || self.samples % FULL_SAMPLE == 0;
         self.samples = self.samples.wrapping_add(1);
         let is_told = |before, length| length != before || is_full && length != 0;
         let pools = pools();

@@ -35,6 +35,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// Elsewhere than on Linux, recordings are read, but not made.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+
 #[cfg(feature = "tracing")]
 mod bridge;
 mod clock;

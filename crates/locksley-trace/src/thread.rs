@@ -207,7 +207,7 @@ impl Ring {
         }
         let word = pack(kind, detail, current_processor(), arg);
         self.push(self.session.clock.now(), word);
-        if self.head.is_multiple_of(SYNC_EVERY) {
+        if self.head % SYNC_EVERY == 0 {
             self.sync();
         }
     }

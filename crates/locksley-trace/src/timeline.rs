@@ -243,10 +243,10 @@ fn instants(records: &[Record]) -> Vec<Instant> {
     };
     let (mut instants, mut last) = (Vec::new(), None);
     for &Record { at, kind, arg, processor, .. } in records {
-        if let Some(processor) = processor
-            && last.replace(processor).is_some_and(|before| before != processor)
-        {
-            instants.push(Instant { at, kind: Kind::Migrates, arg: processor.into() });
+        if let Some(processor) = processor {
+            if last.replace(processor).is_some_and(|before| before != processor) {
+                instants.push(Instant { at, kind: Kind::Migrates, arg: processor.into() });
+            }
         }
         instants.extend(is_instant(kind).then_some(Instant { at, kind, arg }));
     }

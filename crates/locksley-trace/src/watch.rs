@@ -150,7 +150,7 @@ impl Throttling {
     }
 
     fn micros_since_last_poll(&mut self) -> u128 {
-        if self.polls.is_multiple_of(QUOTA_POLLS) {
+        if self.polls % QUOTA_POLLS == 0 {
             let quota = self.groups.quota().0;
             let file = |quota: &Quota| quota.file.clone();
             if quota.as_ref().map(file) != self.known.as_ref().map(|(quota, _)| file(quota)) {

@@ -10,7 +10,7 @@ use locksley::Pool;
 
 /// The number of primes below `end`.
 fn primes(end: u32) -> usize {
-    let is_prime = |n: u32| (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
+    let is_prime = |n: u32| (2..).take_while(|d| d * d <= n).all(|d| n % d != 0);
     let count = |found, n| found + usize::from(is_prime(n));
     locksley::loops::par(2..end).reduce(|| 0, count, |a, b| a + b)
 }

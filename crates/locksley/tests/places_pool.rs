@@ -589,7 +589,7 @@ fn a_loop_gives_each_place_the_same_items() {
         let barrier = Barrier::new(2);
         let at = [AtomicUsize::new(9), AtomicUsize::new(9)];
         let body = |n: usize| {
-            if n.is_multiple_of(500) {
+            if n % 500 == 0 {
                 let here = Worker::with_current(|current| current.unwrap().place());
                 at[n / 500].store(here, Ordering::Relaxed);
                 barrier.wait();

@@ -83,7 +83,7 @@ fn plain_data_passes_through_joins_and_scopes() {
             numbers[0] += 1;
         } else {
             let (left, right) = numbers.split_at_mut(numbers.len() / 2);
-            if depth.is_multiple_of(2) {
+            if depth % 2 == 0 {
                 w.join(|w| add_one(w, left, depth + 1), |w| add_one(w, right, depth + 1));
             } else {
                 locksley::in_place_scope(|scope| {

@@ -127,7 +127,7 @@ fn a_tree_of_tasks_is_counted_right() {
                 return 1;
             }
             let (left, right) = (task::spawn(count(depth - 1)), task::spawn(count(depth - 1)));
-            if depth.is_multiple_of(3) {
+            if depth % 3 == 0 {
                 yield_now().await;
             }
             left.await.unwrap() + right.await.unwrap()

@@ -146,7 +146,7 @@ mod tests {
         // SAFETY: it has the size of a `T`.
         unsafe { memory.cast::<u8>().write_bytes(0xA5, size_of::<T>()) };
         let from = memory.addr().get();
-        assert!(from.is_multiple_of(align_of::<T>()));
+        assert!(from % align_of::<T>() == 0);
         (from, from + size_of::<T>())
     }
 

@@ -165,10 +165,10 @@ impl<'g, 'env> Builder<'_, 'g, 'env> {
         // the context of another interval.
         let parent = draft.parent.header();
         let mut extras = self.extras;
-        if let Some(locks) = extras.as_mut().and_then(|extras| extras.locks.as_mut())
-            && let Err(refusal) = check_locks(locks, &self.name, parent)
-        {
-            draft.refusal.get_or_insert(refusal);
+        if let Some(locks) = extras.as_mut().and_then(|extras| extras.locks.as_mut()) {
+            if let Err(refusal) = check_locks(locks, &self.name, parent) {
+                draft.refusal.get_or_insert(refusal);
+            }
         }
         let root = parent.root();
         // The draft adds the stamp and the edges when it starts.
@@ -371,7 +371,7 @@ impl<'g, 'env> Draft<'_, 'g, 'env> {
             cycle.rotate_right(1);
         }
         let point = |node: usize| {
-            let side = if node.is_multiple_of(2) { Side::Start } else { Side::End };
+            let side = if node % 2 == 0 { Side::Start } else { Side::End };
             PointRef::new(self.declared[node / 2], side)
         };
         let path: Vec<_> = cycle.into_iter().map(point).collect();

@@ -126,11 +126,11 @@ impl<'s> Future for Acquire<'s> {
 
 impl Drop for Acquire<'_> {
     fn drop(&mut self) {
-        if let Stage::Waiting(ticket) = &self.stage
-            && let Err(outcome) = self.cancel(ticket)
-        {
-            // Permits that were granted go back.
-            drop(self.result(outcome));
+        if let Stage::Waiting(ticket) = &self.stage {
+            if let Err(outcome) = self.cancel(ticket) {
+                // Permits that were granted go back.
+                drop(self.result(outcome));
+            }
         }
     }
 }

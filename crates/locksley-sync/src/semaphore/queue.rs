@@ -56,7 +56,7 @@ impl PermitQueue {
     }
 
     fn is_within_limit<'q>(&'q self, supply: usize, hazards: &mut Option<Hazards<'q>>) -> bool {
-        let is_within = |limit: usize| limit.wrapping_sub(supply & !CLOSED).cast_signed() >= 0;
+        let is_within = |limit: usize| limit.wrapping_sub(supply & !CLOSED) as isize >= 0;
         // Relaxed: an old limit is too low, if anything.
         if is_within(self.supply_limit.load(Ordering::Relaxed)) {
             return true;
@@ -129,8 +129,8 @@ impl PermitQueue {
         if supply & CLOSED != 0 {
             return Err(Closed);
         }
-        let available = supply.wrapping_sub(taken.wrapping_mul(PERMIT)).cast_signed();
-        Ok(available >= permits.wrapping_mul(PERMIT).cast_signed())
+        let available = supply.wrapping_sub(taken.wrapping_mul(PERMIT)) as isize;
+        Ok(available >= permits.wrapping_mul(PERMIT) as isize)
     }
 
     pub(super) fn try_acquire(&self, permits: usize) -> Result<(), TryAcquireError> {

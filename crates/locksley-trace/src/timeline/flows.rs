@@ -59,9 +59,9 @@ fn steals(stint: &Stint<'_>, holders: &Holders, flows: &mut Vec<Flow>) {
         match record.kind {
             Kind::Steals => last = Some(record),
             Kind::TaskBegins => {
-                if let Some(steal) = last.take().filter(|steal| steal.arg == record.arg)
-                    && let Some(victim) = holders.at((stint.worker.0, steal.arg), steal.at)
-                {
+                let steal = last.take().filter(|steal| steal.arg == record.arg);
+                let Some(steal) = steal else { continue };
+                if let Some(victim) = holders.at((stint.worker.0, steal.arg), steal.at) {
                     let (from, to) = ((victim, steal.at), (stint.track, record.at));
                     flows.push(Flow { kind: FlowKind::Steal, from, to });
                 }

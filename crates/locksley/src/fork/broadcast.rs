@@ -108,12 +108,12 @@ where
         // SAFETY: all have ended.
         jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
     });
-    if let Some(panicked) = results.iter().position(Result::is_err)
-        && let Err(payload) = results.swap_remove(panicked)
-    {
-        // One by one, because several destructors may panic.
-        results.into_iter().for_each(unwind::drop_quietly);
-        unwind::resume(payload);
+    if let Some(panicked) = results.iter().position(Result::is_err) {
+        if let Err(payload) = results.swap_remove(panicked) {
+            // One by one, because several destructors may panic.
+            results.into_iter().for_each(unwind::drop_quietly);
+            unwind::resume(payload);
+        }
     }
     results.into_iter().filter_map(Result::ok).collect()
 }

@@ -89,10 +89,11 @@ impl Header {
     /// calling thread runs.
     #[inline]
     pub(crate) fn record_cause(&self) {
-        if let Some(latest) = &self.latest
-            && !self.state.is_finished()
-            && let Some(stamp) = stamp()
-        {
+        let Some(latest) = &self.latest else { return };
+        if self.state.is_finished() {
+            return;
+        }
+        if let Some(stamp) = stamp() {
             latest.record(stamp);
         }
     }

@@ -6,6 +6,7 @@
 //! as soon as half of its tasks have finished. So it keeps about as many finished tasks as waiting
 //! ones, at most, and a task costs a constant number of steps.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
@@ -93,6 +94,10 @@ impl CancelAll for OwnedTasks {
             unsafe { cancel_and_drop(task) };
         }
     }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
 /// Cancels no task: all have finished, or no thread runs them any more.
@@ -141,7 +146,7 @@ impl List {
         let take = |now| (now != CLOSED).then_some(first);
         // Acquire pairs with the release in `push`.
         let taken = self.first.fetch_update(Ordering::Acquire, Ordering::Relaxed, take);
-        let mut next = taken.unwrap_or_default();
+        let mut next = taken.unwrap_or(ptr::null_mut());
         std::iter::from_fn(move || {
             let task = NonNull::new(next)?;
             // SAFETY: alive, because this has the list's reference.

@@ -107,12 +107,12 @@ impl Thief for BalancedThief {
         }
         self.pause();
         let is_quiet = context.is_machine_quiet();
-        if self.attempts.is_multiple_of(CHECK_MACHINE_EVERY) {
+        if self.attempts % CHECK_MACHINE_EVERY == 0 {
             let help = context.victim.and_then(|victim| self.help(victim, is_quiet, context));
             if let Some(help) = help {
                 return help;
             }
-            if is_quiet && self.attempts.is_multiple_of(YIELD_EVERY) {
+            if is_quiet && self.attempts % YIELD_EVERY == 0 {
                 return Move::Yield;
             }
         }

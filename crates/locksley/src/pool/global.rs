@@ -50,9 +50,7 @@ fn global() -> &'static Global {
         // SAFETY: null, or allocated below and never freed.
         let known = unsafe { current.as_ref() };
         let generation = os::generation();
-        if let Some(global) = known
-            && global.generation == generation
-        {
+        if let Some(global) = known.filter(|global| global.generation == generation) {
             return global;
         }
         // A pool that was ready before the fork goes on, with new threads. One that was being built

@@ -31,7 +31,7 @@ impl Search {
             return found;
         }
         self.failures += 1;
-        if self.failures.is_multiple_of(u64::from(SWEEP_INTERVAL)) {
+        if self.failures % u64::from(SWEEP_INTERVAL) == 0 {
             // A thief that never sleeps looks everywhere, too.
             (self.forces, self.sweeps) = (true, true);
             // A task that this makes ready lies in the worker's own deque.
@@ -62,9 +62,7 @@ impl Search {
     /// place.
     fn steal(&mut self, seeker: Seeker<'_>, victim: Slot) -> Option<Found> {
         let slot = seeker.shared.slot(victim);
-        if let Some(next) = slot.lone_next_task()
-            && seeker.is_left_to_owner(victim, next)
-        {
+        if slot.lone_next_task().is_some_and(|next| seeker.is_left_to_owner(victim, next)) {
             return None;
         }
         let mut steal = slot.deque.steal_oldest();

@@ -131,7 +131,7 @@ impl Search {
         if shared.sleep.is_over_limit() {
             return Move::Sleep;
         }
-        if self.failures.is_multiple_of(u64::from(CHECK_MACHINE_EVERY)) {
+        if self.failures % u64::from(CHECK_MACHINE_EVERY) == 0 {
             shared.machine.sample(Instant::now(), || shared.sleep.active());
         }
         let context = self.context(seeker);
@@ -154,9 +154,7 @@ impl Search {
     }
 
     fn end(&mut self, seeker: Seeker<'_>, found: Option<Found>) {
-        if let Some(found) = found
-            && found.from != seeker.slot
-        {
+        if let Some(found) = found.filter(|found| found.from != seeker.slot) {
             self.victims.remember(found.from);
             let context = self.context(seeker);
             self.thief.stole(&context);

@@ -36,10 +36,10 @@ impl Victims {
     /// The victim of the attempt after so many `failures`. `None` if it falls on the thief itself.
     pub(super) fn choose(&mut self, seeker: Seeker<'_>, failures: u64) -> Option<Slot> {
         let shared = seeker.shared;
-        if let Some(last) = self.last.take().filter(|&last| last != seeker.slot)
-            && self.below(LOOK_ELSEWHERE_AFTER as usize) > 0
-        {
-            return Some(last);
+        if let Some(last) = self.last.take().filter(|&last| last != seeker.slot) {
+            if self.below(LOOK_ELSEWHERE_AFTER as usize) > 0 {
+                return Some(last);
+            }
         }
         let victim = if self.below(ALL_SLOTS_EVERY) == 0 {
             Slot::new(self.other(shared.slots_taken(), seeker.slot.get()))

@@ -55,6 +55,9 @@ use slot::SlotState;
 pub(crate) trait CancelAll: Any + Send + Sync {
     /// Makes the workers drop all of these futures, and all that return `Pending` later.
     fn cancel_all(&self);
+
+    /// The same value. (Rust coerces one trait object into another since 1.86.)
+    fn as_any(&self) -> &dyn Any;
 }
 
 /// The shared part of a pool. It lives as long as the last worker, the last handle of the pool, and
@@ -234,8 +237,7 @@ impl Shared {
 
     /// The futures of the pool that wait. `T` is the type with which the pool was built.
     pub(crate) fn owned_tasks<T: 'static>(&self) -> &T {
-        let tasks: &dyn Any = &*self.owned_tasks;
-        tasks.downcast_ref().expect("a pool is built with them")
+        self.owned_tasks.as_any().downcast_ref().expect("a pool is built with them")
     }
 
     /// The number of processors that the system granted when that was last read.

@@ -84,9 +84,7 @@ where
         let ended = unsafe { JoinHandle::<()>::new(task) }.take();
         // SAFETY: the pool's reference, which is the caller's.
         unsafe { header::drop_reference(task) };
-        if let Err(error) = ended
-            && let Ok(payload) = error.try_into_panic()
-        {
+        if let Some(Ok(payload)) = ended.err().map(|error| error.try_into_panic()) {
             // SAFETY: the scope waits for the task until its end is counted, below.
             unsafe { ScopeState::from_group(state) }.keep_panic(payload);
         }

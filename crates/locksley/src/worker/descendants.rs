@@ -45,13 +45,14 @@ impl Worker {
     fn take_from_below(&self, job: NonNull<Job>, position: i64) -> bool {
         let mut above = Vec::new();
         // Jobs below `position` do not belong to the first half.
-        while above.last() != Some(&job)
-            && self.local.deque.bottom() > position
-            && let Some(newest) = self.take_newest()
-        {
+        while above.last() != Some(&job) && self.local.deque.bottom() > position {
+            let Some(newest) = self.take_newest() else { break };
             above.push(newest.job);
         }
-        let is_back = above.pop_if(|last| *last == job).is_some();
+        let is_back = above.last() == Some(&job);
+        if is_back {
+            above.pop();
+        }
         let are_many = above.len() > MOVED_AT_ONCE;
         for job in above.into_iter().rev() {
             // A fork stays in the deque, where its join looks for it: polls may have moved it up.
@@ -106,9 +107,8 @@ impl Worker {
 
     /// Takes a task of the group from what this worker has pushed since its deque ended at `start`.
     fn take_of_group(&self, group: NonNull<()>, start: i64) -> Option<Found> {
-        while self.local.deque.bottom() > start
-            && let Some(next) = self.take_own()
-        {
+        while self.local.deque.bottom() > start {
+            let Some(next) = self.take_own() else { break };
             // SAFETY: just taken.
             if unsafe { header::group(next.job) } == Some(group) {
                 return Some(next);

@@ -148,10 +148,8 @@ impl Worker {
     /// [`Self::take_index_back`].
     pub(super) fn regain_index(&self) {
         // (In a forked child, no other thread of the pool exists.)
-        if let Some(lock) = self.index_lock()
-            && !lock.resume(self.local.slot)
-            && !self.local.shared.is_in_forked_child()
-        {
+        let is_away = self.index_lock().is_some_and(|lock| !lock.resume(self.local.slot));
+        if is_away && !self.local.shared.is_in_forked_child() {
             self.take_index_back(Some(NO_PROGRESS));
         }
     }

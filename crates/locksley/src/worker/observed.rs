@@ -73,9 +73,8 @@ pub fn stamp() -> Option<Stamp> {
 /// Records that, from here on, the task which the calling thread runs also follows `cause`.
 pub fn follow(cause: Stamp) {
     Worker::with_current(|current| {
-        if let Some(worker) = current
-            && let Some(observer) = worker.observer()
-        {
+        let Some(worker) = current else { return };
+        if let Some(observer) = worker.observer() {
             observer.follow(worker.slot().get(), cause);
         }
     });

@@ -204,7 +204,7 @@ impl Worker {
     pub(crate) fn count_poll(&self) -> bool {
         let polls = self.local.polls.get().wrapping_add(1);
         self.local.polls.set(polls);
-        polls.is_multiple_of(LOOK_ELSEWHERE_AFTER)
+        polls % LOOK_ELSEWHERE_AFTER == 0
     }
 
     /// Makes a waiting job the next to run. Begins with queue `first` of these, and goes on while

@@ -124,10 +124,10 @@ impl Shared {
 
     /// Requests the time slice that the idle policy wants, for the calling thread.
     pub(crate) fn set_time_slice(&self) {
-        if let Some(slice) = self.config.idle_policy.time_slice()
-            && self.config.assists.has(Assists::SHORT_TIME_SLICES)
-        {
-            os::shorten_time_slice(slice);
+        if let Some(slice) = self.config.idle_policy.time_slice() {
+            if self.config.assists.has(Assists::SHORT_TIME_SLICES) {
+                os::shorten_time_slice(slice);
+            }
         }
     }
 

@@ -34,9 +34,8 @@ impl Worker {
         while !is_over() && self.still_has_index() {
             self.state().lineage.reset();
             let pinned = if self.local.runs_pinned_next.take() { self.take_pinned() } else { None };
-            if pinned.is_none()
-                && let Some(own) = self.take_own()
-            {
+            let own = if pinned.is_none() { self.take_own() } else { None };
+            if let Some(own) = own {
                 self.execute(own);
             } else if let Some(found) = pinned.or_else(|| self.receive_or_search(is_over)) {
                 self.execute_traced(found);

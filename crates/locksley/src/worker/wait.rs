@@ -92,7 +92,7 @@ impl Worker {
                 // It is not replaced by a thread that searches. So it opens all deques, with that
                 // of its thief, which may be suspended, and looks once more.
                 self.local.shared.open_deques(&mut Vec::new());
-            } else if awaits_tasks && let Some(pinned) = self.take_pinned() {
+            } else if let Some(pinned) = awaits_tasks.then(|| self.take_pinned()).flatten() {
                 self.execute_unrelated(pinned);
             } else {
                 // After this it spins again only if `find` has returned a task.

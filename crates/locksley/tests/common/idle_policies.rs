@@ -36,7 +36,7 @@ impl Thief for Yielding {
         let yields = context.failures / self.attempts;
         if self.sleep_after.is_some_and(|sleep_after| yields > sleep_after) {
             Move::Sleep
-        } else if context.failures > 0 && context.failures.is_multiple_of(self.attempts) {
+        } else if context.failures > 0 && context.failures % self.attempts == 0 {
             Move::Yield
         } else {
             Move::Search

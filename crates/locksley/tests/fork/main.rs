@@ -2,6 +2,7 @@
 //! that needs another thread ends the child with a message.
 
 #![cfg(all(target_os = "linux", not(locksley_portable)))]
+#![allow(clippy::incompatible_msrv, reason = "tests may need a newer Rust than the library")]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -21,7 +21,7 @@ fn child_processes_of_tasks_have_the_mask_of_the_process() {
         let check = || assert_eq!(Settings::of_this_thread(), settings);
         let item = |number: u32| {
             check();
-            if number.is_multiple_of(4) {
+            if number % 4 == 0 {
                 let output = Command::new("cat").arg("/proc/self/status").output().unwrap();
                 let status = String::from_utf8(output.stdout).unwrap();
                 assert_eq!(allowed_list(&status), expected);
@@ -115,7 +115,7 @@ fn a_thread_keeps_the_mask_the_policy_and_the_priority_that_its_handler_sets() {
         let niceness = (allowed.niceness + 1).min(19);
         let start = move |index: usize| {
             // Threads with one processor, and threads with all.
-            let is_bound = index.is_multiple_of(2);
+            let is_bound = index % 2 == 0;
             let own = all[index / 2 % all.len()];
             let processors =
                 std::array::from_fn(|n| if is_bound { n == own } else { all.contains(&n) });
@@ -129,7 +129,7 @@ fn a_thread_keeps_the_mask_the_policy_and_the_priority_that_its_handler_sets() {
         let item = |number: u32| {
             assert_unchanged();
             rayon_core::join(|| thread::sleep(Duration::from_micros(100)), assert_unchanged);
-            if number.is_multiple_of(8) {
+            if number % 8 == 0 {
                 other.install(|| thread::sleep(Duration::from_micros(500)));
             }
             assert_unchanged();

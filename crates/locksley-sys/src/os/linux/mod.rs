@@ -74,7 +74,7 @@ fn this_thread() -> libc::pid_t {
 }
 
 fn main_thread() -> libc::pid_t {
-    std::process::id().cast_signed()
+    std::process::id() as libc::pid_t
 }
 
 /// What the last failed system call of this thread said.

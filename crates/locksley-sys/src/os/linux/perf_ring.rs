@@ -143,7 +143,7 @@ impl PerfRing {
     }
 
     fn at(&self, offset: usize) -> &AtomicU64 {
-        debug_assert!(offset.is_multiple_of(8) && offset + 8 <= self.page + self.bytes);
+        debug_assert!(offset % 8 == 0 && offset + 8 <= self.page + self.bytes);
         // SAFETY: the offset lies within the pages.
         let word = unsafe { self.pages.add(offset) };
         // SAFETY: the pages are mapped while `self` lives; pages and the offset are aligned to 8

@@ -59,7 +59,7 @@ impl ThreadWatch {
         // SAFETY: the word lies in the thread's own memory, which is there, since the thread waits
         // for visitors.
         let number = unsafe { word.as_ref() }.load(Ordering::Relaxed);
-        usize::try_from(number.cast_signed()).ok()
+        usize::try_from(number as i32).ok()
     }
 
     fn ring_seen_by<'a>(&'a self, _visit: &'a Visit<'_>) -> Option<&'a SwitchRing> {
@@ -119,7 +119,7 @@ impl Drop for ThreadWatch {
 pub(super) fn probe() -> Result<(), String> {
     rseq::number_of_this_thread().and_then(|word| {
         // SAFETY: the word belongs to the calling thread, which lives.
-        let number = unsafe { word.as_ref() }.load(Ordering::Relaxed).cast_signed();
+        let number = unsafe { word.as_ref() }.load(Ordering::Relaxed) as i32;
         (number >= 0).then_some(()).ok_or_else(|| "this thread is not registered".to_owned())
     })
 }

@@ -31,9 +31,8 @@ impl Mount {
         group: &str,
     ) -> Result<impl Iterator<Item = PathBuf>, Option<PathBuf>> {
         let (root, group) = (components(&self.root), components(group));
-        if let Some(below) = group.strip_prefix(&root[..])
-            && !below.contains(&"..")
-        {
+        let below = group.strip_prefix(&root[..]).filter(|below| !below.contains(&".."));
+        if let Some(below) = below {
             let folder = below.iter().fold(self.at.clone(), |folder, name| folder.join(name));
             let ancestors: Vec<PathBuf> = folder.ancestors().map(Path::to_path_buf).collect();
             return Ok(ancestors.into_iter().take(below.len() + 1));
