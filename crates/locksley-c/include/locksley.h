@@ -126,7 +126,7 @@ typedef struct locksley_scope locksley_scope;
 typedef struct locksley_task locksley_task;
 
 /**
- * How a pool is to be. `LOCKSLEY_POOL_OPTIONS_INIT` has the defaults.
+ * Options of a pool. `LOCKSLEY_POOL_OPTIONS_INIT` has the defaults.
  */
 typedef struct {
     /**
@@ -181,8 +181,8 @@ extern "C" {
 uint32_t locksley_version(void);
 
 /**
- * Returns a text that describes an error, in English and without a full stop. The text is
- * constant. For other numbers it is "unknown error".
+ * Returns a text that describes an error. The text is constant. For other numbers it is "unknown
+ * error".
  */
 const char *locksley_strerror(int error);
 
@@ -287,9 +287,9 @@ locksley_error locksley_join(const locksley_pool *pool,
                              void *g_data);
 
 /**
- * Runs the iterations from `begin` up to `end`, without `end`, in parallel: calls `body` for
- * ranges of them which together are all, in any order and at the same time. Returns when all calls
- * have returned.
+ * Runs the iterations from `begin` up to `end`, without `end`, in parallel: divides them into
+ * disjoint ranges, and calls `body` once for each range, in any order and at the same time.
+ * Returns when all calls have returned.
  *
  * The library divides by halves, and other workers steal halves. `grain` is the most iterations of
  * a call. If it is 0, the library measures the calls, and chooses the ranges so that a call takes

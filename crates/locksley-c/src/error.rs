@@ -72,8 +72,8 @@ pub(crate) unsafe fn reference<'a, T>(pointer: *const T) -> Result<&'a T, locksl
     unsafe { pointer.as_ref() }.ok_or(locksley_error::LOCKSLEY_ERROR_ARGUMENT)
 }
 
-/// Returns a text that describes an error, in English and without a full stop. The text is
-/// constant. For other numbers it is "unknown error".
+/// Returns a text that describes an error. The text is constant. For other numbers it is "unknown
+/// error".
 #[unsafe(no_mangle)]
 pub extern "C" fn locksley_strerror(error: c_int) -> *const c_char {
     const OK: c_int = locksley_error::LOCKSLEY_OK as c_int;

@@ -49,9 +49,9 @@ pub unsafe extern "C" fn locksley_join(
     })
 }
 
-/// Runs the iterations from `begin` up to `end`, without `end`, in parallel: calls `body` for
-/// ranges of them which together are all, in any order and at the same time. Returns when all calls
-/// have returned.
+/// Runs the iterations from `begin` up to `end`, without `end`, in parallel: divides them into
+/// disjoint ranges, and calls `body` once for each range, in any order and at the same time.
+/// Returns when all calls have returned.
 ///
 /// The library divides by halves, and other workers steal halves. `grain` is the most iterations of
 /// a call. If it is 0, the library measures the calls, and chooses the ranges so that a call takes

@@ -15,7 +15,7 @@ pub struct locksley_pool {
     indices: usize,
 }
 
-/// How a pool is to be. `LOCKSLEY_POOL_OPTIONS_INIT` has the defaults.
+/// Options of a pool. `LOCKSLEY_POOL_OPTIONS_INIT` has the defaults.
 #[repr(C)]
 pub struct locksley_pool_options {
     /// `sizeof(locksley_pool_options)`, by which later versions know which members there are.

@@ -34,22 +34,24 @@ pub(crate) const NO_PROGRESS: Duration = Duration::from_millis(100);
 /// pool.
 pub(crate) const SHORT_CALL: Duration = Duration::from_millis(2);
 
-/// *Tasks.* How many tasks of other scopes a wait moves at a time. A join that has taken more from
-/// above its fork sets them aside, where no later join comes upon them; a wait looks at so many of
-/// those. Recursions of joins, 32,000 deep, that leave a task at each level: 38 ms, and 1,709 if
-/// all are pushed back each time. No other value was tried.
+/// *Tasks.* How many tasks of other scopes a wait moves at a time. A join that finds more than that
+/// above its fork sets them aside, so that outer joins of a deep recursion do not move them again.
+/// A wait looks at this many tasks that were set aside. Recursions of joins, 32,000 deep, that
+/// leave a task at each level: 38 ms, and 1,709 if all are pushed back each time. No other value
+/// was tried.
 pub(crate) const MOVED_AT_ONCE: usize = 16;
 
 /// *Threads.* The most guests of a pool at a time.
 pub(crate) const GUESTS: usize = 8;
 
-/// *Threads.* The default limit of replacements, and in a pool with more workers their number. Each
-/// costs a thread only when it is needed.
+/// *Threads.* The default limit of replacements; a pool with more workers has one for each. A
+/// replacement costs a thread only when it is needed.
 pub(crate) const REPLACEMENTS: usize = 256;
 
-/// *Polls, and searches.* After so many polls a worker looks into its other queues. A prime, as in
-/// other schedulers, so that it does not align with patterns in the tasks. One of so many searches,
-/// at random, does not begin with the victim of the last steal; no other number was tried for that.
+/// *Polls, and searches.* After this many polls a worker looks into its other queues. A prime, as
+/// in other schedulers, so that it does not align with patterns in the tasks. One of this many
+/// searches, at random, does not begin with the victim of the last steal; no other number was tried
+/// for that.
 pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
 /// *Time.* About the cost of moving a task between threads. Polls that are shorter do not send
@@ -57,44 +59,45 @@ pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 /// probably runs that next. Record: `channels`, message rates between processes.
 pub(crate) const MOVE_COST: Duration = Duration::from_micros(2);
 
-/// *Attempts.* After so many failed attempts a thief looks everywhere, and opens closed deques by
+/// *Attempts.* After this many failed attempts a thief looks everywhere, and opens closed deques by
 /// force. Record: `simulated/others/2026-11-30-steps.txt`, also of as many as there are slots.
 pub(crate) const SWEEP_INTERVAL: u32 = 64;
 
 /// *Pushes.* What a heavy barrier costs for each worker that it interrupts. An owner closes its
-/// deque after so many times as many pushes without a steal as the pool has workers, so that it
-/// pays at most twice what the better choice costs (the ski-rental problem). Record: the same.
+/// deque after this many pushes for each worker of the pool without a steal, so that it pays at
+/// most twice what the better choice costs (the ski-rental problem). Record:
+/// `simulated/others/2026-11-30-steps.txt`.
 pub(crate) const BARRIER_COST_OF_WORKER: u32 = 32;
 
-/// *Attempts.* One of so many, at random, chooses among all slots: also those of threads that wait,
-/// which may hold tasks below the frame that waits, and those of far places.
+/// *Attempts.* One of this many, at random, chooses among all slots: also those of threads that
+/// wait, which may hold tasks below the frame that waits, and those of far places.
 pub(crate) const ALL_SLOTS_EVERY: usize = 8;
 
-/// *Failed steals.* After so many in a row a thief sleeps, as in BWS (section 4.2, figure 6).
+/// *Failed steals.* After this many in a row a thief sleeps, as in BWS (section 4.2, figure 6).
 pub(crate) const SLEEP_THRESHOLD: u32 = 64;
 
-/// *Factor.* On a quiet machine the sleep threshold is so many times as high: to stay awake costs
+/// *Factor.* On a quiet machine the sleep threshold is this many times as high: to stay awake costs
 /// other programs nothing there. Record: `bench`.
 pub(crate) const QUIET_PATIENCE: u32 = 4;
 
-/// *Attempts.* So many attempts of a search are made without a pause.
+/// *Attempts.* This many attempts of a search are made without a pause.
 pub(crate) const UNPACED_ATTEMPTS: u32 = 16;
 
 /// *Time.* The time between later attempts. An attempt takes a cache line that the owner writes, so
 /// faster attempts would slow the owner down.
 pub(crate) const PACE: Duration = Duration::from_nanos(800);
 
-/// *Attempts.* After so many, a thief samples the machine, and checks whether its last victim has a
-/// processor.
+/// *Attempts.* After this many, a thief samples the machine, and checks whether its last victim has
+/// a processor.
 pub(crate) const CHECK_MACHINE_EVERY: u32 = 4;
 
-/// *Attempts.* On a quiet machine, a thief yields after so many (25 µs): a program that wakes up
+/// *Attempts.* On a quiet machine, a thief yields after this many (25 µs): a program that wakes up
 /// now and then would otherwise wait until the thief's time slice ends. A multiple of
 /// [`CHECK_MACHINE_EVERY`].
 pub(crate) const YIELD_EVERY: u32 = 32;
 
 /// *Threads, in 1/65,536.* The machine is quiet if other programs have had fewer runnable threads
-/// on average. Some thread runs now and then on any machine.
+/// on average: 0.3. Some thread runs now and then on any machine.
 pub(crate) const QUIET: u64 = (1 << 16) * 3 / 10;
 
 /// *One part in so many.* The weight of a sample of the number of runnable threads: a busy machine
@@ -110,7 +113,7 @@ pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 /// file.
 pub(crate) const SAMPLED_WORKERS: usize = 4;
 
-/// *Factor.* A pool that follows the system has so many times as many workers as are granted when
+/// *Factor.* A pool that follows the system has this many times as many workers as are granted when
 /// it is built, if the machine has as many processors: more may be granted later.
 pub(crate) const GROWTH: usize = 4;
 

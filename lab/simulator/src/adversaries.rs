@@ -9,7 +9,7 @@ use manycore::{ThreadId, thread};
 /// Takes processors away. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adversary {
-    /// So many processors run in each quantum, chosen at random.
+    /// A number of processors run in each quantum, chosen at random.
     Benign(usize, u64),
     /// The same, but the next ones in turn.
     Oblivious(usize, u64),
@@ -59,11 +59,11 @@ pub fn set_working(is_working: bool) {
 }
 
 impl Adversary {
-    /// For a machine with so many processors, which is the only one of this host thread.
+    /// For a machine with this number of processors, which is the only one of this host thread.
     pub fn hypervisor(self, processors: usize, seed: u64) -> impl Hypervisor + 'static {
         HAS_BEGUN.set(false);
         WORKING.take();
-        // A processor without a thread would never yield.
+        // It obeys yields, and an idle processor would never yield.
         let is_useless = |view: &View<'_>, cpu: usize| {
             view.running[cpu].is_some_and(|thread| !is_working(thread))
         };

@@ -29,7 +29,7 @@ pub enum Neighbour {
 pub type Done = Rc<RefCell<Vec<Stretch>>>;
 
 impl Neighbour {
-    /// The program, on so many processors. A runtime lists what it has computed.
+    /// The program, on this number of processors. A runtime lists what it has computed.
     pub fn program(&self, processors: usize, done: &Done) -> Program {
         let time = Duration::from_nanos;
         match *self {
@@ -41,7 +41,7 @@ impl Neighbour {
                 })
             }
             Self::Loops(threads) => Program::busy_loops(threads as usize),
-            Self::Interactive(period, work) => Program::interactive(time(period), time(work)),
+            Self::Interactive(pause, work) => Program::interactive(time(pause), time(work)),
             Self::Sleeper(work, pause) => Program::sleeper(time(work), time(pause)),
             Self::Team(threads, work) => Program::static_team(threads as usize, time(work)),
         }
@@ -64,7 +64,7 @@ impl FromStr for Neighbour {
         let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
         match (name, numbers.map_err(|_| unknown())?.as_slice()) {
             ("loops", &[threads]) => Ok(Self::Loops(threads)),
-            ("interactive", &[period, work]) => Ok(Self::Interactive(period, work)),
+            ("interactive", &[pause, work]) => Ok(Self::Interactive(pause, work)),
             ("sleeper", &[work, pause]) => Ok(Self::Sleeper(work, pause)),
             ("team", &[threads, work]) if threads > 0 => Ok(Self::Team(threads, work)),
             _ => Err(unknown()),
@@ -72,7 +72,7 @@ impl FromStr for Neighbour {
     }
 }
 
-/// The mean time of those computations that lie within a stretch, in nanoseconds; 0 of none.
+/// The mean time of those computations that lie within a stretch, in nanoseconds; 0 if there is none.
 pub fn mean_within((start, end): Stretch, done: &[Stretch]) -> u64 {
     let within = done.iter().filter(|it| start <= it.0 && it.1 <= end);
     let times = within.map(|(start, end)| (*end - *start).as_nanos() as u64);

@@ -83,7 +83,7 @@ impl Experiment for Demo {
                 LOCKED => (processors.max(2), 1),
                 _ => (processors, repeats),
             };
-            match is_possible(scene, processors) {
+            match check_possible(scene, processors) {
                 Err(why) => _ = plan.left_out.insert(format!("the scene '{scene}'"), why),
                 Ok(()) => names.iter().for_each(|name| plan.add(scene, name, workers, repeats)),
             }
@@ -177,13 +177,13 @@ impl Experiment for Demo {
     }
 }
 
-/// So many leaves that they are pieces of a few microseconds, and many for each processor.
+/// Leaves of a few microseconds, many for each processor.
 fn round() -> Round {
     Round { leaf: 5000, chunks: 32 * machine::processors() as u64, serial: 0 }
 }
 
 /// Whether a scene can be measured here; else why not, in words that are equal in each run.
-fn is_possible(scene: &str, processors: usize) -> Result<(), String> {
+fn check_possible(scene: &str, processors: usize) -> Result<(), String> {
     if scene != QUOTA {
         return Ok(());
     }

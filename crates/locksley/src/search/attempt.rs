@@ -1,4 +1,8 @@
 //! One attempt to find work, and a sweep over the whole pool.
+//!
+//! A thief that finds a deque closed has asked its owner, by that look, to open it. The owner does
+//! so at its next push or pop. If it does not for long, the thief opens all closed deques *by
+//! force*: by a barrier that interrupts the processors of all workers (`../deque/README.md`).
 
 use std::ptr::NonNull;
 
@@ -62,7 +66,7 @@ impl Search {
     /// place.
     fn steal(&mut self, seeker: Seeker<'_>, victim: Slot) -> Option<Found> {
         let slot = seeker.shared.slot(victim);
-        if slot.lone_next_task().is_some_and(|next| seeker.is_left_to_owner(victim, next)) {
+        if slot.lone_next_task().is_some_and(|next| seeker.wait_for_owner(victim, next)) {
             return None;
         }
         let mut steal = slot.deque.steal_oldest();
@@ -78,9 +82,12 @@ impl Search {
             Steal::Closed => self.unanswered = Some(victim),
             Steal::Lost | Steal::Empty => {}
         }
-        seeker.counters().failed_steals.increment();
         let stolen = slot.inbox.take().map(|job| seeker.stolen(job, victim));
-        stolen.or_else(|| seeker.take_out_of_place(victim))
+        let stolen = stolen.or_else(|| seeker.take_out_of_place(victim));
+        if stolen.is_none() {
+            seeker.counters().failed_steals.increment();
+        }
+        stolen
     }
 
     /// Opens all closed deques if a request of this thief was not answered, and steals from that
@@ -97,12 +104,11 @@ impl Search {
 
 impl<'s> Seeker<'s> {
     /// The grace period: a thief leaves a worker's only task to it, if it probably runs that next.
-    /// If another such task has replaced it then, the worker makes progress by itself: returns
-    /// true.
+    /// Returns true if another such task has replaced it then: the worker makes progress by itself.
     ///
     /// While other programs want processors, the period is longer, and the thief yields: tasks that
     /// share a barrier with a stolen one stall while its thief is preempted.
-    fn is_left_to_owner(self, victim: Slot, next: u64) -> bool {
+    fn wait_for_owner(self, victim: Slot, next: u64) -> bool {
         let lone_next_task = || self.shared.slot(victim).lone_next_task();
         let (since, is_quiet) = (Instant::now(), self.shared.machine.is_quiet());
         let grace = if is_quiet { MOVE_COST } else { WAIT_SPIN_BESIDE_OTHERS };

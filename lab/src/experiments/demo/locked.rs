@@ -26,7 +26,7 @@ const CALLERS: u64 = 4;
 const LEAVES: u64 = 16;
 const STEPS: u64 = 5000;
 
-/// Without a completed call for so long, they hang.
+/// If no call is completed for this long, they hang.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -51,7 +51,9 @@ impl Shared {
 pub(super) fn watch(runtime: &str, workers: usize) -> Outcome<Readings> {
     let call: Arc<dyn Fn(&Shared) + Send + Sync> = match runtime {
         LOCKSLEY => {
-            let pool = Pool::new(workers).map_err(Fault::run)?;
+            // Guests would run calls on the callers' threads, where rayon has no counterpart.
+            let pool = Pool::builder().workers(workers).own_threads_only();
+            let pool = pool.build().map_err(Fault::run)?;
             Arc::new(move |shared: &Shared| pool.install(|worker| shared.call(worker)))
         }
         RAYON => {

@@ -7,7 +7,7 @@ fn ratio(low: f64, high: f64) -> String {
 }
 
 #[test]
-fn ratios_are_told_in_words_whoever_is_faster() {
+fn ratios_are_told_in_words_in_both_directions() {
     assert_eq!(ratio(0.96, 1.04), "even with rayon");
     assert_eq!(ratio(1.01, 1.04), "even with rayon");
     assert_eq!(ratio(1.2, 1.4), "1.30 times rayon's speed");
@@ -72,7 +72,7 @@ fn a_plan_has_all_scenes_or_says_why_not() {
         // Of another process with the same options: else a run could not go on.
         assert_eq!(plan, Demo::default().plan(&course).unwrap());
     }
-    assert!(is_possible(QUOTA, 1).unwrap_err().contains("one processor"));
+    assert!(check_possible(QUOTA, 1).unwrap_err().contains("one processor"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(super) struct Study {
 
 /// A study's report.
 pub(super) fn report_of(title: &str, headline: String, sections: Vec<Section>) -> Report {
-    let note = "Simulated: no time was measured, and the costs were fitted to no machine.";
+    let note = "Simulated: no time was measured; the costs are a preset's.";
     let report = Report::new(title, headline, sections, include_str!("method.txt"));
     Report { notes: vec![note.to_owned()], ..report }
 }
