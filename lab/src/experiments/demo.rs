@@ -120,7 +120,7 @@ impl Experiment for Demo {
     fn once(cell: &Cell, _seed: u64) -> Outcome<Readings> {
         match &cell.subject[..] {
             QUOTA => rate_under_quota(&cell.runtime),
-            LOCKED => locked::watch(&cell.runtime, cell.workers),
+            LOCKED => locked::watch(&cell.runtime, cell.workers, locked::PATIENCE),
             other => Err(Fault::input(format!("'{other}' needs no process of its own"))),
         }
     }
@@ -164,8 +164,8 @@ impl Experiment for Demo {
         }
         let (calls, picture) = locked_calls(record, &mut findings);
         pictures.extend(picture);
-        let about = "More rounds are better. Each ratio is of two runs, one right after the other; \
-                     of these ratios, the median and its interval of 95 % are shown.";
+        let about = "More rounds are better. Each ratio is of two runs of one turn; of these ratios, \
+                     the median and its interval of 95 % are shown.";
         let sections = vec![Section::new("The scenes", about, [rates, calls])];
         let headline = match findings.is_empty() {
             true => "Locksley beside rayon".to_owned(),

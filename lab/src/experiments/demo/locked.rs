@@ -46,9 +46,9 @@ impl Shared {
     }
 }
 
-/// Makes all calls on a runtime, until they are completed or hang: how many were completed, and in
+/// Makes all calls on a runtime, until they are completed, or none is for `patience`: how many were completed, and in
 /// how many seconds if all were. Threads that hang are left behind.
-pub(super) fn watch(runtime: &str, workers: usize) -> Outcome<Readings> {
+pub(super) fn watch(runtime: &str, workers: usize, patience: Duration) -> Outcome<Readings> {
     let call: Arc<dyn Fn(&Shared) + Send + Sync> = match runtime {
         LOCKSLEY => {
             // Guests would run calls on the callers' threads, where rayon has no counterpart.
@@ -83,7 +83,7 @@ pub(super) fn watch(runtime: &str, workers: usize) -> Outcome<Readings> {
             Err(RecvTimeoutError::Timeout) if completed() != latest => {
                 (latest, since) = (completed(), Instant::now());
             }
-            Err(RecvTimeoutError::Timeout) if since.elapsed() >= PATIENCE => {
+            Err(RecvTimeoutError::Timeout) if since.elapsed() >= patience => {
                 return Ok(named([(COMPLETED, latest as f64)]));
             }
             Err(RecvTimeoutError::Timeout) => (),

@@ -77,10 +77,10 @@ fn a_plan_has_all_scenes_or_says_why_not() {
 
 #[test]
 fn calls_under_a_lock_are_completed() {
-    let readings = locked::watch(LOCKSLEY, 3).unwrap();
+    let readings = locked::watch(LOCKSLEY, 3, 30 * locked::PATIENCE).unwrap();
     assert_eq!(readings[CALLS], locked::CALLS as f64);
     assert!(readings[SECONDS] > 0.0);
-    assert!(matches!(locked::watch(STATIC, 2), Err(Fault::Input(_))));
+    assert!(matches!(locked::watch(STATIC, 2, locked::PATIENCE), Err(Fault::Input(_))));
 }
 
 #[test]
