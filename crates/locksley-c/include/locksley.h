@@ -8,6 +8,7 @@
  *
  * Threads: Every function may be called on any thread, also in a callback and for the same object
  * at the same time. An object is destroyed once, after all other calls that use it have returned.
+ * No thread may be cancelled (pthread_cancel) inside of a call.
  *
  * Callbacks run on workers, several at the same time. If a pool was created without
  * `own_threads_only`, one may also run on the thread that calls the library. A callback has to
@@ -15,8 +16,10 @@
  * is ended with a message. It must not be left by longjmp.
  *
  * Waits: A worker that waits in this library runs only tasks that belong to what it waits for. So
- * a mutex may be held meanwhile, unless these tasks lock it. (If the system refuses more threads,
- * it may run any task.) Code that blocks in other ways is called by `locksley_blocking`.
+ * a mutex may be held meanwhile, unless these tasks lock it. Another thread works under its index
+ * until it goes on. (There are at most 256 of these, or as many as workers if that is more. Beyond
+ * that, or if the system refuses a thread, a worker that waits runs any task.) Code that blocks in
+ * other ways is called by `locksley_blocking`.
  *
  * Memory: The library neither reads nor frees what a `data` points to, and the callback may free
  * it. Text that a function returns is constant.
@@ -84,8 +87,8 @@ typedef enum {
      */
     LOCKSLEY_ERROR_ARGUMENT = 1,
     /**
-     * The environment variable `LOCKSLEY_WORKERS` is not a positive number, or `LOCKSLEY_ASSISTS`
-     * names an unknown feature.
+     * The environment variable `LOCKSLEY_WORKERS` is not a number from 1 to 65,534, or
+     * `LOCKSLEY_ASSISTS` names an unknown feature.
      */
     LOCKSLEY_ERROR_ENVIRONMENT = 2,
     /**
@@ -139,8 +142,8 @@ typedef struct {
      */
     size_t workers;
     /**
-     * The stack size of each worker in bytes. 0: 2 MiB. (The environment variable `RUST_MIN_STACK`
-     * has another default.)
+     * The stack size of each worker in bytes, at least 65,536. 0: 2 MiB. (The environment variable
+     * `RUST_MIN_STACK` has another default.)
      */
     size_t stack_size;
     /**
@@ -224,7 +227,8 @@ locksley_error locksley_pool_create_with(const locksley_pool_options *options,
  * NULL is ignored.
  *
  * If the caller is a worker of this pool, it does not wait: the tasks run and the threads end
- * afterwards. Tasks that were spawned with a handle can be joined after this call, too.
+ * afterwards. Tasks that were spawned with a handle can be joined after this call, too. Tasks that
+ * still run name this pool by NULL.
  *
  * # Errors
  * None of its own.
@@ -257,10 +261,11 @@ size_t locksley_pool_indices(const locksley_pool *pool);
  * Returns the index of the calling worker in its pool, or `LOCKSLEY_NO_INDEX` on a thread that is
  * not a worker.
  *
- * A task keeps its index, under which tasks that it waits for may run meanwhile. Two other tasks of
- * a pool that run at the same time have different indices. There is one exception: if a task could
- * go on after a wait, and the one that got the index meanwhile makes no progress for 100 ms, both
- * have it.
+ * A task keeps its index, under which tasks that it waits for may run meanwhile. Two other tasks
+ * of a pool that run at the same time have different indices. There is one exception: if a task
+ * could go on after a wait, and the one that got the index meanwhile makes no progress for 100 ms,
+ * both have it. Tasks that a function called by `locksley_blocking` forks have the index of its
+ * caller, under which other tasks run meanwhile.
  */
 size_t locksley_worker_index(void);
 
@@ -380,15 +385,16 @@ locksley_error locksley_scope_run_until(const locksley_pool *pool,
 /**
  * Spawns a task in a scope: a worker calls `task(scope, data)`.
  *
- * It may be called in the body and the tasks of the scope, and by other threads while one of these
- * runs. A worker begins with the newest of the tasks that it has spawned.
+ * It may be called in the body and the tasks of the scope, and by other threads, if the call
+ * returns while one of these still runs. A worker begins with the newest of the tasks that it has
+ * spawned.
  *
  * # Errors
  * - LOCKSLEY_ERROR_ARGUMENT: `scope` or `task` is NULL.
  *
  * # Safety
- * `scope` is NULL, or is the argument of a body or task that has not returned. Any thread may call
- * `task` with `data`, until the call that waits for the scope returns.
+ * `scope` is NULL, or the argument of the body or a task, of which one has not returned. Any
+ * thread may call `task` with `data`, until the call that waits for the scope returns.
  */
 locksley_error locksley_scope_spawn(const locksley_scope *scope,
                                     locksley_scope_fn task,
@@ -400,8 +406,9 @@ locksley_error locksley_scope_spawn(const locksley_scope *scope,
  * If `task` is not NULL, `*task` is set to a handle of the task, or to NULL on an error. The
  * caller owns it, and gives it to `locksley_task_join` or `locksley_task_detach`.
  *
- * A pool that is destroyed runs its tasks first. The global pool is not destroyed: a task that has
- * not returned when the process ends is lost.
+ * The task may run, and return, before `*task` is written. A pool that is destroyed runs its tasks
+ * first, and what they spawn: during that they name it by NULL. The global pool is not destroyed:
+ * a task that has not returned when the process ends is lost.
  *
  * # Errors
  * - LOCKSLEY_ERROR_ARGUMENT: `f` is NULL.
@@ -422,7 +429,7 @@ locksley_error locksley_spawn(const locksley_pool *pool,
  *
  * # Errors
  * - LOCKSLEY_ERROR_ARGUMENT: `task` is NULL.
- * - LOCKSLEY_ERROR_CANCELLED: the pool was being destroyed when the task was spawned, so the task
+ * - LOCKSLEY_ERROR_CANCELLED: the pool had been destroyed when the task was spawned, so the task
  *   has not run.
  *
  * # Safety

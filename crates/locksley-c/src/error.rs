@@ -13,8 +13,8 @@ pub enum locksley_error {
     LOCKSLEY_OK = 0,
     /// A pointer is NULL that must not be, or a number is out of range.
     LOCKSLEY_ERROR_ARGUMENT = 1,
-    /// The environment variable `LOCKSLEY_WORKERS` is not a positive number, or `LOCKSLEY_ASSISTS`
-    /// names an unknown feature.
+    /// The environment variable `LOCKSLEY_WORKERS` is not a number from 1 to 65,534, or
+    /// `LOCKSLEY_ASSISTS` names an unknown feature.
     LOCKSLEY_ERROR_ENVIRONMENT = 2,
     /// The system has refused to start a thread.
     LOCKSLEY_ERROR_THREAD = 3,

@@ -4,16 +4,13 @@ use std::ffi::{CStr, c_char};
 use std::mem::{offset_of, size_of};
 use std::ptr;
 
-use locksley::task::{self, JoinHandle};
+use locksley::task::JoinHandle;
 use locksley::{BuildError, Pool, PoolBuilder, Worker, extend};
 
 use crate::error::{code_of, locksley_error, value_of};
 
 /// A pool of worker threads.
-pub struct locksley_pool {
-    pub(crate) pool: Pool,
-    indices: usize,
-}
+pub struct locksley_pool(pub(crate) Pool);
 
 /// Options of a pool. `LOCKSLEY_POOL_OPTIONS_INIT` has the defaults.
 #[repr(C)]
@@ -23,8 +20,8 @@ pub struct locksley_pool_options {
     /// The number of workers, up to 65,534. 0: what the environment variable `LOCKSLEY_WORKERS`
     /// says, or else as many as affinity and quotas grant, also when these change.
     pub workers: usize,
-    /// The stack size of each worker in bytes. 0: 2 MiB. (The environment variable `RUST_MIN_STACK`
-    /// has another default.)
+    /// The stack size of each worker in bytes, at least 65,536. 0: 2 MiB. (The environment variable
+    /// `RUST_MIN_STACK` has another default.)
     pub stack_size: usize,
     /// The name of the threads, to which "-" and an index are added: UTF-8, copied. NULL:
     /// "locksley".
@@ -56,7 +53,7 @@ pub unsafe extern "C" fn locksley_pool_create(
     pool: *mut *mut locksley_pool,
 ) -> locksley_error {
     // SAFETY: as the caller promises.
-    code_of(|| unsafe { create(pool, || Ok(builder_for(workers))) })
+    code_of(|| unsafe { create(pool, || Ok((builder_for(workers), workers))) })
 }
 
 /// Creates a pool as `options` say, or with the defaults if that is NULL. Else the same as
@@ -87,7 +84,8 @@ pub unsafe extern "C" fn locksley_pool_create_with(
 /// NULL is ignored.
 ///
 /// If the caller is a worker of this pool, it does not wait: the tasks run and the threads end
-/// afterwards. Tasks that were spawned with a handle can be joined after this call, too.
+/// afterwards. Tasks that were spawned with a handle can be joined after this call, too. Tasks that
+/// still run name this pool by NULL.
 ///
 /// # Errors
 /// None of its own.
@@ -115,8 +113,8 @@ pub unsafe extern "C" fn locksley_pool_workers(pool: *const locksley_pool) -> us
     value_of(|| {
         // SAFETY: as the caller promises.
         Ok(match unsafe { Target::of(pool) }? {
-            Target::Given(pool) => pool.pool.workers(),
-            target => target.run(Worker::workers),
+            Target::Given(locksley_pool(pool)) | Target::Global(pool) => pool.workers(),
+            current => current.run(Worker::workers),
         })
     })
     .unwrap_or(0)
@@ -133,8 +131,8 @@ pub unsafe extern "C" fn locksley_pool_indices(pool: *const locksley_pool) -> us
     value_of(|| {
         // SAFETY: as the caller promises.
         Ok(match unsafe { Target::of(pool) }? {
-            Target::Given(pool) => pool.indices,
-            target => target.run(Worker::indices),
+            Target::Given(locksley_pool(pool)) | Target::Global(pool) => pool.indices(),
+            current => current.run(Worker::indices),
         })
     })
     .unwrap_or(0)
@@ -143,16 +141,20 @@ pub unsafe extern "C" fn locksley_pool_indices(pool: *const locksley_pool) -> us
 /// Returns the index of the calling worker in its pool, or `LOCKSLEY_NO_INDEX` on a thread that is
 /// not a worker.
 ///
-/// A task keeps its index, under which tasks that it waits for may run meanwhile. Two other tasks of
-/// a pool that run at the same time have different indices. There is one exception: if a task could
-/// go on after a wait, and the one that got the index meanwhile makes no progress for 100 ms, both
-/// have it.
+/// A task keeps its index, under which tasks that it waits for may run meanwhile. Two other tasks
+/// of a pool that run at the same time have different indices. There is one exception: if a task
+/// could go on after a wait, and the one that got the index meanwhile makes no progress for 100 ms,
+/// both have it. Tasks that a function called by `locksley_blocking` forks have the index of its
+/// caller, under which other tasks run meanwhile.
 #[unsafe(no_mangle)]
 pub extern "C" fn locksley_worker_index() -> usize {
     Worker::with_current(|current| current.map_or(NO_INDEX, Worker::index))
 }
 
-/// A builder of a pool of so many workers. 0 is the default.
+/// The library itself needs about half of this.
+const LEAST_STACK: usize = 64 << 10;
+
+/// A builder of a pool with this number of workers. 0 is the default.
 fn builder_for(workers: usize) -> PoolBuilder {
     let builder = Pool::builder();
     if workers == 0 { builder } else { builder.workers(workers) }
@@ -160,9 +162,11 @@ fn builder_for(workers: usize) -> PoolBuilder {
 
 /// # Safety
 /// That of [`locksley_pool_create_with`].
-unsafe fn builder_of(options: *const locksley_pool_options) -> Result<PoolBuilder, locksley_error> {
+unsafe fn builder_of(
+    options: *const locksley_pool_options,
+) -> Result<(PoolBuilder, usize), locksley_error> {
     if options.is_null() {
-        return Ok(Pool::builder());
+        return Ok((Pool::builder(), 0));
     }
     // The other members may not be there.
     const { assert!(offset_of!(locksley_pool_options, size) == 0) };
@@ -175,7 +179,7 @@ unsafe fn builder_of(options: *const locksley_pool_options) -> Result<PoolBuilde
     let options = unsafe { options.read() };
     let mut builder = builder_for(options.workers);
     if options.stack_size > 0 {
-        builder = builder.stack_size(options.stack_size);
+        builder = builder.stack_size(options.stack_size.max(LEAST_STACK));
     }
     if !options.thread_name.is_null() {
         // SAFETY: a string, as the caller promises.
@@ -183,23 +187,37 @@ unsafe fn builder_of(options: *const locksley_pool_options) -> Result<PoolBuilde
         let name = name.map_err(|_| locksley_error::LOCKSLEY_ERROR_ARGUMENT)?.to_owned();
         builder = builder.thread_name(move |index| format!("{name}-{index}"));
     }
-    Ok(if options.own_threads_only { builder.own_threads_only() } else { builder })
+    let builder = if options.own_threads_only { builder.own_threads_only() } else { builder };
+    Ok((builder, options.workers))
 }
 
+/// The code for an error of a pool of this number of workers. 0 is the default.
+fn code_for(error: BuildError, workers: usize) -> locksley_error {
+    match error {
+        // The number is that of `LOCKSLEY_WORKERS`.
+        BuildError::TooManyWorkers { .. } if workers == 0 => {
+            locksley_error::LOCKSLEY_ERROR_ENVIRONMENT
+        }
+        error => error.into(),
+    }
+}
+
+/// The builder is given with its number of workers.
+///
 /// # Safety
 /// `pool` is null, or may be written.
 unsafe fn create(
     pool: *mut *mut locksley_pool,
-    builder: impl FnOnce() -> Result<PoolBuilder, locksley_error>,
+    builder: impl FnOnce() -> Result<(PoolBuilder, usize), locksley_error>,
 ) -> Result<(), locksley_error> {
     if pool.is_null() {
         return Err(locksley_error::LOCKSLEY_ERROR_ARGUMENT);
     }
     // SAFETY: not null, so it may be written.
     unsafe { pool.write(ptr::null_mut()) };
-    let built = builder()?.build()?;
-    let indices = built.install(Worker::indices);
-    let built = Box::new(locksley_pool { pool: built, indices });
+    let (builder, workers) = builder()?;
+    let built = builder.build().map_err(|error| code_for(error, workers))?;
+    let built = Box::new(locksley_pool(built));
     // SAFETY: as above.
     unsafe { pool.write(Box::into_raw(built)) };
     Ok(())
@@ -229,7 +247,7 @@ impl<'p> Target<'p> {
         if extend::global().is_none() {
             match Pool::builder().build_global() {
                 Ok(()) | Err(BuildError::GlobalPoolExists) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(code_for(error, 0)),
             }
         }
         Ok(Self::Global(Pool::global()))
@@ -238,7 +256,7 @@ impl<'p> Target<'p> {
     /// Runs a task on a worker or guest of the pool, and waits for it.
     pub(crate) fn run<R: Send>(self, task: impl FnOnce(&Worker) -> R + Send) -> R {
         match self {
-            Self::Given(pool) => pool.pool.install(task),
+            Self::Given(pool) => pool.0.install(task),
             Self::Current => Worker::with_current(|current| task(current.expect("a worker"))),
             Self::Global(pool) => pool.install(task),
         }
@@ -247,7 +265,7 @@ impl<'p> Target<'p> {
     /// Spawns a detached task.
     pub(crate) fn spawn(self, task: impl FnOnce() + Send + 'static) {
         match self {
-            Self::Given(pool) => pool.pool.spawn(|_| task()),
+            Self::Given(pool) => pool.0.spawn(|_| task()),
             Self::Current => locksley::spawn(task),
             Self::Global(pool) => pool.spawn(|_| task()),
         }
@@ -256,8 +274,8 @@ impl<'p> Target<'p> {
     /// Spawns a task with a handle.
     pub(crate) fn spawn_task(self, task: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
         match self {
-            Self::Given(pool) => pool.pool.spawn_task(task),
-            Self::Current => task::spawn(async move { task() }),
+            Self::Given(pool) => pool.0.spawn_task(task),
+            Self::Current => extend::spawn_task(task),
             Self::Global(pool) => pool.spawn_task(task),
         }
     }

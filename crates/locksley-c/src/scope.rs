@@ -80,15 +80,16 @@ pub unsafe extern "C" fn locksley_scope_run_until(
 
 /// Spawns a task in a scope: a worker calls `task(scope, data)`.
 ///
-/// It may be called in the body and the tasks of the scope, and by other threads while one of these
-/// runs. A worker begins with the newest of the tasks that it has spawned.
+/// It may be called in the body and the tasks of the scope, and by other threads, if the call
+/// returns while one of these still runs. A worker begins with the newest of the tasks that it has
+/// spawned.
 ///
 /// # Errors
 /// - LOCKSLEY_ERROR_ARGUMENT: `scope` or `task` is NULL.
 ///
 /// # Safety
-/// `scope` is NULL, or is the argument of a body or task that has not returned. Any thread may call
-/// `task` with `data`, until the call that waits for the scope returns.
+/// `scope` is NULL, or the argument of the body or a task, of which one has not returned. Any
+/// thread may call `task` with `data`, until the call that waits for the scope returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn locksley_scope_spawn(
     scope: *const locksley_scope,
@@ -101,7 +102,8 @@ pub unsafe extern "C" fn locksley_scope_spawn(
         let scope = unsafe { reference(scope.cast::<Scope<'static>>()) }?;
         // SAFETY: as the caller promises.
         let task = unsafe { Callback::new(task, data) }?;
-        scope.spawn(move |scope| run_task(task, scope));
+        // That of the body, which lives until `locksley_scope_run` returns.
+        scope.spawn(move |_| run_task(task, scope));
         Ok(())
     })
 }

@@ -17,8 +17,9 @@ pub struct locksley_task(JoinHandle<()>);
 /// If `task` is not NULL, `*task` is set to a handle of the task, or to NULL on an error. The
 /// caller owns it, and gives it to `locksley_task_join` or `locksley_task_detach`.
 ///
-/// A pool that is destroyed runs its tasks first. The global pool is not destroyed: a task that has
-/// not returned when the process ends is lost.
+/// The task may run, and return, before `*task` is written. A pool that is destroyed runs its tasks
+/// first, and what they spawn: during that they name it by NULL. The global pool is not destroyed:
+/// a task that has not returned when the process ends is lost.
 ///
 /// # Errors
 /// - LOCKSLEY_ERROR_ARGUMENT: `f` is NULL.
@@ -61,7 +62,7 @@ pub unsafe extern "C" fn locksley_spawn(
 ///
 /// # Errors
 /// - LOCKSLEY_ERROR_ARGUMENT: `task` is NULL.
-/// - LOCKSLEY_ERROR_CANCELLED: the pool was being destroyed when the task was spawned, so the task
+/// - LOCKSLEY_ERROR_CANCELLED: the pool had been destroyed when the task was spawned, so the task
 ///   has not run.
 ///
 /// # Safety

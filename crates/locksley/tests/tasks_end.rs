@@ -11,7 +11,7 @@ use std::thread;
 
 use common::pools;
 use locksley::task::{self, yield_now};
-use locksley::{Pool, Worker};
+use locksley::{Pool, Worker, extend};
 
 /// Counts the values that are alive, and those that threads other than workers have dropped.
 struct Counted {
@@ -33,6 +33,42 @@ impl Drop for Counted {
         let before = self.alive.fetch_sub(1, Ordering::Relaxed);
         assert!(before > 0, "dropped twice");
     }
+}
+
+/// A closure with a handle keeps the pool open for what it spawns, as a detached one does.
+#[test]
+fn closures_with_handles_spawn_others_after_the_pool_is_dropped() {
+    for pool in pools() {
+        let (go_on, may_go_on) = channel();
+        let outer = pool.spawn_task(move || {
+            may_go_on.recv().unwrap();
+            let inner = extend::spawn_task(|| extend::spawn_task(|| 42));
+            locksley::spawn(|| drop(extend::spawn_task(|| ())));
+            inner
+        });
+        // It does not wait. Now the handle of the pool is no reason for it to stay open.
+        pool.detach();
+        go_on.send(()).unwrap();
+        let inner = outer.join().unwrap().join().unwrap();
+        assert_eq!(inner.join().unwrap(), 42);
+    }
+}
+
+/// A closure that never begins keeps no pool open.
+#[test]
+fn an_aborted_closure_lets_the_pool_end() {
+    let pool = Pool::new(1).unwrap();
+    let (go_on, may_go_on) = channel();
+    let first = pool.spawn_task(move || may_go_on.recv().unwrap());
+    let (alive, elsewhere) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+    let counted = Counted::new(&alive, &elsewhere);
+    let second = pool.spawn_task(move || drop(counted));
+    second.abort();
+    go_on.send(()).unwrap();
+    first.join().unwrap();
+    drop(pool); // waits for the threads
+    assert!(second.join().unwrap_err().is_cancelled());
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
 #[test]

@@ -105,6 +105,9 @@ static void global_pool(void)
     CHECK_ERROR(locksley_spawn(NULL, add_one, &ones, &task), ERROR_ENVIRONMENT);
     CHECK(task == NULL && ones == 0);
     CHECK(locksley_pool_workers(NULL) == 0 && locksley_pool_indices(NULL) == 0);
+    setenv("LOCKSLEY_WORKERS", "70000", 1);
+    CHECK_ERROR(locksley_pool_create(0, &pool), ERROR_ENVIRONMENT);
+    CHECK_ERROR(locksley_join(NULL, add_one, &ones, add_one, &ones), ERROR_ENVIRONMENT);
     setenv("LOCKSLEY_WORKERS", "2", 1);
     CHECK_OK(locksley_join(NULL, add_one, &ones, add_one, &ones));
     CHECK(ones == 2);
@@ -208,6 +211,7 @@ static void leaf(const locksley_scope *scope, void *data)
 typedef struct {
     tree *tree;
     int depth;
+    const locksley_scope *scope;
 } node;
 
 static void grow(const locksley_scope *scope, void *data)
@@ -220,7 +224,7 @@ static void grow(const locksley_scope *scope, void *data)
     }
     for (int i = 0; i < 2; i++) {
         node *next = malloc(sizeof *next);
-        *next = (node){own.tree, own.depth - 1};
+        *next = (node){own.tree, own.depth - 1, NULL};
         CHECK_OK(locksley_scope_spawn(scope, grow, next));
     }
 }
@@ -232,17 +236,43 @@ static void cancel_and_spawn(const locksley_scope *scope, void *data)
     CHECK_OK(locksley_scope_spawn(scope, leaf, it));
 }
 
+/* Spawns by the scope of a task that has returned. */
+static void spawn_late(const locksley_scope *scope, void *data)
+{
+    (void)scope;
+    node *it = data;
+    usleep(2000);
+    CHECK_OK(locksley_scope_spawn(it->scope, leaf, it->tree));
+}
+
+static void lend_scope(const locksley_scope *scope, void *data)
+{
+    node *it = data;
+    it->scope = scope;
+    CHECK_OK(locksley_scope_spawn(scope, spawn_late, it));
+}
+
+static void spawn_lender(const locksley_scope *scope, void *data)
+{
+    CHECK_OK(locksley_scope_spawn(scope, lend_scope, data));
+}
+
 static void scopes(locksley_pool *pool)
 {
     tree it = {0};
     for (int round = 0; round < 2; round++) {
         node *root = malloc(sizeof *root);
-        *root = (node){&it, 10};
+        *root = (node){&it, 10, NULL};
         CHECK_OK(locksley_scope_run(round ? pool : NULL, grow, root));
     }
     CHECK(it.count == 2048);
     CHECK_ERROR(locksley_scope_run(pool, NULL, &it), ERROR_ARGUMENT);
     CHECK_ERROR(locksley_scope_spawn(NULL, leaf, &it), ERROR_ARGUMENT);
+
+    it.count = 0;
+    node lender = {&it, 0, NULL};
+    CHECK_OK(locksley_scope_run(pool, spawn_lender, &lender));
+    CHECK(it.count == 1);
 
     it.count = 0;
     it.token = locksley_cancellation_create();
@@ -298,6 +328,35 @@ static void spawn_and_destroy(void *data)
     CHECK_OK(locksley_pool_destroy(it->pool));
 }
 
+typedef struct {
+    gate *gate;
+    int n;
+    int result;
+} spawned;
+
+static void fib_by_tasks(void *data)
+{
+    spawned *it = data;
+    it->result = it->n;
+    if (it->n < 2)
+        return;
+    spawned a = {NULL, it->n - 1, 0}, b = {NULL, it->n - 2, 0};
+    locksley_task *task;
+    CHECK_OK(locksley_spawn(NULL, fib_by_tasks, &a, &task));
+    fib_by_tasks(&b);
+    CHECK_OK(locksley_task_join(task));
+    it->result = a.result + b.result;
+}
+
+/* What it spawns with handles runs, although the pool is being destroyed. */
+static void destroy_and_compute(void *data)
+{
+    spawned *it = data;
+    wait_for_gate(it->gate);
+    CHECK_OK(locksley_pool_destroy(it->gate->pool));
+    fib_by_tasks(it);
+}
+
 static void tasks(locksley_pool *pool)
 {
     atomic_size_t ones = 0;
@@ -335,6 +394,14 @@ static void tasks(locksley_pool *pool)
     CHECK_OK(locksley_pool_create(1, &gate.pool));
     CHECK_OK(locksley_spawn(gate.pool, spawn_and_destroy, &gate, NULL));
     wait_for_gate(&gate);
+
+    gate.is_open = 0;
+    CHECK_OK(locksley_pool_create(2, &gate.pool));
+    spawned root = {&gate, 10, 0};
+    CHECK_OK(locksley_spawn(gate.pool, destroy_and_compute, &root, &all[0]));
+    open_gate(&gate);
+    CHECK_OK(locksley_task_join(all[0]));
+    CHECK(root.result == 55);
 }
 
 static void in_child(locksley_pool *pool, locksley_task *task)

@@ -27,6 +27,7 @@
 //! | [`Job`], [`push`], [`push_to_last`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
 //! | [`broadcast`] | libraries that order their broadcasts |
 //! | [`install`], [`global`] | libraries that take the place of another pool |
+//! | [`spawn_task`] | bindings for other languages |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
 mod jobs;
@@ -39,6 +40,7 @@ pub use crate::header::{GroupHeader, Job, Kind, WorkerRef};
 pub use crate::hooks::{Hooks, register};
 pub use crate::observe::{LatestStamp, Observer, Stamp};
 pub use crate::pool::{global::built as global, install};
+pub use crate::task::spawn_task;
 pub use crate::trace::{Event, PoolHandle, Queues, SleepRole, Tracer, trace_pools};
 pub use crate::worker::{follow, stamp};
 

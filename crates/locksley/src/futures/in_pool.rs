@@ -80,9 +80,29 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    spawn_counted::<F, false>(pool, future, push)
+}
+
+/// The future is a closure with a handle. As a detached one, it keeps the pool open.
+pub(crate) const IS_CLOSURE: bool = true;
+
+/// Makes a task of a future, or of a closure with a handle. Otherwise as [`spawn_by`].
+pub(crate) fn spawn_counted<F, const IS_CLOSURE: bool>(
+    pool: &Arc<Shared>,
+    future: F,
+    push: impl FnOnce(NonNull<Job>),
+) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
     let address = NonNull::new(Arc::as_ptr(pool).cast_mut()).expect("the address of a pool");
-    let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, address.cast());
-    let is_open = !pool.is_closing() && pool.pending.begin_task();
+    let head =
+        GroupHeader::new(const { &Kind::of_group(execute::<F, IS_CLOSURE>) }, address.cast());
+    let is_open = match IS_CLOSURE {
+        true => pool.pending.begin_closure(),
+        false => !pool.is_closing() && pool.pending.begin_task(),
+    };
     let future = is_open.then_some(future);
     let task = TaskCell::allocate::<InPool<'_>>(head, pool.observer().is_some(), future);
     if is_open {
@@ -92,14 +112,18 @@ where
     unsafe { JoinHandle::new(task) }
 }
 
-unsafe fn execute<F: Future>(job: NonNull<Job>, worker: WorkerRef<'_>, _from: usize) {
+unsafe fn execute<F: Future, const IS_CLOSURE: bool>(
+    job: NonNull<Job>,
+    worker: WorkerRef<'_>,
+    _from: usize,
+) {
     let worker = worker.worker();
     // SAFETY: a task of this type, by its kind; and this worker alone has taken its word.
     if unsafe { run::<F>(job, worker, &InPool(worker)) } {
         let shared = worker.shared();
         // SAFETY: the pool's reference, which is the caller's.
         unsafe { shared.owned_tasks::<OwnedTasks>().remove(job.cast()) };
-        shared.end_task();
+        if IS_CLOSURE { shared.end_closure() } else { shared.end_task() }
     }
 }
 

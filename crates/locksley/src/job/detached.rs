@@ -24,17 +24,17 @@ impl Shared {
         let run = |worker: &Worker| {
             let shared = worker.shared();
             unwind::catch(|| task(worker)).unwrap_or_else(|payload| shared.report_panic(payload));
-            shared.end_detached();
+            shared.end_closure();
         };
         // SAFETY: it is run once, because the pool is not closed before; it borrows nothing; its
         // panic is caught.
         Some(unsafe { HeapJob::into_job(None, run) })
     }
 
-    /// Counts the end of a detached task, or of the pool's handle. After the last one, all futures
+    /// Counts the end of a closure, or of the pool's handle. After the last one, all futures
     /// that wait are cancelled, unless a shutdown waits for them. When nothing is left, the pool is
     /// closed.
-    pub(crate) fn end_detached(&self) {
+    pub(crate) fn end_closure(&self) {
         self.proceed_to_close(self.pending.end_closure());
     }
 

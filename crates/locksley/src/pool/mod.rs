@@ -195,6 +195,20 @@ impl Pool {
         self.shared_now().workers
     }
 
+    /// The number of indices: the workers, and the most guests that the pool has at a time.
+    /// [`Worker::indices`] on a thread that is no worker.
+    ///
+    /// # Examples
+    /// ```
+    /// let pool = locksley::Pool::builder().workers(2).own_threads_only().build()?;
+    /// assert_eq!(pool.indices(), 2);
+    /// # Ok::<(), locksley::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn indices(&self) -> usize {
+        self.shared_now().first_replacement()
+    }
+
     /// The number of workers that may be active at the moment.
     ///
     /// A worker is active while it runs tasks or searches for some. The number begins with what the
@@ -374,7 +388,7 @@ impl Drop for Pool {
             std::mem::forget(threads);
             return;
         }
-        self.shared.end_detached();
+        self.shared.end_closure();
         if !self.is_detached {
             end_threads(threads, &self.shared);
         }

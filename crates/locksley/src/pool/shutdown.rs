@@ -18,9 +18,9 @@ use crate::worker::Worker;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unfinished {
-    /// The number of detached closures that had not ended.
+    /// The number of closures that had not ended: detached ones, and those with a handle.
     pub closures: usize,
-    /// The number of tasks that had not ended: futures, and closures with a handle.
+    /// The number of futures that had not ended.
     pub tasks: usize,
 }
 
@@ -28,8 +28,8 @@ impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number =
             |number: usize, noun| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
-        let closures = number(self.closures, "detached closure");
-        let tasks = number(self.tasks, "task");
+        let closures = number(self.closures, "closure");
+        let tasks = number(self.tasks, "future");
         write!(f, "a pool was shut down while {closures} and {tasks} had not ended")
     }
 }
@@ -53,7 +53,7 @@ impl Pool {
     /// [global pool](Self::global) cannot be shut down.
     ///
     /// # Errors
-    /// [`Unfinished`] has the numbers of closures and tasks that had not ended in time.
+    /// [`Unfinished`] has the numbers of closures and futures that had not ended in time.
     ///
     /// # Examples
     /// ```

@@ -23,12 +23,14 @@
 mod scoped;
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::Poll;
 
 use crate::fork::{Spawn, shared_of};
-use crate::futures::spawn_by;
+use crate::futures::{IS_CLOSURE, spawn_by, spawn_counted};
 pub use crate::futures::{error::JoinError, handle::JoinHandle};
 use crate::pool::Pool;
+use crate::shared::Shared;
 pub use crate::shared::placement::Placement;
 use crate::worker::Worker;
 
@@ -192,7 +194,8 @@ impl Pool {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.spawn_future(async move { task() })
+        let pool = self.shared();
+        Worker::with_current(|current| spawn_closure(pool, current, task))
     }
 
     /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task
@@ -229,6 +232,30 @@ impl Pool {
             spawn_by(pool, future, |job| pool.send_with(current, Some(option), job))
         })
     }
+}
+
+/// [`Pool::spawn_task`] in the calling worker's pool, or else in the global pool.
+///
+/// # Examples
+/// ```
+/// let task = locksley::extend::spawn_task(|| 6 * 7);
+/// assert_eq!(task.join().unwrap(), 42);
+/// ```
+pub fn spawn_task<F, R>(task: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    Worker::with_current(|current| spawn_closure(shared_of(current), current, task))
+}
+
+fn spawn_closure<F, R>(pool: &Arc<Shared>, current: Option<&Worker>, task: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let push = |job| pool.push_or_send(current, job);
+    spawn_counted::<_, IS_CLOSURE>(pool, async move { task() }, push)
 }
 
 /// Lets other tasks run: those in the worker's queues, and some from the pool's.

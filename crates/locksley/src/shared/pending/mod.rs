@@ -1,9 +1,10 @@
 //! The count of what keeps a pool open, in one word.
 //!
-//! | bits  | field      | counts                                                            |
-//! |-------|------------|-------------------------------------------------------------------|
-//! | 0–31  | `closures` | detached closures that have not ended, and 1 for the pool's handle |
-//! | 32–63 | `tasks`    | futures that have not finished                                    |
+//! | bits  | field      | counts                                                           |
+//! |-------|------------|------------------------------------------------------------------|
+//! | 0–31  | `closures` | closures that have not ended, detached or with a handle, and one |
+//! |       |            | for the pool's handle                                            |
+//! | 32–63 | `tasks`    | futures that have not finished                                   |
 //!
 //! When `closures` comes to 0, the tasks are cancelled. When the word comes to 0, the pool is
 //! closed. This happens once: 0 is final, since a closure or a task is counted before it is sent.
