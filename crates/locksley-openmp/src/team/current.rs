@@ -108,13 +108,24 @@ fn watch_end() {
 }
 
 unsafe extern "C" fn end_thread(_: *mut c_void) {
-    IS_ENDING.set(true);
-    if release() == Hosts::None {
-        // The handler that is registered last runs first. Without memory for it, handlers that begin
-        // regions may run twice.
+    let is_first_time = !IS_ENDING.replace(true);
+    if release() == Hosts::None && is_first_time && may_be_last() {
+        // The handler that is registered last runs first. Without memory for it, handlers that
+        // begin regions may run twice.
         // SAFETY: the library, which has the function, is never unloaded.
         unsafe { libc::atexit(note_exit) };
     }
+}
+
+/// True if the process may end with this thread: it is the first one, or that has ended. Other
+/// threads come and go for as long as the process lives, and a registration is for ever.
+fn may_be_last() -> bool {
+    let has_ended = |state: String| {
+        let after_name = state.rsplit_once(") ");
+        after_name.is_none_or(|(_, state)| state.starts_with('Z'))
+    };
+    // The state of the process is that of its first thread, a zombie until the process ends.
+    gettid() == getpid() || std::fs::read_to_string("/proc/self/stat").map_or(true, has_ended)
 }
 
 /// Exit handlers run.
