@@ -121,7 +121,7 @@ fn a_shutdown_says_what_was_left() {
     });
     let ran = pool.spawn_task(|| 7);
     let unfinished = pool.shutdown(Duration::from_millis(1)).unwrap_err();
-    assert!(matches!(unfinished, Unfinished { closures: 2, tasks: 3, .. }), "{unfinished:?}");
+    assert!(matches!(unfinished, Unfinished { closures: 2, futures: 3, .. }), "{unfinished:?}");
     let text = unfinished.to_string();
     assert_eq!(text, "a pool was shut down while 2 closures and 3 futures had not ended");
     barrier.wait();
@@ -143,7 +143,7 @@ fn a_late_shutdown_cancels_what_waits_although_a_closure_never_ends() {
     runs.recv().unwrap();
     let waiting = pool.spawn_future(pending::<()>());
     let unfinished = pool.shutdown(Duration::from_millis(1)).unwrap_err();
-    assert!(matches!(unfinished, Unfinished { closures: 1, tasks: 1, .. }), "{unfinished:?}");
+    assert!(matches!(unfinished, Unfinished { closures: 1, futures: 1, .. }), "{unfinished:?}");
     assert!(waiting.join().unwrap_err().is_cancelled(), "while the closure runs");
     drop(sender);
 }
@@ -167,7 +167,7 @@ fn a_worker_may_shut_a_pool_down() {
     *pool.lock().unwrap() = Some(own);
     door.send(()).unwrap();
     // The closure that calls is itself not at its end.
-    assert!(matches!(receiver.recv().unwrap(), Err(Unfinished { closures: 1, tasks: 0, .. })));
+    assert!(matches!(receiver.recv().unwrap(), Err(Unfinished { closures: 1, futures: 0, .. })));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_borrowed_thread_stops_at_the_deadline() {
         });
         pool.spawn(|_| respawn());
         let unfinished = pool.shutdown(Duration::from_millis(5)).unwrap_err();
-        assert!(unfinished.tasks == 1 && unfinished.closures >= 1, "{unfinished:?}");
+        assert!(unfinished.futures == 1 && unfinished.closures >= 1, "{unfinished:?}");
         let _: &task::JoinHandle<()> = &endless;
     })
     .join()
@@ -238,8 +238,8 @@ fn shutdowns_at_all_moments_lose_nothing() {
         assert_eq!(dropped.load(Ordering::Relaxed), 10);
         match result {
             Ok(()) => assert_eq!(cancelled, 0),
-            Err(Unfinished { closures, tasks, .. }) => {
-                assert!(closures == 0 && tasks >= cancelled, "{tasks} of {cancelled}");
+            Err(Unfinished { closures, futures, .. }) => {
+                assert!(closures == 0 && futures >= cancelled, "{futures} of {cancelled}");
             }
         }
     }

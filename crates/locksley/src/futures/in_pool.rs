@@ -83,11 +83,20 @@ where
     spawn_counted::<F, false>(pool, future, push)
 }
 
-/// The future is a closure with a handle. As a detached one, it keeps the pool open.
-pub(crate) const IS_CLOSURE: bool = true;
+/// Makes a task of a closure. As a detached one it keeps the pool open, also for what it spawns.
+pub(crate) fn spawn_closure_by<F, R>(
+    pool: &Arc<Shared>,
+    closure: F,
+    push: impl FnOnce(NonNull<Job>),
+) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    spawn_counted::<_, true>(pool, async move { closure() }, push)
+}
 
-/// Makes a task of a future, or of a closure with a handle. Otherwise as [`spawn_by`].
-pub(crate) fn spawn_counted<F, const IS_CLOSURE: bool>(
+fn spawn_counted<F, const IS_CLOSURE: bool>(
     pool: &Arc<Shared>,
     future: F,
     push: impl FnOnce(NonNull<Job>),

@@ -21,7 +21,7 @@ pub struct Unfinished {
     /// The number of closures that had not ended: detached ones, and those with a handle.
     pub closures: usize,
     /// The number of futures that had not ended.
-    pub tasks: usize,
+    pub futures: usize,
 }
 
 impl fmt::Display for Unfinished {
@@ -29,8 +29,8 @@ impl fmt::Display for Unfinished {
         let number =
             |number: usize, noun| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
         let closures = number(self.closures, "closure");
-        let tasks = number(self.tasks, "future");
-        write!(f, "a pool was shut down while {closures} and {tasks} had not ended")
+        let futures = number(self.futures, "future");
+        write!(f, "a pool was shut down while {closures} and {futures} had not ended")
     }
 }
 
@@ -67,7 +67,7 @@ impl Pool {
     /// let pool = locksley::Pool::new(2)?;
     /// let endless = pool.spawn_future(std::future::pending::<()>());
     /// let unfinished = pool.shutdown(Duration::ZERO).unwrap_err();
-    /// assert_eq!((unfinished.closures, unfinished.tasks), (0, 1));
+    /// assert_eq!((unfinished.closures, unfinished.futures), (0, 1));
     /// assert!(endless.join().unwrap_err().is_cancelled());
     /// # Ok::<(), locksley::BuildError>(())
     /// ```
@@ -90,16 +90,16 @@ impl Pool {
             }
             _ => blocking(|| shared.closed_event.wait(timeout)),
         });
-        let (closures, tasks) = shared.pending.counts();
-        if !is_closed && (closures, tasks) != (0, 0) {
+        let (closures, futures) = shared.pending.counts();
+        if !is_closed && (closures, futures) != (0, 0) {
             shared.cancel_tasks();
             // There may be no other worker that drops the futures. Closures may spawn others for
             // ever, so the number of steps is limited.
             Worker::with_current(|current| {
                 let borrowed = shared.own_worker(current).filter(|own| own.is_borrowed());
-                borrowed.map(|own| (0..closures + tasks).any(|_| !own.run_one()))
+                borrowed.map(|own| (0..closures + futures).any(|_| !own.run_one()))
             });
-            return Err(Unfinished { closures, tasks });
+            return Err(Unfinished { closures, futures });
         }
         end_threads(threads, &shared);
         Ok(())

@@ -1,9 +1,9 @@
 //! Which victim an attempt chooses.
 //!
-//! - The first attempt of nearly all searches goes to the victim of the last steal: where one worker
-//!   has all tasks, its thieves need not look for it among all (ADR 019). One search in 61 begins as
-//!   the next line says, so that a victim that always has tasks does not hide those of a worker that
-//!   is blocked or suspended.
+//! - The first attempt of nearly all searches goes to the victim of the last steal: where one
+//!   worker has all tasks, its thieves need not look for it among all (ADR 019). One search in 61
+//!   begins as the next line says, so that a victim that always has tasks does not hide those of a
+//!   worker that is blocked or suspended.
 //! - Other attempts choose at random: in a pool with several places, among near victims first.
 //!   Otherwise all are equally likely, as in Blumofe and Leiserson (JACM 1999), whose analysis does
 //!   not cover the two exceptions.

@@ -23,14 +23,12 @@
 mod scoped;
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::task::Poll;
 
 use crate::fork::{Spawn, shared_of};
-use crate::futures::{IS_CLOSURE, spawn_by, spawn_counted};
 pub use crate::futures::{error::JoinError, handle::JoinHandle};
+use crate::futures::{spawn_by, spawn_closure_by};
 use crate::pool::Pool;
-use crate::shared::Shared;
 pub use crate::shared::placement::Placement;
 use crate::worker::Worker;
 
@@ -178,7 +176,8 @@ impl Pool {
     /// Runs a closure as a task of this pool, with a handle: to await, [join](JoinHandle::join) or
     /// [abort](JoinHandle::abort) it, as `spawn_blocking` of tokio.
     ///
-    /// A closure that has begun runs to its end, and only one that has not begun can be aborted.
+    /// A closure that has begun runs to its end, and only one that has not begun can be aborted. A
+    /// pool that is dropped runs it, and the closures that it spawns.
     /// Code that blocks its thread belongs into [`blocking`](crate::blocking), inside of the
     /// closure.
     ///
@@ -195,7 +194,9 @@ impl Pool {
         R: Send + 'static,
     {
         let pool = self.shared();
-        Worker::with_current(|current| spawn_closure(pool, current, task))
+        Worker::with_current(|current| {
+            spawn_closure_by(pool, task, |job| pool.push_or_send(current, job))
+        })
     }
 
     /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task
@@ -246,16 +247,10 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    Worker::with_current(|current| spawn_closure(shared_of(current), current, task))
-}
-
-fn spawn_closure<F, R>(pool: &Arc<Shared>, current: Option<&Worker>, task: F) -> JoinHandle<R>
-where
-    F: FnOnce() -> R + Send + 'static,
-    R: Send + 'static,
-{
-    let push = |job| pool.push_or_send(current, job);
-    spawn_counted::<_, IS_CLOSURE>(pool, async move { task() }, push)
+    Worker::with_current(|current| {
+        let pool = shared_of(current);
+        spawn_closure_by(pool, task, |job| pool.push_or_send(current, job))
+    })
 }
 
 /// Lets other tasks run: those in the worker's queues, and some from the pool's.
