@@ -1,5 +1,5 @@
-//! The documents: links lead to files and headings that exist, each chapter and picture of the guide
-//! is reached, and all together are short enough to be read.
+//! The documents: links lead to files and headings that exist, each chapter and picture of the
+//! guide is reached, and all together are short enough to be read.
 
 use std::fs;
 use std::path::{Path, PathBuf};

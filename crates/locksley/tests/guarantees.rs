@@ -2,24 +2,38 @@
 //!
 //! All that Locksley promises, and the tests of it, in this file and beside it:
 //!
-//! | promise | test |
-//! |---|---|
-//! | At any moment, no two running tasks of a pool have one index, and no more tasks run than there are workers. | `guarantees.rs`: `no_two_running_tasks_have_the_same_index_and_no_more_run_than_there_are_workers`, `no_more_tasks_run_than_there_are_workers_while_they_block` |
-//! | Guests have other indices. | `guarantees.rs`: `no_guest_has_the_index_of_another_task`; `guests.rs` |
-//! | A wait ends although the thread under its index wants a lock that the waiting task holds. | `guarantees.rs`: `a_mutex_may_be_held_across_a_wait` and two others |
-//! | A wait runs only descendants on top of its frame, apart from the documented exceptions. | `waits.rs`, `waits_help.rs` |
-//! | As many workers as the program sets may run or block at a time. | `guarantees.rs`: `as_many_tasks_block_at_a_time_as_the_program_has_set_workers`; `resize.rs`: `all_workers_within_the_size_may_block` |
-//! | Blocked tasks get company, also after the limit came down, and in a pool without a number. | `guarantees.rs`: `blocked_tasks_get_company_...` |
-//! | Each task finds the thread as the program has left it. | `guarantees.rs`: `each_task_finds_the_thread_as_...`, `the_thread_of_a_guest_is_as_it_was` |
-//! | Child processes inherit what the process has. | `guarantees.rs`: `children_that_tasks_start_have_what_the_process_has` |
-//! | With `own_threads_only`, each task runs on a thread of the pool. | `guests.rs`: `a_library_may_have_each_task_run_on_the_threads_of_the_pool` |
-//! | Ready tasks of a worker that blocks or is suspended are run by others. | `law2.rs`; stall harness |
-//! | An idle pool uses no processor time. | `idle.rs` |
-//! | The size follows affinity, quotas and the variable. | `environment.rs`, `resize.rs`, unit tests of `limits.rs` and `machine.rs` |
-//! | Panics arrive where the documentation says. | `join.rs`, `scope.rs`, `broadcast.rs`, `tasks.rs`, `loops.rs`, `pool.rs` |
-//! | A dropped pool finishes closures and cancels futures. | `pool.rs`: `dropping_a_pool_finishes_its_accepted_tasks`; `tasks_end.rs` |
-//! | Tasks begin in the chosen order. | `order.rs` |
-//! | A forked child can build its pools again. | `fork/` |
+//! - At any moment, no two running tasks of a pool have one index, and no more tasks run than there
+//!   are workers. `guarantees.rs`:
+//!   `no_two_running_tasks_have_the_same_index_and_no_more_run_than_there_are_workers`,
+//!   `no_more_tasks_run_than_there_are_workers_while_they_block`
+//! - Guests have other indices. `guarantees.rs`: `no_guest_has_the_index_of_another_task`;
+//!   `guests.rs`
+//! - A wait ends although the thread under its index wants a lock that the waiting task holds.
+//!   `guarantees.rs`: `a_mutex_may_be_held_across_a_wait` and two others
+//! - A wait runs only descendants on top of its frame, apart from the documented exceptions.
+//!   `waits.rs`, `waits_help.rs`
+//! - As many workers as the program sets may run or block at a time. `guarantees.rs`:
+//!   `as_many_tasks_block_at_a_time_as_the_program_has_set_workers`; `resize.rs`:
+//!   `all_workers_within_the_size_may_block`
+//! - Blocked tasks get company, also after the limit came down, and in a pool without a number.
+//!   `guarantees.rs`: `blocked_tasks_get_company_...`
+//! - Each task finds the thread as the program has left it. `guarantees.rs`:
+//!   `each_task_finds_the_thread_as_...`, `the_thread_of_a_guest_is_as_it_was`
+//! - Child processes inherit what the process has. `guarantees.rs`:
+//!   `children_that_tasks_start_have_what_the_process_has`
+//! - With `own_threads_only`, each task runs on a thread of the pool. `guests.rs`:
+//!   `a_library_may_have_each_task_run_on_the_threads_of_the_pool`
+//! - Ready tasks of a worker that blocks or is suspended are run by others. `law2.rs`; stall
+//!   harness
+//! - An idle pool uses no processor time. `idle.rs`
+//! - The size follows affinity, quotas and the variable. `environment.rs`, `resize.rs`, unit tests
+//!   of `limits.rs` and `machine.rs`
+//! - Panics arrive where the documentation says. `join.rs`, `scope.rs`, `broadcast.rs`, `tasks.rs`,
+//!   `loops.rs`, `pool.rs`
+//! - A dropped pool finishes closures and cancels futures. `pool.rs`:
+//!   `dropping_a_pool_finishes_its_accepted_tasks`; `tasks_end.rs`
+//! - Tasks begin in the chosen order. `order.rs`
+//! - A forked child can build its pools again. `fork/`
 
 mod common;
 

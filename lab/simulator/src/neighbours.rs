@@ -72,7 +72,8 @@ impl FromStr for Neighbour {
     }
 }
 
-/// The mean time of those computations that lie within a stretch, in nanoseconds; 0 if there is none.
+/// The mean time of those computations that lie within a stretch, in nanoseconds; 0 if there is
+/// none.
 pub fn mean_within((start, end): Stretch, done: &[Stretch]) -> u64 {
     let within = done.iter().filter(|it| start <= it.0 && it.1 <= end);
     let times = within.map(|(start, end)| (*end - *start).as_nanos() as u64);

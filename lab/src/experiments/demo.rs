@@ -2,7 +2,7 @@
 //!
 //! Four compare speeds of one computation, the rounds of [`Round`]: alone, beside busy threads,
 //! with more threads than processors, under a quota. Machines are noisy, so what counts are ratios
-//! of runs that follow each other: their median, with its interval. In the fifth, a lock is held
+//! of runs of one turn: their median, with its interval. In the fifth, a lock is held
 //! across a parallel call, which may never end.
 
 mod locked;
@@ -49,8 +49,8 @@ const BUSY_THREADS: usize = 2;
 const QUOTA_HUNDREDTHS: u64 = 150;
 /// Under a quota, each chooses its number of workers.
 const CHOSEN: usize = 0;
-/// Under a quota, rounds are repeated for a period of the kernel before they are timed, and then for
-/// four.
+/// Under a quota, rounds are repeated for a period of the kernel before they are timed, and then
+/// for four.
 const PERIOD: Duration = Duration::from_millis(100);
 /// As many as fit into the time, or a few more.
 const REPEATS: usize = 25;

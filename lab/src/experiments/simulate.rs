@@ -65,7 +65,8 @@ pub struct Simulate {
     /// The machine: guest, ice-lake, milan, graviton
     #[arg(long, value_name = "NAME", default_value = "ice-lake")]
     machine: String,
-    /// The kernel: linux-6.18, linux-6.12-late, linux-6.6, linux-5, linux-2.6, linux-2.6-compat, round-robin
+    /// The kernel: linux-6.18, linux-6.12-late, linux-6.6, linux-5, linux-2.6, linux-2.6-compat,
+    /// round-robin
     #[arg(long, value_name = "NAME", default_value = "linux-6.18")]
     kernel: String,
     /// The simulator, as it is [default: lab/simulator, which is built first]

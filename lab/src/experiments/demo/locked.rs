@@ -46,8 +46,8 @@ impl Shared {
     }
 }
 
-/// Makes all calls on a runtime, until they are completed, or none is for `patience`: how many were completed, and in
-/// how many seconds if all were. Threads that hang are left behind.
+/// Makes all calls on a runtime, until they are completed, or none is for `patience`: how many were
+/// completed, and in how many seconds if all were. Threads that hang are left behind.
 pub(super) fn watch(runtime: &str, workers: usize, patience: Duration) -> Outcome<Readings> {
     let call: Arc<dyn Fn(&Shared) + Send + Sync> = match runtime {
         LOCKSLEY => {
