@@ -125,7 +125,10 @@ pub(crate) const GRANT_INTERVAL: Duration = Duration::from_millis(100);
 /// necessary.
 pub(crate) const LEAF: Duration = Duration::from_micros(5);
 
-/// *Leaves, and factor.* One leaf in so many is timed once the size of leaves is found. A worker
-/// that has stolen a part begins with leaves so many times smaller: its items may be more
-/// expensive.
+/// *Leaves.* One leaf in so many is timed once the size of leaves is found.
 pub(crate) const LEAF_SAMPLE: u32 = 16;
+
+/// *Factor.* While leaves are short, the next one has at most so many times as many items. A worker
+/// that has stolen a part begins with leaves so many times smaller. Items may cost more there.
+/// Record: `epyc-2/others/2026-11-30-short-loops.txt`; no other number was tried.
+pub(crate) const LEAF_GROWTH: u32 = 16;

@@ -1,4 +1,4 @@
-//! The division of a loop: among places, and then by halves, with a fork for each, down to leaves.
+//! The division of a loop: among places, and then in two, with a fork for each, down to leaves.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -84,7 +84,7 @@ where
     }
 
     fn start_here(&self, worker: &Worker, parts: P) -> Option<R> {
-        self.divide(worker, parts, &Grain::new(worker, self.plan.grain))
+        self.divide(worker, parts, &Grain::new(worker, self.plan.grain), true)
     }
 
     /// Called before a division and before each leaf.
@@ -103,29 +103,30 @@ where
         })
     }
 
-    fn divide(&self, worker: &Worker, parts: P, grain: &Grain) -> Option<R> {
+    /// Runs a part, of whose loop it is the `last` one or not.
+    fn divide(&self, worker: &Worker, parts: P, grain: &Grain, is_last: bool) -> Option<R> {
         if self.is_stopped() {
             return None;
         }
         let items = parts.len();
         if items <= grain.items() {
-            return Some(self.call(|| grain.run(items, || (self.leaf)(parts))));
+            return Some(self.call(|| grain.run(items, is_last, || (self.leaf)(parts))));
         }
-        let (left, right) = parts.split_at(items / 2);
+        let (left, right) = parts.split_at(grain.first_part(items));
         self.combine(worker.join(
-            |worker| self.divide(worker, left, grain),
+            |worker| self.divide(worker, left, grain, false),
             |worker| {
                 let own = grain.for_worker(worker);
-                self.divide(worker, right, own.as_ref().unwrap_or(grain))
+                self.divide(worker, right, own.as_ref().unwrap_or(grain), is_last)
             },
         ))
     }
 
-    /// Combines the results of two halves. The result of one half is dropped if the other half was
+    /// Combines the results of two parts. The result of one part is dropped if the other part was
     /// stopped.
     #[inline(always)]
-    fn combine(&self, halves: (Option<R>, Option<R>)) -> Option<R> {
-        let (left, right) = (halves.0?, halves.1?);
+    fn combine(&self, parts: (Option<R>, Option<R>)) -> Option<R> {
+        let (left, right) = (parts.0?, parts.1?);
         Some(self.call(|| (self.combine)(left, right)))
     }
 

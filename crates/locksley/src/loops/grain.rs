@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::numbers::Slot;
-use crate::primitive::plain::{AtomicU32, AtomicUsize};
+use crate::primitive::plain::{AtomicBool, AtomicU32, AtomicUsize};
 use crate::primitive::{Instant, Ordering};
-use crate::tuning::{LEAF, LEAF_SAMPLE};
+use crate::tuning::{LEAF, LEAF_GROWTH, LEAF_SAMPLE};
 use crate::worker::Worker;
 
 /// The size of leaves: found by one worker in its part of a loop, or fixed by the caller for all
@@ -18,6 +18,8 @@ use crate::worker::Worker;
 pub(super) struct Grain {
     /// The slot of the worker. `None` for a fixed size.
     worker: Option<Slot>,
+    /// True from the loop's first leaf until one is not short.
+    grows: AtomicBool,
     items: AtomicUsize,
     /// The number of leaves until one is timed. It stays 0 until leaves take about as long as they
     /// should.
@@ -28,11 +30,15 @@ pub(super) struct Grain {
 impl Grain {
     /// The fixed size, or else one item: it may take long.
     pub(super) fn new(worker: &Worker, fixed: Option<usize>) -> Self {
-        fixed.map_or_else(|| Self::of(Some(worker.slot()), 1), |items| Self::of(None, items))
+        match fixed {
+            Some(items) => Self::of(None, items, false),
+            None => Self::of(Some(worker.slot()), 1, true),
+        }
     }
 
-    fn of(worker: Option<Slot>, items: usize) -> Self {
-        Self { worker, items: AtomicUsize::new(items), untimed: AtomicU32::new(0) }
+    fn of(worker: Option<Slot>, items: usize, grows: bool) -> Self {
+        let (items, untimed) = (AtomicUsize::new(items), AtomicU32::new(0));
+        Self { worker, grows: AtomicBool::new(grows), items, untimed }
     }
 
     /// The most items of a leaf.
@@ -41,10 +47,21 @@ impl Grain {
         self.items.load(Ordering::Relaxed)
     }
 
-    /// Runs a leaf of `items` items, and corrects the size by its time.
+    /// The number of items of the first part, where a part of `items` items is divided.
+    ///
+    /// While the size grows, this is the next leaf, whose time decides how the rest is divided. A
+    /// loop has few of these: a wait that runs one rest after the other would nest as deeply.
+    /// Else it is a half: many workers get a part each after few steals.
     #[inline]
-    pub(super) fn run<R>(&self, items: usize, leaf: impl FnOnce() -> R) -> R {
-        let start = self.count_leaf().then(Instant::now);
+    pub(super) fn first_part(&self, items: usize) -> usize {
+        if self.grows.load(Ordering::Relaxed) { self.items() } else { items / 2 }
+    }
+
+    /// Runs a leaf of `items` items, and corrects the size by its time. That of the `last` leaf is
+    /// of no use.
+    #[inline]
+    pub(super) fn run<R>(&self, items: usize, is_last: bool, leaf: impl FnOnce() -> R) -> R {
+        let start = (!is_last && self.count_leaf()).then(Instant::now);
         // One call, so that it is inlined.
         let result = leaf();
         if let Some(start) = start {
@@ -68,8 +85,8 @@ impl Grain {
     #[inline]
     pub(super) fn for_worker(&self, worker: &Worker) -> Option<Self> {
         let is_other = self.worker.is_some_and(|own| own != worker.slot());
-        let items = || (self.items() / LEAF_SAMPLE as usize).max(1);
-        is_other.then(|| Self::of(Some(worker.slot()), items()))
+        let items = || (self.items() / LEAF_GROWTH as usize).max(1);
+        is_other.then(|| Self::of(Some(worker.slot()), items(), false))
     }
 
     fn correct(&self, items: usize, took: Duration) {
@@ -79,12 +96,17 @@ impl Grain {
             let scaled = items as u128 * LEAF.as_nanos() / took.as_nanos();
             self.items.store((scaled as usize).max(1), Ordering::Relaxed);
         } else if took < LEAF / 2 && items > grain / 2 {
-            // Parts are halved, so leaves have between half the grain and the grain. A smaller one
-            // was divided by an earlier grain, or is the whole loop.
-            self.items.store(grain.saturating_mul(2), Ordering::Relaxed);
+            // A leaf of less than half the grain was divided by an earlier grain. As many times as
+            // many items as would take the time, if they cost the same, but not much more.
+            let fitting = LEAF.as_nanos() as u64 / (took.as_nanos() as u64).max(1);
+            let growth = fitting.clamp(2, LEAF_GROWTH.into()) as usize;
+            self.items.store(grain.saturating_mul(growth), Ordering::Relaxed);
         }
-        let untimed = if took < LEAF / 2 { 0 } else { LEAF_SAMPLE - 1 };
-        self.untimed.store(untimed, Ordering::Relaxed);
+        let is_short = took < LEAF / 2;
+        self.untimed.store(if is_short { 0 } else { LEAF_SAMPLE - 1 }, Ordering::Relaxed);
+        if !is_short {
+            self.grows.store(false, Ordering::Relaxed);
+        }
     }
 }
 
@@ -92,41 +114,77 @@ impl Grain {
 mod tests {
     use super::*;
 
+    fn growing(items: usize) -> Grain {
+        Grain::of(Some(Slot::new(0)), items, true)
+    }
+
     #[test]
-    fn the_size_doubles_after_a_short_leaf_and_shrinks_after_a_long_one() {
-        let grain = Grain::of(Some(Slot::new(0)), 1);
-        for _ in 0..5 {
-            grain.correct(grain.items(), LEAF / 10);
-        }
-        assert_eq!(grain.items(), 32);
-        grain.correct(16, LEAF / 10);
-        assert_eq!(grain.items(), 32, "a leaf of an earlier size is ignored");
-        grain.correct(17, LEAF / 10);
-        assert_eq!(grain.items(), 64);
-        grain.correct(64, LEAF);
-        assert_eq!(grain.items(), 64);
-        grain.correct(64, 16 * LEAF);
-        assert_eq!(grain.items(), 4);
-        grain.correct(4, 1000 * LEAF);
+    fn the_size_grows_after_a_short_leaf_and_shrinks_after_a_long_one() {
+        let grain = growing(1);
+        grain.correct(1, LEAF / 3);
+        assert_eq!(grain.items(), 3);
+        grain.correct(3, LEAF / 2 - Duration::from_nanos(1));
+        assert_eq!(grain.items(), 6, "at least twice as many");
+        grain.correct(6, LEAF / 1000);
+        assert_eq!(grain.items(), 96, "at most 16 times as many");
+        grain.correct(48, Duration::ZERO);
+        assert_eq!(grain.items(), 96, "a leaf of an earlier size is ignored");
+        grain.correct(49, LEAF / 2);
+        assert_eq!(grain.items(), 96);
+        grain.correct(96, 2 * LEAF);
+        assert_eq!(grain.items(), 96);
+        grain.correct(96, 16 * LEAF);
+        assert_eq!(grain.items(), 6);
+        grain.correct(6, 1000 * LEAF);
         assert_eq!(grain.items(), 1);
+    }
+
+    #[test]
+    fn the_next_leaf_is_cut_off_until_one_is_not_short() {
+        let grain = growing(1);
+        assert_eq!(grain.first_part(100), 1);
+        grain.correct(1, LEAF / 2 - Duration::from_nanos(1));
+        assert_eq!(grain.first_part(100), 2);
+        grain.correct(2, LEAF / 2);
+        assert_eq!(grain.first_part(100), 50);
+        grain.correct(2, LEAF / 3);
+        assert_eq!((grain.items(), grain.first_part(100)), (6, 50), "not again");
+        assert_eq!(Grain::of(Some(Slot::new(0)), 4, false).first_part(100), 50, "a stolen part");
+        assert_eq!(Grain::of(None, 4, false).first_part(100), 50, "a fixed size");
+    }
+
+    #[test]
+    fn the_last_leaf_is_not_timed() {
+        let grain = growing(1);
+        grain.run(1, true, || ());
+        assert_eq!(grain.items(), 1);
+        grain.run(1, false, || ());
+        assert!(grain.items() > 1, "an empty leaf is short");
     }
 
     /// The number of leaves of a loop over `items` items that take a nanosecond each.
     fn leaves_of(grain: &Grain, items: usize) -> u32 {
         if items <= grain.items() {
-            grain.correct(items, Duration::from_nanos(items as u64));
+            if grain.count_leaf() {
+                grain.correct(items, Duration::from_nanos(items as u64));
+            }
             return 1;
         }
-        leaves_of(grain, items / 2) + leaves_of(grain, items - items / 2)
+        let first = grain.first_part(items);
+        leaves_of(grain, first) + leaves_of(grain, items - first)
     }
 
     #[test]
     fn leaves_become_long_for_any_number_of_items() {
         for items in [1 << 20, 1_000_000, 786_432, 655_360, 100_003, 999_983] {
-            let grain = Grain::of(Some(Slot::new(0)), 1);
+            let grain = growing(1);
             let leaves = leaves_of(&grain, items);
-            assert!(grain.items() >= 1024, "{items}: {grain:?}");
-            assert!(leaves < items as u32 / 512 + 100, "{items}: {leaves} leaves");
+            assert!((2500..=10_000).contains(&grain.items()), "{items}: {grain:?}");
+            assert!(leaves <= items as u32 / 1250 + 10, "{items}: {leaves} leaves");
+        }
+        for (items, leaves) in [(1, 1), (2, 2), (16, 2), (17, 2), (18, 3), (256, 3), (4096, 4)] {
+            let grain = growing(1);
+            assert_eq!(leaves_of(&grain, items), leaves, "{items}");
         }
     }
 }
