@@ -1,5 +1,7 @@
-//! What takes processors away: a hypervisor, or the adversaries of Hood's analysis (Blumofe and
-//! Papadopoulos, 1998).
+//! What takes processors away: a hypervisor, or an adversary.
+//!
+//! Source of the adversaries: Arora, Blumofe and Plaxton, "Thread scheduling for multiprogrammed
+//! multiprocessors", SPAA 1998, the analysis that Hood's study cites.
 //!
 //! The kernel's state does not change when a processor is taken away: its thread is still the
 //! current one.
@@ -45,7 +47,7 @@ fn keep<R: Ord>(available: &mut [bool], count: usize, state: &mut u64, rank: imp
     }
 }
 
-/// Hood's benign adversary: it decides how many processors run, and chance decides which.
+/// The benign adversary: it decides how many processors run, and chance decides which.
 #[derive(Clone, Debug)]
 pub struct Benign {
     /// How many processors run in each quantum, again and again.
@@ -78,7 +80,7 @@ impl Hypervisor for Benign {
     }
 }
 
-/// Hood's oblivious adversary: it decides in advance which processors run.
+/// The oblivious adversary: it decides in advance which processors run.
 #[derive(Clone, Debug)]
 pub struct Oblivious {
     /// The processors that run in each quantum, again and again.
@@ -109,8 +111,8 @@ impl Hypervisor for Oblivious {
     }
 }
 
-/// Hood's adaptive adversary: it looks at what each processor does, and takes away those that it
-/// would hurt most.
+/// The adaptive adversary: it looks at what each processor does, and takes away those that it would
+/// hurt most.
 pub struct Adaptive<F> {
     count: usize,
     quantum: Nanos,
@@ -163,7 +165,7 @@ impl<F: FnMut(&View<'_>, usize) -> bool> Adaptive<F> {
         Self { count, quantum, seed, is_spared, turns: None }
     }
 
-    /// The same, but it obeys yields, as Hood's analysis demands (`yieldToAll`): a processor whose
+    /// The same, but it obeys yields, as the analysis demands (`yieldToAll`): a processor whose
     /// thread has yielded runs again only after all others have run. If that leaves too few, those
     /// run that have not run for the longest time.
     #[must_use]

@@ -3,7 +3,7 @@
 //!
 //! Source: "The Performance of Work Stealing in Multiprogrammed Environments", 1998, section 1.1:
 //! the program "creates some number P of processes [...], and each process performs a 1/P fraction
-//! of the total work"; section 4 compares with it. The threads are created within the measured
+//! of the total work"; section 3.2 compares with it. The threads are created within the measured
 //! time. They begin when all have been created, so that none begins if the system refuses one.
 
 use std::sync::PoisonError;

@@ -32,7 +32,7 @@ const ADVERSARIES: [&str; 3] = ["benign", "oblivious", "adaptive"];
 const LIMIT_MS: u64 = 600;
 const MANY: usize = 1024;
 const GRANTED_OF_MANY: usize = 128;
-/// The study's second curve, above which it has its points.
+/// The study's second curve, a good lower bound of its points.
 const CURVE: (f64, f64) = (1.1, 2.0);
 
 fn under(adversary: &str, granted: usize) -> String {
