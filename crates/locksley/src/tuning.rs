@@ -6,9 +6,11 @@
 
 use std::time::Duration;
 
-/// *Time.* How long a thread spins in a wait before it parks. A thief that has just begun a short
-/// task ends it meanwhile. About the cost of parking: record `xeon-2/2026-11-27-bench.json`, a
-/// round trip between two parked threads takes 16 µs; and ADR 019, a figure of many processors.
+/// *Time.* How long a thread spins in a wait before it parks, and a caller outside of a pool for a
+/// brief task. A thief that has just begun a short task ends it meanwhile. About the cost of
+/// parking: record `xeon-2/2026-11-27-bench.json`, a round trip between two parked threads takes
+/// 16 µs; and ADR 019, a figure of many processors. Record for callers:
+/// `epyc-2/others/2026-11-30-callers.txt`.
 pub(crate) const WAIT_SPIN: Duration = Duration::from_micros(20);
 
 /// *Time.* How long a wait spins beside other programs, and a thief leaves a worker's only task to
@@ -80,7 +82,8 @@ pub(crate) const SLEEP_THRESHOLD: u32 = 64;
 /// other programs nothing there. Record: `bench`.
 pub(crate) const QUIET_PATIENCE: u32 = 4;
 
-/// *Attempts.* This many attempts of a search are made without a pause.
+/// *Attempts.* This many attempts of a search are made without a pause, unless the last stolen task
+/// took less than the pace. Record: `epyc-2/others/2026-11-30-brief-steals.txt`.
 pub(crate) const UNPACED_ATTEMPTS: u32 = 16;
 
 /// *Time.* The time between later attempts. An attempt takes a cache line that the owner writes, so

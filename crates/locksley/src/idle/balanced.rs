@@ -72,7 +72,8 @@ impl IdlePolicy for Balanced {
         self.pending_wakeups.prepare(workers);
         let pending_wakeups = Arc::clone(&self.pending_wakeups);
         let policy = Self { pending_wakeups, ..*self };
-        Box::new(BalancedThief { worker, attempts: 0, attempted: Instant::now(), policy })
+        let attempted = Instant::now();
+        Box::new(BalancedThief { worker, attempts: 0, attempted, stole: None, policy })
     }
 
     fn is_limited(&self) -> bool {
@@ -90,16 +91,17 @@ struct BalancedThief {
     /// The steal counter of BWS: the attempts in a row, including the next one.
     attempts: u32,
     attempted: Instant,
+    /// When the last steal was, until the next search begins.
+    stole: Option<Instant>,
     policy: Balanced,
 }
 
 impl Thief for BalancedThief {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
         if context.failures == 0 {
-            self.attempts = 0;
-        }
-        if context.workers == 1 {
-            return Move::Sleep;
+            // Where stolen tasks are shorter than a steal, more steals slow their owner down.
+            let was_brief = self.stole.take().is_some_and(|stole| stole.elapsed() < PACE);
+            self.attempts = if was_brief { UNPACED_ATTEMPTS } else { 0 };
         }
         self.attempts += 1;
         if self.attempts <= UNPACED_ATTEMPTS.min(self.policy.sleep_threshold) {
@@ -128,6 +130,7 @@ impl Thief for BalancedThief {
     }
 
     fn stole(&mut self, context: &IdleContext<'_>) {
+        self.stole = Some(Instant::now());
         let asleep = context.asleep();
         if asleep > 0 && context.workers - asleep < context.processors {
             self.policy.pending_wakeups.add(self.worker, 2);

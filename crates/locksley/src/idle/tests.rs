@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::test_policies::RESTLESS;
 use super::{Activity, Balanced, IdleContext, IdlePolicy, Move, Peers, Thief};
 use crate::os::RunState;
+use crate::tuning::{PACE, UNPACED_ATTEMPTS};
 
 /// What a thief sees of its pool. Worker 0 is the thief, and worker 1 its victim.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +83,26 @@ fn balanced_sleeps_after_64_failed_steals_beside_busy_programs() {
     assert_eq!(BUSY.until_other(&mut *thief), (64, Move::Sleep));
     let mut short = Balanced::with_threshold(3).thief(0, 4);
     assert_eq!(BUSY.until_other(&mut *short), (3, Move::Sleep));
+    // A single worker waits for calls as others do.
     let alone = World { workers: 1, ..BUSY };
-    assert_eq!(alone.next(&mut *Balanced::default().thief(0, 1), 0), Move::Sleep);
+    assert_eq!(alone.until_other(&mut *Balanced::default().thief(0, 1)), (64, Move::Sleep));
+}
+
+#[test]
+fn balanced_is_slower_after_a_steal_whose_task_was_shorter_than_the_pace() {
+    let mut thief = Balanced::default().thief(0, 4);
+    let after = |thief: &mut dyn Thief, task: Duration| {
+        BUSY.steal(thief, 0);
+        std::thread::sleep(task);
+        BUSY.until_other(thief)
+    };
+    assert_eq!(after(&mut *thief, PACE), (64, Move::Sleep));
+    // The thread may be suspended in between.
+    let is_slower = (0..1000).any(|_| {
+        BUSY.steal(&mut *thief, 0);
+        BUSY.until_other(&mut *thief) == (64 - u64::from(UNPACED_ATTEMPTS), Move::Sleep)
+    });
+    assert!(is_slower);
 }
 
 const QUIET: World = World { is_quiet: true, ..BUSY };

@@ -2,12 +2,14 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::countdown::Countdown;
 use crate::header::Flag;
 use crate::numbers::Slot;
 use crate::observe::LatestStamp;
 use crate::os;
+use crate::primitive::{Instant, spin_loop};
 use crate::shared::Shared;
 use crate::sleep::Parker;
 use crate::worker::{Worker, follow};
@@ -85,19 +87,37 @@ impl<'w> Latch<'w> {
     }
 
     /// Ends the caller's own part, and waits for all others. A thread that is the worker `current`
-    /// waits by calling `wait`. Any other thread blocks.
+    /// waits by calling `wait`. Any other thread spins for that long, and then blocks.
     ///
     /// # Panics
     /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the
     /// latch. The frame may unwind, since no other thread of the child refers to it.
-    pub(crate) fn end_and_wait(&self, current: Option<&Worker>, wait: impl FnOnce(&Worker, &Flag)) {
+    pub(crate) fn end_and_wait(
+        &self,
+        current: Option<&Worker>,
+        spin: Duration,
+        wait: impl FnOnce(&Worker, &Flag),
+    ) {
         // SAFETY: alive, since it is borrowed.
         unsafe { Self::end(NonNull::from(self), None) };
         match current {
             Some(worker) => wait(worker, &self.flag),
-            None => self.block(),
+            None => {
+                self.spin(spin);
+                self.block();
+            }
         }
         follow(self.latest.get());
+    }
+
+    fn spin(&self, limit: Duration) {
+        if limit.is_zero() {
+            return;
+        }
+        let begun = Instant::now();
+        while !self.flag.is_set() && begun.elapsed() < limit {
+            (0..8).for_each(|_| spin_loop());
+        }
     }
 
     fn block(&self) {

@@ -1,6 +1,7 @@
 //! Pools: their configuration, start, use and end, and the global one.
 
 pub(crate) mod builder;
+mod call;
 pub(crate) mod error;
 pub(crate) mod global;
 pub(crate) mod shutdown;
@@ -18,18 +19,16 @@ use std::sync::{Arc, PoisonError};
 use std::task::Wake;
 
 pub(crate) use builder::PoolBuilder;
+use call::send_and_wait;
 pub(crate) use error::BuildError;
 
 use crate::block_on::Signal;
-use crate::job::StackJob;
-use crate::job::latch::Latch;
 use crate::places::Places;
 use crate::primitive::plain::{Mutex, OnceLock};
 use crate::primitive::thread::{self, JoinHandle};
 use crate::shared::Shared;
 use crate::shared::config::{Configuration, ThreadBody};
 use crate::stats::PoolStats;
-use crate::unwind;
 use crate::worker::Worker;
 
 /// A thread pool: workers that run tasks and steal tasks from each other.
@@ -363,21 +362,6 @@ impl Worker {
     pub fn is_of(&self, pool: &Pool) -> bool {
         self.belongs_to(pool.shared_now())
     }
-}
-
-/// Runs a task on a worker of the pool while the calling thread waits.
-fn send_and_wait<F, R>(pool: &Arc<Shared>, current: Option<&Worker>, task: F) -> R
-where
-    F: FnOnce(&Worker) -> R + Send,
-    R: Send,
-{
-    let latch = Latch::new(current);
-    let job = StackJob::new(task, &latch);
-    latch.increment();
-    pool.send(current, job.as_job());
-    latch.end_and_wait(current, |worker, event| worker.wait_for_others(event));
-    // SAFETY: the latch is set, which is the last step of the job.
-    unsafe { job.take_result() }.unwrap_or_else(|payload| unwind::resume(payload))
 }
 
 impl Drop for Pool {

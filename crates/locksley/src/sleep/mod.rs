@@ -113,6 +113,12 @@ impl Sleep {
         self.workers.saturating_sub(self.snapshot().asleep())
     }
 
+    /// True if a worker searches or sleeps.
+    pub(crate) fn has_idle_worker(&self) -> bool {
+        let now = self.snapshot();
+        now.asleep() > 0 || now.searching() > 0
+    }
+
     /// True if as many *other* workers are active as the limit allows. For a worker that searches.
     pub(crate) fn is_over_limit(&self) -> bool {
         // The limit first: where all workers may be active, no word is read that they write.

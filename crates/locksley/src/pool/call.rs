@@ -1,0 +1,89 @@
+//! A call into a pool: a worker runs the task, and the calling thread waits.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::job::StackJob;
+use crate::job::latch::Latch;
+use crate::primitive::Instant;
+use crate::shared::Shared;
+use crate::tuning::WAIT_SPIN;
+use crate::unwind;
+use crate::worker::Worker;
+
+crate::primitive::thread_local! {
+    /// True if the task of this thread's last call from outside of a pool was short.
+    static MAKES_BRIEF_CALLS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a task on a worker of the pool while the calling thread waits.
+pub(super) fn send_and_wait<F, R>(pool: &Arc<Shared>, current: Option<&Worker>, task: F) -> R
+where
+    F: FnOnce(&Worker) -> R + Send,
+    R: Send,
+{
+    let latch = Latch::new(current);
+    let timed = |worker: &Worker| {
+        let begun = Instant::now();
+        let result = task(worker);
+        (result, begun.elapsed())
+    };
+    let job = StackJob::new(timed, &latch);
+    latch.increment();
+    let spin = if current.is_none() { spin_of_caller(pool) } else { Duration::ZERO };
+    pool.send(current, job.as_job());
+    latch.end_and_wait(current, spin, |worker, event| worker.wait_for_others(event));
+    // SAFETY: the latch is set, which is the last step of the job.
+    let ended = unsafe { job.take_result() };
+    let (result, took) = ended.unwrap_or_else(|payload| unwind::resume(payload));
+    if current.is_none() {
+        MAKES_BRIEF_CALLS.with(|it| it.set(took < WAIT_SPIN));
+    }
+    result
+}
+
+/// How long a thread outside of pools spins before it parks.
+fn spin_of_caller(pool: &Shared) -> Duration {
+    let is_brief = MAKES_BRIEF_CALLS.with(Cell::get);
+    if is_spin_shorter(is_brief, pool.sleep.has_idle_worker(), pool.processors()) {
+        WAIT_SPIN
+    } else {
+        Duration::ZERO
+    }
+}
+
+/// True if it is probably shorter to spin than to park and be woken: the task is brief, and a
+/// worker is free for it. On one processor, the spin would take the worker's time.
+fn is_spin_shorter(is_task_brief: bool, has_idle_worker: bool, processors: usize) -> bool {
+    is_task_brief && has_idle_worker && processors != 1
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_spins_for_a_brief_task_of_an_idle_worker_on_another_processor() {
+        assert!(is_spin_shorter(true, true, 2));
+        assert!(is_spin_shorter(true, true, 0), "it is not known");
+        assert!(!is_spin_shorter(false, true, 2));
+        assert!(!is_spin_shorter(true, false, 2));
+        assert!(!is_spin_shorter(true, true, 1));
+    }
+
+    #[test]
+    fn a_thread_makes_brief_calls_after_a_task_shorter_than_a_spin() {
+        let pool = crate::Pool::builder().workers(1).own_threads_only().build().unwrap();
+        let is_brief = || MAKES_BRIEF_CALLS.with(Cell::get);
+        assert!(!is_brief(), "many threads may call at once");
+        // A worker may be suspended within a task.
+        let becomes_brief = (0..1000).any(|_| {
+            pool.install(|_| ());
+            is_brief()
+        });
+        assert!(becomes_brief);
+        pool.install(|_| std::thread::sleep(WAIT_SPIN));
+        assert!(!is_brief());
+    }
+}
