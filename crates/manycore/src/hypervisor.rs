@@ -197,13 +197,15 @@ pub struct Steal {
     pub period: Nanos,
     /// How long it is away.
     pub away: Nanos,
+    /// How many processors, the first ones, are taken away at all.
+    pub processors: usize,
 }
 
 impl Hypervisor for Steal {
     fn decide(&mut self, view: &View<'_>, available: &mut [bool]) -> Nanos {
         let (period, count) = (self.period.max(1), available.len() as u64);
         let mut next_change = period;
-        for (cpu, flag) in available.iter_mut().enumerate() {
+        for (cpu, flag) in available.iter_mut().enumerate().take(self.processors) {
             let phase = (view.now + period * cpu as u64 / count) % period;
             *flag = phase >= self.away;
             let until = if *flag { period } else { self.away } - phase;
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn stolen_processors_are_away_in_turn() {
-        let mut steal = Steal { period: 1000, away: 250 };
+        let mut steal = Steal { period: 1000, away: 250, processors: usize::MAX };
         let mut away = [0; 4];
         let mut now = 0;
         while now < 4000 {

@@ -106,7 +106,7 @@ fn a_hypervisor_may_look_at_atomics_of_the_program() {
 
 #[test]
 fn stolen_time_is_no_thread_s() {
-    let steal = manycore::hypervisor::Steal { period: 10 * MS, away: 5 * MS };
+    let steal = manycore::hypervisor::Steal { period: 10 * MS, away: 5 * MS, processors: 1000 };
     let machine = Machine::builder().hypervisor(steal).program(Program::busy_loops(1));
     let of = machine.run(|| work(200)).statistics;
     let share = of.programs[0].run as f64 / of.programs[1].run as f64;
@@ -259,7 +259,7 @@ fn hardware_threads_of_a_core_share_it() {
 
 #[test]
 fn stolen_time_slows_a_program_down_without_the_kernel_s_knowledge() {
-    let steal = manycore::hypervisor::Steal { period: 10 * MS, away: 5 * MS };
+    let steal = manycore::hypervisor::Steal { period: 10 * MS, away: 5 * MS, processors: 1000 };
     let outcome = Machine::builder().hypervisor(steal).run(|| {
         work(50);
         os::steal_time(manycore::Cpu(0))

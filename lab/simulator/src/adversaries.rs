@@ -15,8 +15,8 @@ pub enum Adversary {
     Oblivious(usize, u64),
     /// The same, but first those whose threads do no work of a computation. It obeys yields.
     Adaptive(usize, u64),
-    /// Of each period, each processor is away for a time.
-    Steal(u64, u64),
+    /// Of each period, each of so many processors is away for a time.
+    Steal(u64, u64, usize),
 }
 
 thread_local! {
@@ -80,7 +80,7 @@ impl Adversary {
             Self::Adaptive(count, quantum) => {
                 Box::new(Adaptive::new(count, quantum, seed, is_useless).obeying_yields())
             }
-            Self::Steal(period, away) => Box::new(Steal { period, away }),
+            Self::Steal(period, away, processors) => Box::new(Steal { period, away, processors }),
         };
         Later(hypervisor)
     }
@@ -91,16 +91,18 @@ impl FromStr for Adversary {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = "benign:COUNT:QUANTUM, oblivious:COUNT:QUANTUM, adaptive:COUNT:QUANTUM, \
-                     steal:PERIOD:AWAY";
+                     steal:PERIOD:AWAY[:PROCESSORS]";
         let unknown = || format!("unknown adversary '{text}'; there are {known}, in nanoseconds");
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
         let numbers: Result<Vec<u64>, _> = words.map(str::parse).collect();
-        let &[first, second] = numbers.map_err(|_| unknown())?.as_slice() else {
-            return Err(unknown());
+        let (first, second, third) = match *numbers.map_err(|_| unknown())? {
+            [first, second] => (first, second, usize::MAX),
+            [first, second, third] if name == "steal" => (first, second, third as usize),
+            _ => return Err(unknown()),
         };
         match name {
-            "steal" if second < first => Ok(Self::Steal(first, second)),
+            "steal" if second < first => Ok(Self::Steal(first, second, third)),
             _ if first == 0 || second == 0 => Err(unknown()),
             "benign" => Ok(Self::Benign(first as usize, second)),
             "oblivious" => Ok(Self::Oblivious(first as usize, second)),
@@ -117,9 +119,10 @@ mod tests {
     #[test]
     fn a_text_names_an_adversary_or_is_refused() {
         assert_eq!("benign:8:100".parse(), Ok(Adversary::Benign(8, 100)));
-        assert_eq!("steal:1000:0".parse(), Ok(Adversary::Steal(1000, 0)));
-        for wrong in ["", "benign", "benign:8", "benign:0:1", "adaptive:1:0", "steal:5:5", "x:1:1"]
-        {
+        assert_eq!("steal:1000:0".parse(), Ok(Adversary::Steal(1000, 0, usize::MAX)));
+        assert_eq!("steal:1000:1:8".parse(), Ok(Adversary::Steal(1000, 1, 8)));
+        let wrong = ["", "benign", "benign:8", "benign:0:1", "benign:8:1:1", "steal:5:5", "x:1:1"];
+        for wrong in wrong {
             assert!(wrong.parse::<Adversary>().is_err(), "{wrong}");
         }
     }

@@ -57,7 +57,8 @@ struct Options {
     #[arg(long = "neighbour")]
     neighbours: Vec<Neighbour>,
     /// What takes processors away: benign:COUNT:QUANTUM, oblivious:COUNT:QUANTUM,
-    /// adaptive:COUNT:QUANTUM (which obeys yields), steal:PERIOD:AWAY; in nanoseconds
+    /// adaptive:COUNT:QUANTUM (which obeys yields), steal:PERIOD:AWAY[:PROCESSORS] (only the first
+    /// ones); in nanoseconds
     #[arg(long)]
     adversary: Option<adversaries::Adversary>,
     /// Repeat the computation for at least so many milliseconds of virtual time
