@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-/// *Time.* How long a thread spins in a wait before it parks, and a caller outside of a pool for a
-/// brief task. A thief that has just begun a short task ends it meanwhile. About the cost of
-/// parking: record `xeon-2/2026-11-27-bench.json`, a round trip between two parked threads takes
+/// *Time.* How long a thread spins in a wait before it parks: a thief that has just begun a short
+/// task ends it meanwhile. A caller outside of a pool spins as long if its last task took less.
+/// About the cost of parking: record `xeon-2/2026-11-27-bench.json`, a round trip between two parked threads takes
 /// 16 µs; and ADR 019, a figure of many processors. Record for callers:
 /// `epyc-2/others/2026-11-30-callers.txt`.
 pub(crate) const WAIT_SPIN: Duration = Duration::from_micros(20);
@@ -128,10 +128,14 @@ pub(crate) const GRANT_INTERVAL: Duration = Duration::from_millis(100);
 /// necessary.
 pub(crate) const LEAF: Duration = Duration::from_micros(5);
 
-/// *Leaves.* One leaf in so many is timed once the size of leaves is found.
+/// *Leaves.* One leaf in this many is timed once leaves are no longer short.
 pub(crate) const LEAF_SAMPLE: u32 = 16;
 
-/// *Factor.* While leaves are short, the next one has at most so many times as many items. A worker
-/// that has stolen a part begins with leaves so many times smaller. Items may cost more there.
+/// *Leaves.* A loop cuts off at most this many leaves singly: of 1, 16, 256 and 4096 items, if these
+/// take a nanosecond.
+pub(crate) const LEAF_CUTS: u32 = 4;
+
+/// *Factor.* While leaves are short, the next one has at most this many times as many items. A
+/// worker that steals a part begins with leaves this many times smaller: its items may cost more.
 /// Record: `epyc-2/others/2026-11-30-short-loops.txt`; no other number was tried.
 pub(crate) const LEAF_GROWTH: u32 = 16;

@@ -57,7 +57,7 @@ impl Balanced {
 }
 
 impl Default for Balanced {
-    /// With the paper's threshold of 64 failed steals. At their pace these take at least 40 µs.
+    /// With the paper's threshold of 64 failed steals, which take about 40 µs at their pace.
     fn default() -> Self {
         Self::with_threshold(SLEEP_THRESHOLD)
     }
@@ -73,7 +73,7 @@ impl IdlePolicy for Balanced {
         let pending_wakeups = Arc::clone(&self.pending_wakeups);
         let policy = Self { pending_wakeups, ..*self };
         let attempted = Instant::now();
-        Box::new(BalancedThief { worker, attempts: 0, attempted, stole: None, policy })
+        Box::new(BalancedThief { worker, attempts: 0, attempted, unpaced: 0, stole: None, policy })
     }
 
     fn is_limited(&self) -> bool {
@@ -91,6 +91,8 @@ struct BalancedThief {
     /// The steal counter of BWS: the attempts in a row, including the next one.
     attempts: u32,
     attempted: Instant,
+    /// How many attempts of this search are made without a pause.
+    unpaced: u32,
     /// When the last steal was, until the next search begins.
     stole: Option<Instant>,
     policy: Balanced,
@@ -101,10 +103,13 @@ impl Thief for BalancedThief {
         if context.failures == 0 {
             // Where stolen tasks are shorter than a steal, more steals slow their owner down.
             let was_brief = self.stole.take().is_some_and(|stole| stole.elapsed() < PACE);
-            self.attempts = if was_brief { UNPACED_ATTEMPTS } else { 0 };
+            (self.attempts, self.unpaced) = (0, if was_brief { 0 } else { UNPACED_ATTEMPTS });
+        }
+        if context.workers == 1 && context.processors == 1 {
+            return Move::Sleep; // the caller may wait for the processor
         }
         self.attempts += 1;
-        if self.attempts <= UNPACED_ATTEMPTS.min(self.policy.sleep_threshold) {
+        if self.attempts <= self.unpaced.min(self.policy.sleep_threshold) {
             return Move::Search;
         }
         self.pause();

@@ -83,26 +83,30 @@ fn balanced_sleeps_after_64_failed_steals_beside_busy_programs() {
     assert_eq!(BUSY.until_other(&mut *thief), (64, Move::Sleep));
     let mut short = Balanced::with_threshold(3).thief(0, 4);
     assert_eq!(BUSY.until_other(&mut *short), (3, Move::Sleep));
-    // A single worker waits for calls as others do.
+    let one_processor = World { workers: 1, processors: 1, ..BUSY };
+    assert_eq!(one_processor.next(&mut *Balanced::default().thief(0, 1), 0), Move::Sleep);
+    // On more, a single worker waits for calls as others do.
     let alone = World { workers: 1, ..BUSY };
     assert_eq!(alone.until_other(&mut *Balanced::default().thief(0, 1)), (64, Move::Sleep));
 }
 
 #[test]
-fn balanced_is_slower_after_a_steal_whose_task_was_shorter_than_the_pace() {
+fn balanced_pauses_at_once_after_a_steal_whose_task_was_shorter_than_the_pace() {
+    // A paced thief looks at its victim at each fourth attempt.
+    let world = World { victim: Activity::Works, run_state: RunState::WaitsHere, ..BUSY };
     let mut thief = Balanced::default().thief(0, 4);
-    let after = |thief: &mut dyn Thief, task: Duration| {
-        BUSY.steal(thief, 0);
-        std::thread::sleep(task);
-        BUSY.until_other(thief)
-    };
-    assert_eq!(after(&mut *thief, PACE), (64, Move::Sleep));
-    // The thread may be suspended in between.
-    let is_slower = (0..1000).any(|_| {
-        BUSY.steal(&mut *thief, 0);
-        BUSY.until_other(&mut *thief) == (64 - u64::from(UNPACED_ATTEMPTS), Move::Sleep)
+    let paced = (3, Move::HandOver(1));
+    let unpaced = (u64::from(UNPACED_ATTEMPTS) + 3, Move::HandOver(1));
+    assert_eq!(world.until_other(&mut *thief), unpaced);
+    // The thread may be suspended between the steal and the next search.
+    let is_paced = (0..1000).any(|_| {
+        world.steal(&mut *thief, 0);
+        world.until_other(&mut *thief) == paced
     });
-    assert!(is_slower);
+    assert!(is_paced);
+    world.steal(&mut *thief, 0);
+    std::thread::sleep(PACE);
+    assert_eq!(world.until_other(&mut *thief), unpaced);
 }
 
 const QUIET: World = World { is_quiet: true, ..BUSY };

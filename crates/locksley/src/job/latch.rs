@@ -87,7 +87,7 @@ impl<'w> Latch<'w> {
     }
 
     /// Ends the caller's own part, and waits for all others. A thread that is the worker `current`
-    /// waits by calling `wait`. Any other thread spins for that long, and then blocks.
+    /// waits by calling `wait`. Any other thread spins for `spin`, and then blocks.
     ///
     /// # Panics
     /// On a thread that is not a worker, in a forked child, if a thread of the parent would set the
@@ -123,8 +123,31 @@ impl<'w> Latch<'w> {
     fn block(&self) {
         let Waiter::Thread(parker) = &self.waiter else { unreachable!("a worker waits in `wait`") };
         while !self.flag.is_set() {
-            assert_eq!(self.generation, os::generation(), "a task was lost in a fork");
+            assert_eq!(
+                self.generation,
+                os::generation(),
+                "a task was lost in a fork of the process"
+            );
             parker.park(|| self.flag.is_set(), None);
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::primitive::thread;
+
+    #[test]
+    fn a_caller_stops_to_spin_when_the_latch_is_set() {
+        let latch = Latch::new(None);
+        latch.increment();
+        let part = &latch;
+        thread::scope(|threads| {
+            // SAFETY: alive until this thread has ended.
+            threads.spawn(move || unsafe { Latch::end(NonNull::from(part), None) });
+            let hours = Duration::from_secs(7200);
+            latch.end_and_wait(None, hours, |_, _| unreachable!("the thread is no worker"));
+        });
     }
 }

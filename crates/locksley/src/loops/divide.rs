@@ -1,4 +1,4 @@
-//! The division of a loop: among places, and then in two, with a fork for each, down to leaves.
+//! The division of a loop: among places, and then in two, down to leaves. Each is a fork.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -103,7 +103,7 @@ where
         })
     }
 
-    /// Runs a part, of whose loop it is the `last` one or not.
+    /// Runs one part. The last one ends the loop, or its place's share.
     fn divide(&self, worker: &Worker, parts: P, grain: &Grain, is_last: bool) -> Option<R> {
         if self.is_stopped() {
             return None;
@@ -125,8 +125,8 @@ where
     /// Combines the results of two parts. The result of one part is dropped if the other part was
     /// stopped.
     #[inline(always)]
-    fn combine(&self, parts: (Option<R>, Option<R>)) -> Option<R> {
-        let (left, right) = (parts.0?, parts.1?);
+    fn combine(&self, results: (Option<R>, Option<R>)) -> Option<R> {
+        let (left, right) = (results.0?, results.1?);
         Some(self.call(|| (self.combine)(left, right)))
     }
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::numbers::Slot;
-use crate::primitive::plain::{AtomicBool, AtomicU32, AtomicUsize};
+use crate::primitive::plain::{AtomicU32, AtomicUsize};
 use crate::primitive::{Instant, Ordering};
-use crate::tuning::{LEAF, LEAF_GROWTH, LEAF_SAMPLE};
+use crate::tuning::{LEAF, LEAF_CUTS, LEAF_GROWTH, LEAF_SAMPLE};
 use crate::worker::Worker;
 
 /// The size of leaves: found by one worker in its part of a loop, or fixed by the caller for all
@@ -18,8 +18,8 @@ use crate::worker::Worker;
 pub(super) struct Grain {
     /// The slot of the worker. `None` for a fixed size.
     worker: Option<Slot>,
-    /// True from the loop's first leaf until one is not short.
-    grows: AtomicBool,
+    /// How many leaves may still be cut off singly: none after one that is not short.
+    cuts: AtomicU32,
     items: AtomicUsize,
     /// The number of leaves until one is timed. It stays 0 until leaves take about as long as they
     /// should.
@@ -30,15 +30,17 @@ pub(super) struct Grain {
 impl Grain {
     /// The fixed size, or else one item: it may take long.
     pub(super) fn new(worker: &Worker, fixed: Option<usize>) -> Self {
+        // A wait on a borrowed thread may run the whole rest.
+        let cuts = if worker.is_borrowed() { 0 } else { LEAF_CUTS };
         match fixed {
-            Some(items) => Self::of(None, items, false),
-            None => Self::of(Some(worker.slot()), 1, true),
+            Some(items) => Self::of(None, items, 0),
+            None => Self::of(Some(worker.slot()), 1, cuts),
         }
     }
 
-    fn of(worker: Option<Slot>, items: usize, grows: bool) -> Self {
+    fn of(worker: Option<Slot>, items: usize, cuts: u32) -> Self {
         let (items, untimed) = (AtomicUsize::new(items), AtomicU32::new(0));
-        Self { worker, grows: AtomicBool::new(grows), items, untimed }
+        Self { worker, cuts: AtomicU32::new(cuts), items, untimed }
     }
 
     /// The most items of a leaf.
@@ -49,20 +51,26 @@ impl Grain {
 
     /// The number of items of the first part, where a part of `items` items is divided.
     ///
-    /// While the size grows, this is the next leaf, whose time decides how the rest is divided. A
-    /// loop has few of these: a wait that runs one rest after the other would nest as deeply.
-    /// Else it is a half: many workers get a part each after few steals.
+    /// Until a leaf is not short, this is the next leaf, whose time decides how the rest is divided.
+    /// There are few of these, since waits may run one rest inside another. Then it is a half: few
+    /// steals give many workers a part each.
     #[inline]
     pub(super) fn first_part(&self, items: usize) -> usize {
-        if self.grows.load(Ordering::Relaxed) { self.items() } else { items / 2 }
+        match self.cuts.load(Ordering::Relaxed) {
+            0 => items / 2,
+            cuts => {
+                self.cuts.store(cuts - 1, Ordering::Relaxed);
+                self.items()
+            }
+        }
     }
 
-    /// Runs a leaf of `items` items, and corrects the size by its time. That of the `last` leaf is
-    /// of no use.
+    /// Runs a leaf of `items` items, and corrects the size by its time. No leaf follows the
+    /// last one, so that is not timed.
     #[inline]
     pub(super) fn run<R>(&self, items: usize, is_last: bool, leaf: impl FnOnce() -> R) -> R {
         let start = (!is_last && self.count_leaf()).then(Instant::now);
-        // One call, so that it is inlined.
+        // The only call of `leaf`, so that the compiler inlines it.
         let result = leaf();
         if let Some(start) = start {
             self.correct(items, start.elapsed());
@@ -86,7 +94,7 @@ impl Grain {
     pub(super) fn for_worker(&self, worker: &Worker) -> Option<Self> {
         let is_other = self.worker.is_some_and(|own| own != worker.slot());
         let items = || (self.items() / LEAF_GROWTH as usize).max(1);
-        is_other.then(|| Self::of(Some(worker.slot()), items(), false))
+        is_other.then(|| Self::of(Some(worker.slot()), items(), 0))
     }
 
     fn correct(&self, items: usize, took: Duration) {
@@ -96,8 +104,8 @@ impl Grain {
             let scaled = items as u128 * LEAF.as_nanos() / took.as_nanos();
             self.items.store((scaled as usize).max(1), Ordering::Relaxed);
         } else if took < LEAF / 2 && items > grain / 2 {
-            // A leaf of less than half the grain was divided by an earlier grain. As many times as
-            // many items as would take the time, if they cost the same, but not much more.
+            // Leaves of at most half the grain are ignored: most were cut when it was smaller. It
+            // grows by `LEAF / took`, at least twice and at most `LEAF_GROWTH` times.
             let fitting = LEAF.as_nanos() as u64 / (took.as_nanos() as u64).max(1);
             let growth = fitting.clamp(2, LEAF_GROWTH.into()) as usize;
             self.items.store(grain.saturating_mul(growth), Ordering::Relaxed);
@@ -105,7 +113,7 @@ impl Grain {
         let is_short = took < LEAF / 2;
         self.untimed.store(if is_short { 0 } else { LEAF_SAMPLE - 1 }, Ordering::Relaxed);
         if !is_short {
-            self.grows.store(false, Ordering::Relaxed);
+            self.cuts.store(0, Ordering::Relaxed);
         }
     }
 }
@@ -115,7 +123,7 @@ mod tests {
     use super::*;
 
     fn growing(items: usize) -> Grain {
-        Grain::of(Some(Slot::new(0)), items, true)
+        Grain::of(Some(Slot::new(0)), items, LEAF_CUTS)
     }
 
     #[test]
@@ -149,8 +157,12 @@ mod tests {
         assert_eq!(grain.first_part(100), 50);
         grain.correct(2, LEAF / 3);
         assert_eq!((grain.items(), grain.first_part(100)), (6, 50), "not again");
-        assert_eq!(Grain::of(Some(Slot::new(0)), 4, false).first_part(100), 50, "a stolen part");
-        assert_eq!(Grain::of(None, 4, false).first_part(100), 50, "a fixed size");
+        assert_eq!(Grain::of(Some(Slot::new(0)), 4, 0).first_part(100), 50, "a stolen part");
+        assert_eq!(Grain::of(None, 4, 0).first_part(100), 50, "a fixed size");
+        // Leaves that wait: the size stays.
+        let waits = growing(1);
+        let parts = [(); 6].map(|()| waits.first_part(100));
+        assert_eq!(parts, [1, 1, 1, 1, 50, 50]);
     }
 
     #[test]
@@ -158,8 +170,13 @@ mod tests {
         let grain = growing(1);
         grain.run(1, true, || ());
         assert_eq!(grain.items(), 1);
-        grain.run(1, false, || ());
-        assert!(grain.items() > 1, "an empty leaf is short");
+        // The thread may be suspended within a leaf.
+        let grows = (0..1000).any(|_| {
+            let grain = growing(1);
+            grain.run(1, false, || ());
+            grain.items() > 1
+        });
+        assert!(grows, "an empty leaf is short");
     }
 
     /// The number of leaves of a loop over `items` items that take a nanosecond each.

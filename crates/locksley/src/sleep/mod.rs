@@ -113,10 +113,10 @@ impl Sleep {
         self.workers.saturating_sub(self.snapshot().asleep())
     }
 
-    /// True if a worker searches or sleeps.
+    /// True if a worker searches, or sleeps and may be woken.
     pub(crate) fn has_idle_worker(&self) -> bool {
         let now = self.snapshot();
-        now.asleep() > 0 || now.searching() > 0
+        now.searching() > 0 || now.may_wake(self.spare())
     }
 
     /// True if as many *other* workers are active as the limit allows. For a worker that searches.
