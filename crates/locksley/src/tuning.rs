@@ -128,14 +128,7 @@ pub(crate) const GRANT_INTERVAL: Duration = Duration::from_millis(100);
 /// necessary.
 pub(crate) const LEAF: Duration = Duration::from_micros(5);
 
-/// *Leaves.* One leaf in this many is timed once leaves are no longer short.
+/// *Leaves, and factor.* One leaf in so many is timed once the size of leaves is found. A worker
+/// that has stolen a part begins with leaves so many times smaller: its items may be more
+/// expensive.
 pub(crate) const LEAF_SAMPLE: u32 = 16;
-
-/// *Leaves.* A loop cuts off at most this many leaves singly: of 1, 16, 256 and 4096 items, if these
-/// take a nanosecond.
-pub(crate) const LEAF_CUTS: u32 = 4;
-
-/// *Factor.* While leaves are short, the next one has at most this many times as many items. A
-/// worker that steals a part begins with leaves this many times smaller: its items may cost more.
-/// Record: `epyc-2/others/2026-11-30-short-loops.txt`; no other number was tried.
-pub(crate) const LEAF_GROWTH: u32 = 16;

@@ -105,8 +105,8 @@ impl Thief for BalancedThief {
             let was_brief = self.stole.take().is_some_and(|stole| stole.elapsed() < PACE);
             (self.attempts, self.unpaced) = (0, if was_brief { 0 } else { UNPACED_ATTEMPTS });
         }
-        if context.workers == 1 && context.processors == 1 {
-            return Move::Sleep; // the caller may wait for the processor
+        if context.workers == 1 {
+            return Move::Sleep;
         }
         self.attempts += 1;
         if self.attempts <= self.unpaced.min(self.policy.sleep_threshold) {

@@ -1,4 +1,4 @@
-//! The division of a loop: among places, and then in two, down to leaves. Each is a fork.
+//! The division of a loop: among places, and then by halves, with a fork for each, down to leaves.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -84,7 +84,7 @@ where
     }
 
     fn start_here(&self, worker: &Worker, parts: P) -> Option<R> {
-        self.divide(worker, parts, &Grain::new(worker, self.plan.grain), true)
+        self.divide(worker, parts, &Grain::new(worker, self.plan.grain))
     }
 
     /// Called before a division and before each leaf.
@@ -103,30 +103,29 @@ where
         })
     }
 
-    /// Runs one part. The last one ends the loop, or its place's share.
-    fn divide(&self, worker: &Worker, parts: P, grain: &Grain, is_last: bool) -> Option<R> {
+    fn divide(&self, worker: &Worker, parts: P, grain: &Grain) -> Option<R> {
         if self.is_stopped() {
             return None;
         }
         let items = parts.len();
         if items <= grain.items() {
-            return Some(self.call(|| grain.run(items, is_last, || (self.leaf)(parts))));
+            return Some(self.call(|| grain.run(items, || (self.leaf)(parts))));
         }
-        let (left, right) = parts.split_at(grain.first_part(items));
+        let (left, right) = parts.split_at(items / 2);
         self.combine(worker.join(
-            |worker| self.divide(worker, left, grain, false),
+            |worker| self.divide(worker, left, grain),
             |worker| {
                 let own = grain.for_worker(worker);
-                self.divide(worker, right, own.as_ref().unwrap_or(grain), is_last)
+                self.divide(worker, right, own.as_ref().unwrap_or(grain))
             },
         ))
     }
 
-    /// Combines the results of two parts. The result of one part is dropped if the other part was
+    /// Combines the results of two halves. The result of one half is dropped if the other half was
     /// stopped.
     #[inline(always)]
-    fn combine(&self, results: (Option<R>, Option<R>)) -> Option<R> {
-        let (left, right) = (results.0?, results.1?);
+    fn combine(&self, halves: (Option<R>, Option<R>)) -> Option<R> {
+        let (left, right) = (halves.0?, halves.1?);
         Some(self.call(|| (self.combine)(left, right)))
     }
 

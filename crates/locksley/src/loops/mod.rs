@@ -1,7 +1,7 @@
 //! Parallel loops: [`par`] and its options.
 //!
-//! Use them to do the same with many items of a range or slice. A loop divides its items in
-//! two, each part again, and so on. Each division is a *fork*: one part goes on at once, and
+//! Use them to do the same with many items of a range or slice. A loop divides its items into
+//! halves, each half again, and so on. Each division is a *fork*: one half goes on at once, and
 //! another worker can steal the other. A part that is not divided further is a *leaf*, whose items
 //! run one after the other on one worker.
 //!

@@ -48,7 +48,7 @@ where
 /// How long a thread outside of pools spins before it parks.
 fn spin_of_caller(pool: &Shared) -> Duration {
     let is_brief = MAKES_BRIEF_CALLS.with(Cell::get);
-    if is_spin_shorter(is_brief, pool.sleep.has_idle_worker(), pool.processors()) {
+    if is_spin_shorter(is_brief, pool.sleep.has_searching_worker(), pool.processors()) {
         WAIT_SPIN
     } else {
         Duration::ZERO
@@ -56,10 +56,10 @@ fn spin_of_caller(pool: &Shared) -> Duration {
 }
 
 /// True if it is probably shorter to spin than to park and be woken: the task is brief, and a
-/// worker is free for it. On one processor, the spin would take the worker's time. `processors` is
-/// 0 if it is not known.
-fn is_spin_shorter(is_task_brief: bool, has_idle_worker: bool, processors: usize) -> bool {
-    is_task_brief && has_idle_worker && processors != 1
+/// worker searches. (One that sleeps may be woken on the caller's processor, where the spin would
+/// keep it from running.) `processors` is 0 if it is not known.
+fn is_spin_shorter(is_task_brief: bool, has_searching_worker: bool, processors: usize) -> bool {
+    is_task_brief && has_searching_worker && processors != 1
 }
 
 #[cfg(all(test, not(loom)))]
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caller_spins_for_a_brief_task_of_an_idle_worker_on_another_processor() {
+    fn a_caller_spins_for_a_brief_task_if_a_worker_searches() {
         assert!(is_spin_shorter(true, true, 2));
         assert!(is_spin_shorter(true, true, 0), "it is not known");
         assert!(!is_spin_shorter(false, true, 2));

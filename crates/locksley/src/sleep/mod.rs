@@ -113,10 +113,9 @@ impl Sleep {
         self.workers.saturating_sub(self.snapshot().asleep())
     }
 
-    /// True if a worker searches, or sleeps and may be woken.
-    pub(crate) fn has_idle_worker(&self) -> bool {
-        let now = self.snapshot();
-        now.searching() > 0 || now.may_wake(self.spare())
+    /// True if a worker searches.
+    pub(crate) fn has_searching_worker(&self) -> bool {
+        self.snapshot().searching() > 0
     }
 
     /// True if as many *other* workers are active as the limit allows. For a worker that searches.
