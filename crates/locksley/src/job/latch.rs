@@ -139,7 +139,7 @@ mod tests {
     use crate::primitive::thread;
 
     #[test]
-    fn a_caller_stops_to_spin_when_the_latch_is_set() {
+    fn a_caller_stops_spinning_when_the_latch_is_set() {
         let latch = Latch::new(None);
         latch.increment();
         let part = &latch;
