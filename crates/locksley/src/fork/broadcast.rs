@@ -1,7 +1,6 @@
 //! `broadcast`: runs a task on every worker.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::spawn::{Spawn, shared_of};
 use crate::job::StackJob;
@@ -105,8 +104,7 @@ where
         }
         // A panic here would free what the workers use.
         unwind::drop_quietly(begun);
-        running
-            .end_and_wait(current, Duration::ZERO, |worker, event| worker.wait_for_others(event));
+        running.end_and_wait(current, |worker, event| worker.wait_for_others(event));
         // SAFETY: all have ended.
         jobs.into_iter().map(|job| unsafe { job.take_result() }).collect::<Vec<_>>()
     });

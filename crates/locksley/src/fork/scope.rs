@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::join::both;
 use super::once_box::OnceBox;
@@ -240,7 +239,7 @@ fn run_scope<'scope, R>(
     let result = unwind::catch(|| body(&scope));
     let group = scope.state.cast();
     // The body counts as the first task.
-    state.unfinished.end_and_wait(current, Duration::ZERO, |worker, event| match start {
+    state.unfinished.end_and_wait(current, |worker, event| match start {
         Some(start) => {
             // Relaxed: if it is seen late, the wait runs pinned tasks after a while.
             let has_pinned_tasks = || state.has_pinned_tasks.load(Ordering::Relaxed);

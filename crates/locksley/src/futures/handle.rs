@@ -6,7 +6,6 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
-use std::time::Duration;
 
 use super::error::JoinError;
 use super::header::{self, Header};
@@ -144,9 +143,7 @@ impl<T> JoinHandle<T> {
         // registered is dropped before the latch. Neither is cloned.
         let waker = unsafe { waker_of(&latch) };
         if self.register_waker(waker).is_ok() {
-            latch.end_and_wait(current, Duration::ZERO, |worker, event| {
-                worker.wait_for_task(event, task.cast())
-            });
+            latch.end_and_wait(current, |worker, event| worker.wait_for_task(event, task.cast()));
         }
     }
 

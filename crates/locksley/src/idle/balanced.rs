@@ -101,7 +101,7 @@ struct BalancedThief {
 impl Thief for BalancedThief {
     fn next(&mut self, context: &IdleContext<'_>) -> Move {
         if context.failures == 0 {
-            // Where stolen tasks are shorter than a steal, more steals slow their owner down.
+            // Where stolen tasks are shorter than the pace, more steals slow their owner down.
             let was_brief = self.stole.take().is_some_and(|stole| stole.elapsed() < PACE);
             (self.attempts, self.unpaced) = (0, if was_brief { 0 } else { UNPACED_ATTEMPTS });
         }

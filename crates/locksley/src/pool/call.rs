@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::job::StackJob;
 use crate::job::latch::Latch;
@@ -31,11 +30,14 @@ where
         let result = task(worker);
         (result, begun.elapsed())
     };
+    // The only part that the latch counts.
     let job = StackJob::new(timed, &latch);
-    latch.increment();
-    let spin = if current.is_none() { spin_of_caller(pool) } else { Duration::ZERO };
+    let spins = current.is_none() && is_spin_shorter_now(pool);
     pool.send(current, job.as_job());
-    latch.end_and_wait(current, spin, |worker, event| worker.wait_for_others(event));
+    if spins {
+        latch.spin(WAIT_SPIN);
+    }
+    latch.wait(current, |worker, event| worker.wait_for_others(event));
     // SAFETY: the latch is set, which is the last step of the job.
     let ended = unsafe { job.take_result() };
     let (result, took) = ended.unwrap_or_else(|payload| unwind::resume(payload));
@@ -45,14 +47,9 @@ where
     result
 }
 
-/// How long a thread outside of pools spins before it parks.
-fn spin_of_caller(pool: &Shared) -> Duration {
+fn is_spin_shorter_now(pool: &Shared) -> bool {
     let is_brief = MAKES_BRIEF_CALLS.with(Cell::get);
-    if is_spin_shorter(is_brief, pool.sleep.has_searching_worker(), pool.processors()) {
-        WAIT_SPIN
-    } else {
-        Duration::ZERO
-    }
+    is_spin_shorter(is_brief, pool.sleep.has_searching_worker(), pool.processors())
 }
 
 /// True if it is probably shorter to spin than to park and be woken: the task is brief, and a
