@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use locksley::os::Processors;
 
 /// What the names of the groups that are made here begin with.
 const NAME: &str = "locksley-lab-";
@@ -69,7 +72,10 @@ impl Group {
     /// Makes a group with a quota to see whether that works, and removes those of processes that
     /// were killed.
     pub(crate) fn probe() -> Result<(), String> {
-        let group = Group::with_quota(100, "probe")?;
+        // Another thread's probe has the same name.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let group = Group::with_quota(all_hundredths(), "probe")?;
         for entry in fs::read_dir(&group.home).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(NAME) {
                 // This fails while a process is in it.
@@ -146,6 +152,12 @@ fn own_group(mounts: &str, groups: &str, controller: &str) -> Result<(u8, PathBu
     one.or(two).ok_or_else(|| format!("no control groups with {controller} are mounted"))
 }
 
+/// What this process may use now, in hundredths of a processor. Such a quota takes nothing away:
+/// other threads of this process may look meanwhile.
+fn all_hundredths() -> u64 {
+    ((Processors::allowed().capacity() * 100.0) as u64).max(1)
+}
+
 fn read(path: impl AsRef<Path>) -> Result<String, String> {
     let path = path.as_ref();
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
@@ -194,7 +206,7 @@ mod tests {
     #[test]
     fn a_group_can_be_used_and_leaves_all_as_it_was() {
         // On most machines there is a reason why not.
-        match Group::with_quota(150, "test") {
+        match Group::with_quota(all_hundredths(), "test") {
             Err(why) => assert!(!why.is_empty()),
             Ok(group) => {
                 let folder = group.folder.clone();
