@@ -47,6 +47,15 @@ const APPS: [Sizes; 6] = [
     ("barnes", &["512x10", "4096x3", "16384x1"]),
     ("ray", &["4,16x16", "4,128x128", "4,256x256"]),
 ];
+/// Of more than a second each.
+const LONG_APPS: [Sizes; 6] = [
+    ("heat", &["4096x512x600"]),
+    ("msort", &["32M"]),
+    ("mm", &["2048"]),
+    ("lu", &["4096"]),
+    ("barnes", &["16384x10"]),
+    ("ray", &["4,640x640"]),
+];
 const QUICK_APPS: [Sizes; 3] =
     [("heat", &["128x64x200", "1024x512x20"]), ("msort", &["10K", "300K"]), ("mm", &["64", "256"])];
 
@@ -56,8 +65,8 @@ pub struct Model {
     /// Only alone, or only beside cyclers [default: both]
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// Only knary, with computations of a second and more
-    #[arg(long, conflicts_with = "apps")]
+    /// Only computations of a second and more
+    #[arg(long)]
     long: bool,
     /// Only these applications [default: all]
     #[arg(long, value_name = "APP,..", value_delimiter = ',')]
@@ -87,7 +96,7 @@ impl Experiment for Model {
         plan.compare(ALONE, env!("CARGO_PKG_VERSION"), about);
         plan.parameters.insert("seconds".to_owned(), self.time(quick).as_secs_f64().to_string());
         let (knaries, apps): (&[&str], &[Sizes]) = match (self.long, quick) {
-            (true, _) => (&LONG_KNARIES, &[]),
+            (true, _) => (&LONG_KNARIES, &LONG_APPS),
             (false, true) => (&QUICK_KNARIES, &QUICK_APPS),
             (false, false) => (&KNARIES, &APPS),
         };
