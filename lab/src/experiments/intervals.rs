@@ -36,8 +36,8 @@ const APPS: [(&str, &str, &str); 6] = [
     ("heat", "256x512x1600", "256x512x240"),
     ("lu", "1024", "512"),
     ("msort", "4M", "1M"),
-    ("sorters", "2097152x2048", "524288x512"),
-    ("sorters", "2097152x2048-worst", "524288x512-worst"),
+    ("sorters", "4194304x65536", "524288x512"),
+    ("sorters", "4194304x65536-worst", "524288x512-worst"),
 ];
 
 /// A chain of intervals that do nothing, for the time of one; a graph, for the memory of one.
