@@ -1,6 +1,7 @@
 //! Other programs by name.
 
 use std::cell::RefCell;
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::time::Duration;
@@ -21,8 +22,8 @@ pub enum Neighbour {
     Sleeper(u64, u64),
     /// A team with a spinning barrier.
     Team(u64, u64),
-    /// A runtime with a worker for each processor, which computes again and again.
-    Runs(Runtime, Computation),
+    /// A runtime with so many workers, or one for each processor, which computes again and again.
+    Runs(Runtime, Option<usize>, Computation),
 }
 
 /// The computations that a neighbour has done.
@@ -33,11 +34,12 @@ impl Neighbour {
     pub fn program(&self, processors: usize, done: &Done) -> Program {
         let time = Duration::from_nanos;
         match *self {
-            Self::Runs(ref runtime, computation) => {
+            Self::Runs(ref runtime, workers, computation) => {
                 let (runtime, done) = (runtime.clone(), Rc::clone(done));
+                let workers = workers.unwrap_or(processors);
                 Program::new("runtime", move || {
                     let note = |stretch| done.borrow_mut().push(stretch);
-                    runtime.repeat(processors, computation, note).expect("the neighbour computes");
+                    runtime.repeat(workers, computation, note).expect("the neighbour computes");
                 })
             }
             Self::Loops(threads) => Program::busy_loops(threads as usize),
@@ -54,10 +56,19 @@ impl FromStr for Neighbour {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some((runtime, computation)) = text.split_once('=') {
             let computation = computation.parse::<Computation>().map_err(|it| it.to_string())?;
-            return Ok(Self::Runs(runtime.parse()?, computation));
+            let (runtime, workers) = match runtime.split_once('@') {
+                Some((runtime, workers)) => {
+                    let workers = workers.parse::<NonZeroUsize>();
+                    let workers =
+                        workers.map_err(|error| format!("workers of '{text}': {error}"))?;
+                    (runtime, Some(workers.get()))
+                }
+                None => (runtime, None),
+            };
+            return Ok(Self::Runs(runtime.parse()?, workers, computation));
         }
         let known = "loops:THREADS, interactive:PAUSE:WORK, sleeper:WORK:PAUSE, team:THREADS:NS, \
-                     RUNTIME=COMPUTATION";
+                     RUNTIME[@WORKERS]=COMPUTATION";
         let unknown = || format!("unknown neighbour '{text}'; there are {known}, in nanoseconds");
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
@@ -91,8 +102,12 @@ mod tests {
     fn a_text_names_a_neighbour_or_is_refused() {
         assert_eq!("loops:3".parse(), Ok(Neighbour::Loops(3)));
         let tree = "tree:8:100".parse().unwrap();
-        assert_eq!("locksley=tree:8:100".parse(), Ok(Neighbour::Runs(Runtime::Locksley, tree)));
-        for wrong in ["", "loops", "team:0:1", "locksley=bush:1", "hood=tree:8:100"] {
+        let locksley = |workers| Ok(Neighbour::Runs(Runtime::Locksley, workers, tree));
+        assert_eq!("locksley=tree:8:100".parse(), locksley(None));
+        assert_eq!("locksley@3=tree:8:100".parse(), locksley(Some(3)));
+        let wrong_workers = ["locksley@0=tree:8:100", "locksley@=tree:8:100"];
+        let others = ["", "loops", "team:0:1", "locksley=bush:1", "hood=tree:8:100"];
+        for wrong in wrong_workers.into_iter().chain(others) {
             assert!(wrong.parse::<Neighbour>().is_err(), "{wrong}");
         }
     }
