@@ -92,6 +92,7 @@ pub mod os;
 pub mod places;
 mod pool;
 mod search;
+mod share;
 mod shared;
 mod sleep;
 pub mod stats;

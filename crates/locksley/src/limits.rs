@@ -8,8 +8,9 @@
 //! | begins at the pool's size | the program has set a size |
 //! | begins at what the system grants, the *grant* | otherwise |
 //! | becomes the new size | the program resizes the pool |
-//! | rises to the grant, at most to the size | that is more |
+//! | rises to the grant or the share, at most to the size | that is more |
 //! | falls to less than are active, at least to the grant | one is ready for long ([`ReadyTime`]) |
+//! | falls from the grant to the *share*, what other pools leave of it | the same |
 //! | doubles, up to the size | tasks wait while workers block, or for 100 ms ([`Evidence`]) |
 //!
 //! More active workers than processors give nothing but unfairness to other programs, unless the
@@ -29,11 +30,14 @@ pub(crate) struct Bounds {
     most: AtomicUsize,
     /// The number of processors that the system grants; 0 while it is not known.
     granted: AtomicUsize,
+    /// The share beside other pools of the user; `usize::MAX` while there are none.
+    share: AtomicUsize,
 }
 
 impl Bounds {
     pub(crate) fn new(most: usize, granted: usize) -> Self {
-        Self { most: AtomicUsize::new(most), granted: AtomicUsize::new(granted) }
+        let [most, granted, share] = [most, granted, usize::MAX].map(AtomicUsize::new);
+        Self { most, granted, share }
     }
 
     /// The largest limit.
@@ -43,12 +47,17 @@ impl Bounds {
 
     /// The smallest limit. 0 if the only worker is a borrowed thread, which does not count.
     pub(crate) fn least(&self) -> usize {
-        self.granted().max(1).min(self.most())
+        self.processors().max(1).min(self.most())
     }
 
     /// The number of processors that the system grants.
     pub(crate) fn granted(&self) -> usize {
         self.granted.load(Ordering::Relaxed)
+    }
+
+    /// How many of these other pools leave to this one.
+    pub(crate) fn processors(&self) -> usize {
+        self.granted().min(self.share.load(Ordering::Relaxed))
     }
 
     /// Sets the largest limit. Returns the limit that follows.
@@ -63,9 +72,19 @@ impl Bounds {
         limit.clamp(self.least(), self.most())
     }
 
+    /// Sets the share of what the system grants. Returns the limit that follows from `limit`.
+    pub(crate) fn set_share(&self, share: usize, limit: usize) -> usize {
+        self.share.store(share, Ordering::Relaxed);
+        limit.clamp(self.least(), self.most())
+    }
+
     /// The limit after an active worker has waited for a processor. The worker is one of `active`.
     pub(crate) fn lowered(&self, limit: usize, active: usize) -> usize {
-        limit.min(active.saturating_sub(1)).max(self.least())
+        let granted = self.granted();
+        if limit <= granted {
+            return self.least(); // other pools want the rest
+        }
+        limit.min(active.saturating_sub(1)).max(granted)
     }
 
     /// The limit after active workers have blocked while tasks wait.
@@ -128,6 +147,14 @@ mod tests {
         let lowered = lowered.map(|(limit, active)| bounds.lowered(limit, active));
         assert_eq!(lowered, [7, 3, 4, 2, 2, 2]);
         assert_eq!([1, 2, 3, 4, 5, 8].map(|limit| bounds.raised(limit)), [2, 4, 6, 8, 8, 8]);
+        // Other pools want their shares.
+        assert_eq!((bounds.set_share(1, 2), bounds.least(), bounds.processors()), (2, 1, 1));
+        let lowered = [(8, 8), (4, 4), (3, 3), (2, 2), (1, 1), (2, 0)];
+        let lowered = lowered.map(|(limit, active)| bounds.lowered(limit, active));
+        assert_eq!(lowered, [7, 3, 2, 1, 1, 1], "to what is granted, and then to the share");
+        assert_eq!(bounds.set_granted(8, 4), 4, "a share of eight processors");
+        assert_eq!((bounds.lowered(8, 8), bounds.set_share(3, 1)), (1, 3));
+        assert_eq!((bounds.set_share(usize::MAX, 3), bounds.set_granted(2, 3)), (8, 3));
         // More is granted than there are workers, then nothing is known.
         assert_eq!((bounds.set_granted(16, 2), bounds.least()), (8, 8));
         assert_eq!((bounds.set_granted(0, 8), bounds.least()), (8, 1));

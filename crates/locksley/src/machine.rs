@@ -94,6 +94,11 @@ impl Machine {
         self.others.load(Ordering::Relaxed) < QUIET
     }
 
+    /// True if it is known that other programs want processors.
+    pub(crate) fn is_busy(&self) -> bool {
+        (QUIET..UNKNOWN).contains(&self.others.load(Ordering::Relaxed))
+    }
+
     /// Counts the runnable threads that are none of the pool's `active` ones, if it is time for
     /// that and no other thief does. Where the system does not tell, other programs count as
     /// wanting all processors.

@@ -17,8 +17,8 @@ pub use locksley_sys::os::{
 };
 
 pub(crate) use locksley_sys::os::{
-    Futex, Progress, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay, ThreadProgress,
-    ThreadSettings, ThreadWatch, bind_this_thread, generation, heavy_barrier, heavy_barrier_works,
-    light_barrier, move_to_process_affinity, online_processors, preempt_all, runnable_threads,
-    shorten_time_slice, stack, unbind_this_thread, watch_for_forks, yield_now,
+    Board, Futex, PARTS, Progress, QuotaWatch, ThreadAffinity, ThreadClock, ThreadDelay,
+    ThreadProgress, ThreadSettings, ThreadWatch, bind_this_thread, generation, heavy_barrier,
+    heavy_barrier_works, light_barrier, move_to_process_affinity, online_processors, preempt_all,
+    runnable_threads, shorten_time_slice, stack, unbind_this_thread, watch_for_forks, yield_now,
 };

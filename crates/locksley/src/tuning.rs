@@ -123,6 +123,13 @@ pub(crate) const GROWTH: usize = 4;
 /// *Time.* Between two readings of affinity and quotas, which take some tens of microseconds.
 pub(crate) const GRANT_INTERVAL: Duration = Duration::from_millis(100);
 
+/// *Time.* Between two looks at what other pools of the user want.
+pub(crate) const SHARE_INTERVAL: Duration = Duration::from_millis(10);
+
+/// *Time.* A pool whose tasks have made no progress for [`NO_PROGRESS`] is not limited to its share
+/// for so long: tasks that wait for one another lose a hundredth of the time at most.
+pub(crate) const SHARE_PAUSE: Duration = Duration::from_secs(10);
+
 /// *Time.* The time that a leaf of a loop should take: long enough that the division and the clock
 /// cost a few percent of it. No other worker can take the rest of a leaf, so it is not longer than
 /// necessary.

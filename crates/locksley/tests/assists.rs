@@ -18,6 +18,7 @@ fn sets_of_assists() -> Vec<Assists> {
         Assists::SWITCH_RECORDS,
         Assists::SHORT_TIME_SLICES,
         Assists::RUNNABLE_THREADS,
+        Assists::BOARD,
     ];
     let without_one = each.iter().map(|&assist| Assists::ALL.without(assist));
     without_one.chain(each).chain([Assists::ALL, Assists::NONE]).collect()

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use locksley_sys::primitive::CachePadded;
 
 use super::Member;
-use crate::waiting::granted;
+use crate::waiting::share;
 
 /// The threads that are in teams beside those that began them. An estimate: relaxed. Each region
 /// changes it, so no waiting thread may read words beside it.
@@ -23,7 +23,7 @@ pub(super) fn reserve(member: &Member, clause: u32) -> u32 {
     }
     let stated = if clause == 0 { icvs.threads } else { clause };
     let wanted = if icvs.is_dynamic {
-        dynamic(stated, granted(), BUSY.load(Ordering::Relaxed))
+        dynamic(stated, share(stated), BUSY.load(Ordering::Relaxed))
     } else {
         stated
     };
@@ -39,11 +39,11 @@ pub(super) fn reserve(member: &Member, clause: u32) -> u32 {
     size
 }
 
-/// The size of a dynamic team: the processors that this process is granted, without those that
-/// other teams have.
+/// The size of a dynamic team: this process's share of the processors that it is granted, without
+/// those that other teams have.
 ///
-/// Other programs' threads do not count: the kernel divides processors among threads, so that a
-/// team which makes room for them gets less than its share.
+/// Threads of programs that do not divide the processors do not count: the kernel divides
+/// processors among threads, so that a team which makes room for them gets less than its share.
 fn dynamic(stated: u32, granted: u32, busy: u32) -> u32 {
     granted.saturating_sub(busy).min(stated).max(1)
 }

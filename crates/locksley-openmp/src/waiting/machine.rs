@@ -1,11 +1,11 @@
 //! What this process is granted of the machine: processors, quota, and what other programs leave.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use locksley_sys::os::{generation, runnable_threads, shorten_time_slice};
+use locksley_sys::os::{Board, PARTS, generation, runnable_threads, shorten_time_slice};
 
 use crate::environment::{processors, settings};
 use crate::messages::warn;
@@ -13,6 +13,8 @@ use crate::uncancelled::uncancelled;
 
 /// The time between two readings of affinity and quota.
 const BETWEEN_READINGS: Duration = Duration::from_millis(100);
+/// The time between two looks at what other programs of the user want.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 /// The time between two samples of the other programs' threads.
 const BETWEEN_SAMPLES: Duration = Duration::from_millis(2);
 /// Numbers of threads are in units of 1/`ONE`.
@@ -28,6 +30,9 @@ const TIME_SLICE: Duration = Duration::from_micros(100);
 // All accesses are relaxed: these are estimates, and no data depends on them.
 static READ_AT: AtomicU64 = AtomicU64::new(0);
 static ALLOWED: AtomicU32 = AtomicU32::new(0);
+static LOOKED_AT: AtomicU64 = AtomicU64::new(0);
+/// The share of what is allowed, beside other programs that divide the processors.
+static SHARE: AtomicU32 = AtomicU32::new(u32::MAX);
 static SAMPLED_AT: AtomicU64 = AtomicU64::new(0);
 /// The runnable threads of other programs, smoothed.
 static OTHERS: AtomicU32 = AtomicU32::new(0);
@@ -50,6 +55,26 @@ fn is_due(at: &AtomicU64, now: u64, interval: Duration) -> bool {
 pub(crate) fn granted() -> u32 {
     sample();
     known()
+}
+
+/// The share of these for a dynamic team that could use so many threads: beside pools and dynamic
+/// teams of the same user that compute at the same time, each gets an equal part.
+pub(crate) fn share(wanted: u32) -> u32 {
+    static BOARD: Mutex<Option<Board>> = Mutex::new(None);
+    let granted = granted();
+    if !is_contended() {
+        return granted;
+    }
+    if is_due(&LOOKED_AT, now(), BETWEEN_LOOKS)
+        && let Ok(mut board) = BOARD.try_lock()
+    {
+        let share = uncancelled(|| {
+            *board = board.take().or_else(Board::open);
+            board.as_mut()?.exchange(wanted.min(granted) * PARTS, granted as usize)
+        });
+        SHARE.store(share.map_or(u32::MAX, |share| share as u32), Ordering::Relaxed);
+    }
+    SHARE.load(Ordering::Relaxed).min(granted)
 }
 
 /// The same at the last sample.

@@ -38,7 +38,7 @@ pub fn assists() -> Vec<Assist> {
 }
 
 /// Name, purpose, fallback.
-const ASSISTS: [[&str; 3]; 8] = [
+const ASSISTS: [[&str; 3]; 9] = [
     [
         "futex",
         "a worker sleeps on a word of its own, and is woken by one system call",
@@ -73,6 +73,11 @@ const ASSISTS: [[&str; 3]; 8] = [
         "runnable threads",
         "searching workers see whether others want the machine, and are patient if not",
         "searching workers behave as if others wanted it",
+    ],
+    [
+        "board",
+        "pools of one user tell each other how many processors they want, and divide them",
+        "the kernel divides processors among the threads of all pools",
     ],
     [
         "thread clocks",

@@ -24,12 +24,13 @@ pub struct Assists(u8);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAssist(String);
 
-const NAMES: [(&str, Assists); 5] = [
+const NAMES: [(&str, Assists); 6] = [
     ("membarrier", Assists::MEMBARRIER),
     ("run-state", Assists::RUN_STATE),
     ("switch-records", Assists::SWITCH_RECORDS),
     ("short-time-slices", Assists::SHORT_TIME_SLICES),
     ("runnable-threads", Assists::RUNNABLE_THREADS),
+    ("board", Assists::BOARD),
 ];
 
 impl Default for Assists {
@@ -41,7 +42,7 @@ impl Default for Assists {
 
 impl Assists {
     /// All of them: what a pool uses unless it is told otherwise.
-    pub const ALL: Self = Self(0x1F);
+    pub const ALL: Self = Self(0x3F);
     /// None of them.
     pub const NONE: Self = Self(0);
     /// Barriers on all threads at once, which let a worker fork without a fence, and run a process
@@ -55,6 +56,8 @@ impl Assists {
     pub const SHORT_TIME_SLICES: Self = Self(1 << 3);
     /// The number of threads of all programs that can run.
     pub const RUNNABLE_THREADS: Self = Self(1 << 4);
+    /// The board, where pools of one user divide the processors.
+    pub const BOARD: Self = Self(1 << 5);
 
     /// These and `others`.
     #[must_use]
@@ -84,7 +87,7 @@ impl fmt::Debug for Assists {
 }
 
 /// Names with commas between them: `membarrier`, `run-state`, `switch-records`,
-/// `short-time-slices`, `runnable-threads`; or `all`, or `none`.
+/// `short-time-slices`, `runnable-threads`, `board`; or `all`, or `none`.
 impl FromStr for Assists {
     type Err = UnknownAssist;
 

@@ -284,3 +284,14 @@ pub fn set_niceness(niceness: i32) -> bool {
     machine::set_nice(this_thread(), nice);
     true
 }
+
+/// All virtual programs are in one process.
+pub(super) fn seats() -> Option<&'static [super::board::Seat]> {
+    static SEATS: std::sync::OnceLock<Vec<super::board::Seat>> = std::sync::OnceLock::new();
+    Some(SEATS.get_or_init(|| (0..256).map(|_| Default::default()).collect()))
+}
+
+pub(super) fn monotonic_time() -> Duration {
+    static FIRST: std::sync::OnceLock<crate::primitive::Instant> = std::sync::OnceLock::new();
+    FIRST.get_or_init(crate::primitive::Instant::now).elapsed()
+}

@@ -6,6 +6,7 @@
 
 mod assist;
 mod assists;
+mod board;
 mod limits;
 mod processors;
 mod progress;
@@ -41,6 +42,7 @@ use portable as system;
 
 pub use assist::{Assist, assists};
 pub use assists::{Assists, UnknownAssist};
+pub use board::{Board, PARTS};
 pub use limits::{LimitFault, Quota};
 pub use processors::Processors;
 pub use progress::Progress;

@@ -142,15 +142,20 @@ impl Search {
         let shared = seeker.shared;
         // In a forked child all work that could come belongs to the parent.
         shared.abort_if_in_forked_child();
-        let now = Instant::now();
-        shared.follow_grant(now);
-        if seeker.slot.get() >= shared.config.borrowed_threads() {
-            self.own_waits.lower_limit_if_long(shared, seeker.slot, now);
-        }
+        self.follow_limit(seeker);
         shared.sleep.begin_search();
         shared.slot(seeker.slot).set_activity(Activity::Searches);
         shared.trace(|| Event::SearchBegins);
         (self.failures, self.victim) = (0, None);
+    }
+
+    /// Follows what the system grants, and lowers the limit if this worker has waited for long.
+    fn follow_limit(&mut self, seeker: Seeker<'_>) {
+        let (shared, now) = (seeker.shared, Instant::now());
+        shared.follow_grant(now);
+        if seeker.slot.get() >= shared.config.borrowed_threads() {
+            self.own_waits.lower_limit_if_long(shared, seeker.slot, now);
+        }
     }
 
     fn end(&mut self, seeker: Seeker<'_>, found: Option<Found>) {
@@ -211,6 +216,7 @@ impl Search {
         } else {
             slot.set_activity(Activity::Searches);
             slot.counters.wakeups.increment();
+            self.follow_limit(seeker);
         }
         // The attempt after a sleep looks everywhere. So a worker finds the task that it was woken
         // for, even if its policy always sleeps.

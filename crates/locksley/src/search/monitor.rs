@@ -11,7 +11,7 @@ use crate::primitive::Instant;
 use crate::shared::Shared;
 use crate::shared::slot::SlotState;
 use crate::sleep::Watch;
-use crate::tuning::LOOK_INTERVAL;
+use crate::tuning::{LOOK_INTERVAL, NO_PROGRESS};
 
 /// How long a worker has waited for processors, as it last looked.
 #[derive(Debug)]
@@ -50,10 +50,8 @@ impl OwnWaits {
 #[derive(Debug, Default)]
 pub(super) struct Monitor {
     looked: Option<Instant>,
-    /// What lay in each queue; `None` if it was empty.
-    queues: Vec<Option<Contents>>,
-    /// Since when some queue has been stuck.
-    stuck_since: Option<Instant>,
+    /// What lies in each queue, and since when; `None` if it was empty.
+    queues: Vec<Option<(Contents, Instant)>>,
     /// The sampled workers, and how long they had run or waited for a processor.
     busy: (Vec<usize>, Option<Duration>),
 }
@@ -74,7 +72,7 @@ fn contents_of_slot(slot: &SlotState) -> Option<Contents> {
 impl Monitor {
     /// Forgets what was seen: a worker is about to sleep, perhaps as the monitor.
     pub(super) fn begin(&mut self) {
-        (self.looked, self.stuck_since) = (None, None);
+        self.looked = None;
         self.queues.clear();
     }
 
@@ -84,38 +82,47 @@ impl Monitor {
             return Watch::Retire;
         }
         let now = Instant::now();
+        shared.follow_grant(now);
         let elapsed = self.looked.replace(now).map(|looked| now - looked);
-        let is_stuck = self.record_queues(shared);
-        let since = is_stuck.then(|| *self.stuck_since.get_or_insert(now));
-        self.stuck_since = since;
-        let busy = if is_stuck { shared.sample_busy() } else { Default::default() };
+        let stuck = self.record_queues(shared, now);
+        let busy = stuck.map_or_else(Default::default, |_| shared.sample_busy());
         let before = std::mem::replace(&mut self.busy, busy);
-        let Some((since, elapsed)) = since.zip(elapsed) else { return Watch::Continue };
+        let Some((stuck, elapsed)) = stuck.zip(elapsed) else { return Watch::Continue };
         // Other workers than before are compared the next time.
         let is_comparable = before.0 == self.busy.0;
         let evidence = Evidence {
-            stuck: (now - since).max(Duration::from_nanos(1)),
+            stuck,
             elapsed,
             sampled: self.busy.0.len() as u32,
             busy: before.1.zip(self.busy.1).map(|(before, busy)| busy.saturating_sub(before)),
         };
         if is_comparable && evidence.calls_for_more() {
+            if evidence.stuck >= NO_PROGRESS {
+                shared.share.pause(now);
+                shared.bounds.set_share(usize::MAX, shared.sleep.limit());
+            }
             let limit = shared.bounds.raised(shared.sleep.limit());
             shared.set_limit(limit);
         }
         Watch::Continue
     }
 
-    /// Records what lies in all queues. True if one of them holds the same as before.
-    fn record_queues(&mut self, shared: &Shared) -> bool {
+    /// Records what lies in all queues. Returns for how long one of them has held the same tasks.
+    fn record_queues(&mut self, shared: &Shared, now: Instant) -> Option<Duration> {
         let places = shared.place_states().iter().map(|there| contents_of_inbox(&there.inbox));
         let injector = contents_of_inbox(&shared.injector);
         let inboxes = std::iter::once(injector).chain(places);
         let inboxes = inboxes.map(|oldest| Some((None, Some(oldest?))));
-        let now: Vec<_> = inboxes.chain(shared.taken().map(contents_of_slot)).collect();
-        let is_stuck =
-            now.iter().zip(&self.queues).any(|(now, before)| now.is_some() && now == before);
-        self.queues = now;
-        is_stuck
+        let before = std::mem::take(&mut self.queues);
+        let mut before = before.into_iter();
+        let queues = inboxes.chain(shared.taken().map(contents_of_slot)).map(|contents| {
+            let before = before.next().flatten();
+            let contents = contents?;
+            let same = before.filter(|(before, _)| *before == contents);
+            Some((contents, same.map_or(now, |(_, since)| since)))
+        });
+        self.queues = queues.collect();
+        let stuck = self.queues.iter().flatten().map(|(_, since)| now - *since).max();
+        stuck.filter(|stuck| !stuck.is_zero())
     }
 }

@@ -37,9 +37,10 @@ use crate::limits::Bounds;
 use crate::machine::Machine;
 use crate::numbers::{Index, Slot};
 use crate::observe::Observer;
-use crate::os::{self, RunState};
+use crate::os::{self, Assists, RunState};
 use crate::primitive::plain::OnceLock;
 use crate::primitive::{AtomicBool, AtomicUsize, CachePadded, Instant, Ordering};
+use crate::share::Share;
 use crate::sleep::Sleep;
 use crate::trace::{Event, PoolHandle};
 use crate::unwind::{self, AbortOnUnwind, Payload};
@@ -83,6 +84,7 @@ pub(crate) struct Shared {
     pub(crate) sleep: Sleep,
     pub(crate) bounds: Bounds,
     pub(crate) machine: Machine,
+    pub(crate) share: Share,
     pub(crate) config: Configuration,
     pub(crate) owned_tasks: Box<dyn CancelAll>,
     /// Counts what keeps the pool open.
@@ -135,6 +137,7 @@ impl Shared {
             sleep,
             bounds,
             machine,
+            share: Share::new(is_limited && assists.has(Assists::BOARD)),
             pending: Pending::new(),
             closing: AtomicBool::new(false),
             waits_for_tasks: AtomicBool::new(false),
@@ -240,9 +243,10 @@ impl Shared {
         self.owned_tasks.as_any().downcast_ref().expect("a pool is built with them")
     }
 
-    /// The number of processors that the system granted when that was last read.
+    /// The number of processors that the system granted, and other pools left, when that was last
+    /// read.
     pub(crate) fn processors(&self) -> usize {
-        self.bounds.granted().min(self.machine.at_build().ids().len().max(1))
+        self.bounds.processors().min(self.machine.at_build().ids().len().max(1))
     }
 
     /// Sets the largest limit, which the program has chosen.
@@ -258,10 +262,22 @@ impl Shared {
         let own = self.config.borrowed_threads()..self.workers;
         let threads = own.filter_map(|worker| self.slot(Slot::new(worker)).thread());
         if let Some(granted) = self.machine.read_grant(now, threads.map(|it| &it.affinity)) {
-            let limit = self.bounds.set_granted(granted, self.sleep.limit());
-            if limit > self.sleep.limit() {
-                self.set_limit(limit);
-            }
+            self.raise_limit(self.bounds.set_granted(granted, self.sleep.limit()));
+        }
+        let workers = || {
+            let active = self.sleep.active();
+            let is_limited = active >= self.sleep.limit();
+            (if is_limited { self.bounds.most() } else { active }, self.sample_busy())
+        };
+        let (is_busy, granted) = (self.machine.is_busy(), self.bounds.granted());
+        if let Some(share) = self.share.read(now, is_busy, granted, workers) {
+            self.raise_limit(self.bounds.set_share(share, self.sleep.limit()));
+        }
+    }
+
+    fn raise_limit(&self, limit: usize) {
+        if limit > self.sleep.limit() {
+            self.set_limit(limit);
         }
     }
 

@@ -31,6 +31,11 @@ pub fn process_time() -> Option<Duration> {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
+/// A clock that is the same in all processes.
+pub(crate) fn monotonic_time() -> Duration {
+    read(libc::CLOCK_MONOTONIC).unwrap_or_default()
+}
+
 fn read(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one `timespec`, for which there is room.

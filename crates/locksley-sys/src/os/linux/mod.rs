@@ -3,6 +3,7 @@
 mod affinity;
 #[cfg(not(loom))]
 mod barrier;
+mod board;
 mod clock;
 mod delay;
 mod door;
@@ -32,6 +33,8 @@ pub use affinity::{
 };
 #[cfg(not(loom))]
 pub use barrier::{heavy_barrier, heavy_barrier_works};
+pub(super) use board::seats;
+pub(super) use clock::monotonic_time;
 pub use clock::{ThreadClock, process_time};
 pub use delay::ThreadDelay;
 pub use fork::{generation, watch_for_forks};
@@ -61,6 +64,7 @@ pub(super) fn probe(assist: &str) -> Result<(), String> {
         "switch records" => switches::probe(),
         "short time slices" => time_slice::probe(),
         "runnable threads" => runnable::probe(),
+        "board" => board::probe(),
         "thread clocks" => clock::probe(),
         _ => Err("modelled".to_owned()),
     }
