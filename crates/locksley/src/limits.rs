@@ -11,7 +11,7 @@
 //! | rises to the grant or the share, at most to the size | that is more |
 //! | falls to less than are active, at least to the grant | one is ready for long ([`ReadyTime`]) |
 //! | falls from the grant to the *share*, what other pools leave of it | the same |
-//! | doubles, up to the size | tasks wait while workers block, or for 100 ms ([`Evidence`]) |
+//! | doubles, up to the size | tasks wait while workers block, or run for 100 ms ([`Evidence`]) |
 //!
 //! More active workers than processors give nothing but unfairness to other programs, unless the
 //! workers block: in a mutex, or a read from a file. (In a wait of the pool, and in
@@ -109,27 +109,61 @@ impl ReadyTime {
     }
 }
 
-/// What the monitor has seen between two looks.
+/// Some active workers, at one look.
+#[derive(Debug, Default)]
+pub(crate) struct Sample {
+    /// The numbers of their slots.
+    pub(crate) workers: Vec<usize>,
+    /// How long they have run since they started, in total. `None` where the system does not tell.
+    pub(crate) ran: Option<Duration>,
+    /// How many of them block.
+    pub(crate) blocked: usize,
+}
+
+/// The times of a worker between two looks, the mean of those that were sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub(crate) ran: Duration,
+    /// How long it ran or waited for a processor.
+    pub(crate) busy: Duration,
+}
+
+impl Sample {
+    /// The times of these workers since an earlier sample of them. `None` where they are not known.
+    ///
+    /// The kernel tells how long a thread has waited only when it runs again. So a worker that is
+    /// runnable at this look counts as busy all the time.
+    pub(crate) fn since(&self, before: &Self, elapsed: Duration) -> Option<Times> {
+        let workers = u32::try_from(self.workers.len()).ok().filter(|&workers| workers > 0)?;
+        let (before, now) = before.ran.zip(self.ran).filter(|_| before.workers == self.workers)?;
+        let ran = now.saturating_sub(before) / workers;
+        let runnable = workers - self.blocked as u32;
+        Some(Times { ran, busy: ran.max(elapsed * runnable / workers) })
+    }
+}
+
+/// What the monitor has seen of active workers while the same tasks waited, between two looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Evidence {
-    /// For how long a queue has held the same tasks. Zero if all queues have changed or are empty.
-    pub(crate) stuck: Duration,
     pub(crate) elapsed: Duration,
-    /// The number of active workers that were sampled.
-    pub(crate) sampled: u32,
-    /// How long these have run or waited for a processor, in total. `None` where the system does
-    /// not tell: then they count as blocked.
-    pub(crate) busy: Option<Duration>,
+    /// The mean times of those that were sampled. `None` where the system does not tell: then they
+    /// count as blocked.
+    pub(crate) times: Option<Times>,
+    /// For how long such workers have run meanwhile, over all looks.
+    pub(crate) ran: Duration,
 }
 
 impl Evidence {
-    /// True if the limit is to be raised: tasks wait, and active workers have blocked for a quarter
-    /// of the time. Or the same tasks have waited for long: active workers may spin until one of
-    /// these tasks has run.
+    /// True if the limit is to be raised: active workers have blocked for a quarter of the time. Or
+    /// they make no progress.
     pub(crate) fn calls_for_more(self) -> bool {
-        let all = self.elapsed * self.sampled;
-        let are_blocked = self.busy.is_none_or(|busy| busy * 4 < all * 3);
-        self.stuck > Duration::ZERO && (are_blocked || self.stuck >= NO_PROGRESS)
+        let are_blocked = self.times.is_none_or(|times| times.busy * 4 < self.elapsed * 3);
+        are_blocked || self.is_without_progress()
+    }
+
+    /// True if active workers have run for long: they may spin until a task has run that waits.
+    pub(crate) fn is_without_progress(self) -> bool {
+        self.ran >= NO_PROGRESS
     }
 }
 
@@ -173,14 +207,34 @@ mod tests {
 
     #[test]
     fn the_limit_is_raised_if_tasks_wait_and_workers_block_for_a_quarter_of_the_time() {
-        let seen = Evidence { stuck: MILLI, elapsed: 4 * MILLI, sampled: 2, busy: None };
+        let (elapsed, ran) = (4 * MILLI, Duration::ZERO);
+        let seen = Evidence { elapsed, times: None, ran };
         assert!(seen.calls_for_more(), "the system does not tell");
-        let busy = |busy| Evidence { busy: Some(busy), ..seen };
-        assert!(busy(6 * MILLI - Duration::from_nanos(1)).calls_for_more());
-        assert!(!busy(6 * MILLI).calls_for_more());
-        let stuck = |stuck| Evidence { stuck, ..busy(8 * MILLI) };
-        assert!(stuck(NO_PROGRESS).calls_for_more());
-        assert!(!stuck(NO_PROGRESS - Duration::from_nanos(1)).calls_for_more());
-        assert!(!Evidence { stuck: Duration::ZERO, ..busy(Duration::ZERO) }.calls_for_more());
+        let busy = |busy| Evidence { times: Some(Times { ran: MILLI, busy }), ..seen };
+        let nano = Duration::from_nanos(1);
+        assert!(busy(3 * MILLI - nano).calls_for_more());
+        assert!(!busy(3 * MILLI).calls_for_more());
+        let spins = |ran| Evidence { ran, ..busy(4 * MILLI) };
+        assert!(spins(NO_PROGRESS).calls_for_more());
+        assert!(!spins(NO_PROGRESS - nano).calls_for_more());
+    }
+
+    #[test]
+    fn samples_of_the_same_workers_are_compared() {
+        let sample = |workers: &[usize], ran: u32, blocked| Sample {
+            workers: workers.to_vec(),
+            ran: Some(ran * MILLI),
+            blocked,
+        };
+        let before = sample(&[0, 2], 10, 1);
+        let since = |now: Sample| now.since(&before, 4 * MILLI);
+        let times = |ran, busy| Some(Times { ran: ran * MILLI, busy: busy * MILLI });
+        assert_eq!(since(sample(&[0, 2], 10, 0)), times(0, 4), "they wait for processors");
+        assert_eq!(since(sample(&[0, 2], 12, 1)), times(1, 2));
+        assert_eq!(since(sample(&[0, 2], 16, 1)), times(3, 3), "one blocks since a moment ago");
+        assert_eq!(since(sample(&[0, 2], 10, 2)), times(0, 0));
+        assert_eq!(since(sample(&[0, 3], 16, 0)), None);
+        assert_eq!(since(Sample { ran: None, ..sample(&[0, 2], 0, 0) }), None);
+        assert_eq!(sample(&[], 0, 0).since(&sample(&[], 0, 0), MILLI), None);
     }
 }

@@ -12,6 +12,7 @@
 use std::sync::TryLockError;
 use std::time::Duration;
 
+use crate::limits::Sample;
 use crate::os::{Board, PARTS};
 use crate::primitive::plain::Mutex;
 use crate::primitive::{AtomicU64, Instant, Ordering};
@@ -33,19 +34,15 @@ struct Own {
     /// The smoothed number of processors that the pool wants, in units of 1/[`PARTS`].
     wanted: u32,
     looked: Instant,
-    /// What was seen then.
-    busy: Busy,
+    /// The workers that were seen then.
+    sample: Sample,
 }
-
-/// Some active workers, and how long these have run or waited for a processor, in total. `None`
-/// where the system does not tell.
-pub(crate) type Busy = (Vec<usize>, Option<Duration>);
 
 impl Share {
     /// `has_board`: the pool takes part in the division of processors.
     pub(crate) fn new(has_board: bool) -> Self {
         let since = Instant::now();
-        let own = Own { board: None, wanted: 0, looked: since, busy: Busy::default() };
+        let own = Own { board: None, wanted: 0, looked: since, sample: Sample::default() };
         let due = AtomicU64::new(if has_board { nanos(SHARE_INTERVAL) } else { u64::MAX });
         Self { since, due, own: Mutex::new(own) }
     }
@@ -61,7 +58,7 @@ impl Share {
         now: Instant,
         is_busy: bool,
         granted: usize,
-        workers: impl FnOnce() -> (usize, Busy),
+        workers: impl FnOnce() -> (usize, Sample),
     ) -> Option<usize> {
         // Relaxed: a worker that sees an old time looks too often.
         if self.nanos(now) < self.due.load(Ordering::Relaxed) {
@@ -79,8 +76,8 @@ impl Share {
         if own.board.is_none() {
             own.board = Board::open();
         }
-        let (workers, busy) = workers();
-        let share = own.exchange(now, workers.min(granted), busy, granted);
+        let (workers, sample) = workers();
+        let share = own.exchange(now, workers.min(granted), sample, granted);
         Some(share.unwrap_or(usize::MAX))
     }
 
@@ -99,11 +96,11 @@ impl Own {
         &mut self,
         now: Instant,
         workers: usize,
-        busy: Busy,
+        sample: Sample,
         granted: usize,
     ) -> Option<usize> {
         let weight = SAMPLE_WEIGHT as u32;
-        let wanted = self.used(now, busy) * u32::try_from(workers).unwrap_or(u32::MAX >> 9);
+        let wanted = self.used(now, sample) * u32::try_from(workers).unwrap_or(u32::MAX >> 9);
         self.wanted = match self.wanted {
             0 => wanted,
             before => before - before / weight + wanted / weight,
@@ -113,19 +110,14 @@ impl Own {
 
     /// How much of a processor an active worker has wanted since the last look, in units of
     /// 1/[`PARTS`]: one that blocks wants none.
-    fn used(&mut self, now: Instant, busy: Busy) -> u32 {
+    fn used(&mut self, now: Instant, sample: Sample) -> u32 {
         let elapsed = now.saturating_duration_since(std::mem::replace(&mut self.looked, now));
-        let before = std::mem::replace(&mut self.busy, busy);
-        let (workers, busy) = &self.busy;
-        let time = elapsed.as_secs_f64() * workers.len() as f64;
-        match before.1.zip(*busy) {
-            // Other workers than before are compared the next time.
-            Some((before_busy, busy)) if before.0 == *workers && time > 0.0 => {
-                let used = busy.saturating_sub(before_busy).as_secs_f64() / time;
-                (used.min(1.0) * f64::from(PARTS)) as u32
-            }
-            _ => PARTS,
-        }
+        let before = std::mem::replace(&mut self.sample, sample);
+        let times = self.sample.since(&before, elapsed).filter(|_| !elapsed.is_zero());
+        times.map_or(PARTS, |times| {
+            let used = times.busy.as_secs_f64() / elapsed.as_secs_f64();
+            (used.min(1.0) * f64::from(PARTS)) as u32
+        })
     }
 }
 
@@ -140,29 +132,30 @@ mod tests {
     const MILLI: Duration = Duration::from_millis(1);
 
     fn own() -> Own {
-        Own { board: None, wanted: 0, looked: Instant::now(), busy: Busy::default() }
+        Own { board: None, wanted: 0, looked: Instant::now(), sample: Sample::default() }
     }
 
     #[test]
     fn workers_that_block_want_nothing_and_others_a_processor_each() {
         let mut own = own();
         let start = own.looked;
-        let sample = |workers: &[usize], busy| (workers.to_vec(), busy);
+        let sample =
+            |workers: &[usize], ran, blocked| Sample { workers: workers.to_vec(), ran, blocked };
         let at = |millis: u32| start + millis * MILLI;
-        assert_eq!(own.used(at(10), sample(&[0, 1], Some(4 * MILLI))), PARTS, "nothing to compare");
-        assert_eq!(own.used(at(20), sample(&[0, 1], Some(24 * MILLI))), PARTS);
-        assert_eq!(own.used(at(30), sample(&[0, 1], Some(29 * MILLI))), PARTS / 4);
-        assert_eq!(own.used(at(40), sample(&[0, 1], Some(29 * MILLI))), 0);
-        assert_eq!(own.used(at(50), sample(&[0, 2], Some(29 * MILLI))), PARTS, "another worker");
-        assert_eq!(own.used(at(60), sample(&[0, 2], None)), PARTS, "the system does not tell");
-        assert_eq!(own.used(at(70), sample(&[], Some(Duration::ZERO))), PARTS);
+        assert_eq!(own.used(at(10), sample(&[0, 1], Some(4 * MILLI), 2)), PARTS, "the first look");
+        assert_eq!(own.used(at(20), sample(&[0, 1], Some(4 * MILLI), 0)), PARTS, "they wait");
+        assert_eq!(own.used(at(30), sample(&[0, 1], Some(9 * MILLI), 2)), PARTS / 4);
+        assert_eq!(own.used(at(40), sample(&[0, 1], Some(9 * MILLI), 1)), PARTS / 2);
+        assert_eq!(own.used(at(50), sample(&[0, 1], Some(9 * MILLI), 2)), 0);
+        assert_eq!(own.used(at(60), sample(&[0, 2], Some(9 * MILLI), 2)), PARTS, "another worker");
+        assert_eq!(own.used(at(70), sample(&[0, 2], None, 0)), PARTS, "the system does not tell");
     }
 
     #[test]
     fn what_is_wanted_is_smoothed() {
         let mut own = own();
         let mut look = |workers| {
-            own.exchange(own.looked + 10 * MILLI, workers, Busy::default(), 8);
+            own.exchange(own.looked + 10 * MILLI, workers, Sample::default(), 8);
             own.wanted / PARTS
         };
         assert_eq!([look(8), look(8), look(0), look(0), look(8)], [8, 8, 7, 6, 6]);
@@ -173,7 +166,7 @@ mod tests {
     #[test]
     fn the_board_is_looked_at_when_it_is_due_and_others_are_busy() {
         let share = Share::new(true);
-        let workers = || (2, Busy::default());
+        let workers = || (2, Sample::default());
         let at = |time| share.since + time;
         let just_before = SHARE_INTERVAL - Duration::from_nanos(1);
         assert_eq!(share.read(at(just_before), true, 2, workers), None);

@@ -1,6 +1,7 @@
 //! Pools that compute at the same time divide the processors.
 
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use locksley::os::{Assists, Processors, assists};
@@ -80,6 +81,29 @@ fn a_pool_takes_its_share_beside_another_process_and_all_after_it() {
     assert!(computes_until(&pool, |size| size <= all.div_ceil(2)), "half: {}", pool.size());
     drop(neighbour);
     assert!(computes_until(&pool, |size| size == all), "all again: {}", pool.size());
+}
+
+#[test]
+fn tasks_that_wait_for_one_another_are_not_held_up_again_and_again() {
+    if !can_divide() {
+        return;
+    }
+    let pool = Pool::builder().workers(2).own_threads_only().build().unwrap();
+    let _neighbour = Neighbour::start();
+    assert!(computes_until(&pool, |size| size == 1), "its share: {}", pool.size());
+    let end = Instant::now() + SOON;
+    // If each took as long as it takes to notice that there is no progress, it would be too late.
+    for meeting in 0..1000 {
+        let flags = [AtomicBool::new(false), AtomicBool::new(false)];
+        let meet = |own: usize| {
+            flags[own].store(true, Ordering::Release);
+            while !flags[1 - own].load(Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+        };
+        pool.install(|worker| worker.join(|_| meet(0), |_| meet(1)));
+        assert!(Instant::now() < end, "{meeting} meetings");
+    }
 }
 
 #[test]

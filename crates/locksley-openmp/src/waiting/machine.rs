@@ -1,8 +1,8 @@
 //! What this process is granted of the machine: processors, quota, and what other programs leave.
 
 use std::cell::Cell;
-use std::sync::{Mutex, OnceLock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use locksley_sys::os::{Board, PARTS, generation, runnable_threads, shorten_time_slice};

@@ -15,6 +15,6 @@ pub(crate) use event::Event;
 pub(crate) use lock::Lock;
 #[cfg(not(loom))]
 pub(crate) use machine::{
-    forget_threads, granted, note_asleep, note_awake, note_team, prepare_worker,
+    forget_threads, granted, note_asleep, note_awake, note_team, prepare_worker, share,
 };
 pub(crate) use patience::Patience;

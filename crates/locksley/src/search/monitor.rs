@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::deque::Inbox;
 use crate::header::Job;
-use crate::limits::{Evidence, ReadyTime};
+use crate::limits::{Evidence, ReadyTime, Sample};
 use crate::numbers::Slot;
 use crate::primitive::Instant;
 use crate::shared::Shared;
 use crate::shared::slot::SlotState;
 use crate::sleep::Watch;
-use crate::tuning::{LOOK_INTERVAL, NO_PROGRESS};
+use crate::tuning::LOOK_INTERVAL;
 
 /// How long a worker has waited for processors, as it last looked.
 #[derive(Debug)]
@@ -52,8 +52,10 @@ pub(super) struct Monitor {
     looked: Option<Instant>,
     /// What lies in each queue, and since when; `None` if it was empty.
     queues: Vec<Option<(Contents, Instant)>>,
-    /// The sampled workers, and how long they had run or waited for a processor.
-    busy: (Vec<usize>, Option<Duration>),
+    /// Since when the same tasks lie in a queue, and for how long active workers have run since.
+    stuck_since: Option<Instant>,
+    ran: Duration,
+    sample: Sample,
 }
 
 /// Identifies what lies in a queue: both ends of a deque, and the oldest task of an inbox.
@@ -72,7 +74,7 @@ fn contents_of_slot(slot: &SlotState) -> Option<Contents> {
 impl Monitor {
     /// Forgets what was seen: a worker is about to sleep, perhaps as the monitor.
     pub(super) fn begin(&mut self) {
-        self.looked = None;
+        (self.looked, self.stuck_since) = (None, None);
         self.queues.clear();
     }
 
@@ -84,20 +86,21 @@ impl Monitor {
         let now = Instant::now();
         shared.follow_grant(now);
         let elapsed = self.looked.replace(now).map(|looked| now - looked);
-        let stuck = self.record_queues(shared, now);
-        let busy = stuck.map_or_else(Default::default, |_| shared.sample_busy());
-        let before = std::mem::replace(&mut self.busy, busy);
-        let Some((stuck, elapsed)) = stuck.zip(elapsed) else { return Watch::Continue };
+        let stuck_since = self.record_queues(shared, now);
+        let sample = stuck_since.map_or_else(Sample::default, |_| shared.sample());
+        let before = std::mem::replace(&mut self.sample, sample);
+        let was_stuck_since = std::mem::replace(&mut self.stuck_since, stuck_since);
+        if stuck_since.is_none() || was_stuck_since != stuck_since {
+            self.ran = Duration::ZERO;
+        }
         // Other workers than before are compared the next time.
-        let is_comparable = before.0 == self.busy.0;
-        let evidence = Evidence {
-            stuck,
-            elapsed,
-            sampled: self.busy.0.len() as u32,
-            busy: before.1.zip(self.busy.1).map(|(before, busy)| busy.saturating_sub(before)),
-        };
-        if is_comparable && evidence.calls_for_more() {
-            if evidence.stuck >= NO_PROGRESS {
+        let is_comparable = stuck_since.is_some() && before.workers == self.sample.workers;
+        let Some(elapsed) = elapsed.filter(|_| is_comparable) else { return Watch::Continue };
+        let times = self.sample.since(&before, elapsed);
+        self.ran += times.map_or(elapsed, |times| times.ran);
+        let evidence = Evidence { elapsed, times, ran: self.ran };
+        if evidence.calls_for_more() {
+            if evidence.is_without_progress() {
                 shared.share.pause(now);
                 shared.bounds.set_share(usize::MAX, shared.sleep.limit());
             }
@@ -107,8 +110,9 @@ impl Monitor {
         Watch::Continue
     }
 
-    /// Records what lies in all queues. Returns for how long one of them has held the same tasks.
-    fn record_queues(&mut self, shared: &Shared, now: Instant) -> Option<Duration> {
+    /// Records what lies in all queues. Returns since when one of them has held the same tasks, if
+    /// one has since the last look.
+    fn record_queues(&mut self, shared: &Shared, now: Instant) -> Option<Instant> {
         let places = shared.place_states().iter().map(|there| contents_of_inbox(&there.inbox));
         let injector = contents_of_inbox(&shared.injector);
         let inboxes = std::iter::once(injector).chain(places);
@@ -122,7 +126,7 @@ impl Monitor {
             Some((contents, same.map_or(now, |(_, since)| since)))
         });
         self.queues = queues.collect();
-        let stuck = self.queues.iter().flatten().map(|(_, since)| now - *since).max();
-        stuck.filter(|stuck| !stuck.is_zero())
+        let since = self.queues.iter().flatten().map(|&(_, since)| since).min();
+        since.filter(|&since| since < now)
     }
 }

@@ -267,7 +267,7 @@ impl Shared {
         let workers = || {
             let active = self.sleep.active();
             let is_limited = active >= self.sleep.limit();
-            (if is_limited { self.bounds.most() } else { active }, self.sample_busy())
+            (if is_limited { self.bounds.most() } else { active }, self.sample())
         };
         let (is_busy, granted) = (self.machine.is_busy(), self.bounds.granted());
         if let Some(share) = self.share.read(now, is_busy, granted, workers) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Shared;
 use super::slot::SlotState;
 use crate::idle::Activity;
+use crate::limits::Sample;
 use crate::stats::{PoolStats, WorkerStats};
 use crate::tuning::SAMPLED_WORKERS;
 
@@ -29,19 +30,17 @@ impl Shared {
         self.taken().map(SlotState::deque_len)
     }
 
-    /// Adds up, over some threads that have a task, how long each has run or waited for a processor
-    /// since it started. Returns the slots that were sampled, and the time; `None` where the system
-    /// does not tell.
-    pub(crate) fn sample_busy(&self) -> (Vec<usize>, Option<Duration>) {
+    /// Samples some threads that have a task.
+    pub(crate) fn sample(&self) -> Sample {
         let slots = self.taken().enumerate();
         let active = slots.filter(|(_, slot)| slot.activity() == Activity::Works);
-        let threads = active.filter_map(|(number, slot)| Some((number, slot.thread()?)));
-        let (mut sampled, mut busy) = (Vec::new(), Some(Duration::ZERO));
-        for (number, thread) in threads.take(SAMPLED_WORKERS) {
-            let (ran, waited) = (thread.clock.read(), thread.delay.read());
-            busy = busy.zip(ran).map(|(busy, ran)| busy + ran + waited.unwrap_or_default());
-            sampled.push(number);
+        let mut sample = Sample { ran: Some(Duration::ZERO), ..Sample::default() };
+        for (number, slot) in active.take(SAMPLED_WORKERS) {
+            let progress = slot.progress();
+            sample.workers.push(number);
+            sample.ran = sample.ran.zip(progress).map(|(ran, it)| ran + it.processor_time);
+            sample.blocked += usize::from(progress.is_some_and(|it| it.is_blocked));
         }
-        (sampled, busy)
+        sample
     }
 }
