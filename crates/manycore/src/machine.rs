@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::coherence::{CacheCosts, Coherence, HotLine, LineIndex, Statistics as CacheStatistics};
+use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatistics};
 use crate::costs::{Costs, SystemCosts, UnknownCost};
 use crate::engine::lines::MAX_LINES;
 use crate::engine::trace::{Trace, TraceEvent};
 use crate::engine::{Engine, Settings, Stop, host_time};
 use crate::hypervisor::Hypervisor;
-use crate::ids::{Nanos, ProgramId, ThreadId};
+use crate::ids::{LineIndex, Nanos, ThreadId};
 use crate::kernel::{Bandwidth, Kernel, KernelConfig};
 use crate::neighbours::Program;
 use crate::time::nanos;
@@ -456,10 +456,9 @@ fn statistics(engine: &mut Engine, time: Nanos, host: Duration) -> Statistics {
             ..ProgramStatistics::default()
         })
         .collect();
-    for (index, thread) in engine.threads.iter().enumerate() {
-        let times = kernel.times(ThreadId(index as u32), time);
-        let ProgramId(program) = thread.program;
-        let of = &mut programs[program as usize];
+    for (id, thread) in engine.threads.entries() {
+        let times = kernel.times(id, time);
+        let of = &mut programs[thread.program.index()];
         of.threads += 1;
         of.run += times.run;
         of.delay += times.delay;

@@ -36,7 +36,7 @@ pub fn work(time: Duration) {
 pub fn count(more: u64) {
     let engine = here().get();
     let program = engine.program();
-    engine.programs[program.index()].count += more;
+    engine.programs[program].count += more;
 }
 
 /// A random number that the machine's seed decides.
@@ -115,9 +115,9 @@ pub fn program_times() -> ThreadTimes {
     here.system_call(cost, |engine| {
         let program = engine.program();
         let mut sum = ThreadTimes::default();
-        for (index, thread) in engine.threads.iter().enumerate() {
+        for (id, thread) in engine.threads.entries() {
             if thread.program == program {
-                sum.add(&engine.kernel.times(ThreadId(index as u32), engine.clock));
+                sum.add(&engine.kernel.times(id, engine.clock));
             }
         }
         sum
@@ -128,9 +128,9 @@ pub fn program_times() -> ThreadTimes {
 pub fn program_affinity() -> CpuSet {
     here().system_call(0, |engine| {
         let program = engine.program();
-        let first = engine.threads.iter().position(|thread| thread.program == program);
-        let first = first.expect("a program has a first thread");
-        engine.kernel.affinity(ThreadId(first as u32))
+        let first = engine.threads.entries().find(|(_, thread)| thread.program == program);
+        let (first, _) = first.expect("a program has a first thread");
+        engine.kernel.affinity(first)
     })
 }
 
@@ -139,7 +139,7 @@ pub fn bandwidth() -> Option<(Bandwidth, GroupTimes)> {
     let here = here();
     let cost = here.get().settings.system.file;
     here.system_call(cost, |engine| {
-        let group = engine.programs[engine.program().index()].group?;
+        let group = engine.programs[engine.program()].group?;
         Some((engine.kernel.bandwidth(group), engine.kernel.group_times(group)))
     })
 }

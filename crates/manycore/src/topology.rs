@@ -1,6 +1,6 @@
 //! Which processors share a core, a last-level cache and a socket.
 
-use crate::ids::Cpu;
+use crate::ids::{Cpu, Id};
 
 /// The shape of the machine. Processors are numbered socket by socket, cluster by cluster, core by
 /// core; the threads of a core are neighbours.

@@ -3,6 +3,17 @@
 use crate::ids::Nanos;
 use crate::topology::{Distance, Topology};
 
+/// What an operation does to its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes as one operation: also a compare-exchange that fails.
+    ReadModifyWrite,
+}
+
 /// The costs of a machine's caches. All are times in nanoseconds.
 ///
 /// The presets name the source of each group of values. Values without a source are assumptions,
@@ -120,10 +131,10 @@ impl CacheCosts {
     }
 
     /// The time of an access by a processor that has the line.
-    pub(super) const fn access(&self, access: super::Access) -> Nanos {
+    pub(super) const fn access(&self, access: Access) -> Nanos {
         match access {
-            super::Access::Load | super::Access::Store => self.hit,
-            super::Access::ReadModifyWrite => self.read_modify_write,
+            Access::Load | Access::Store => self.hit,
+            Access::ReadModifyWrite => self.read_modify_write,
         }
     }
 

@@ -15,8 +15,7 @@
 
 use std::ops::Range;
 
-use super::LineIndex;
-use crate::ids::Cpu;
+use crate::ids::{Cpu, LineIndex, Table};
 
 const UNHELD: u64 = 0;
 const OWNED: u64 = 1 << 62;
@@ -42,7 +41,7 @@ pub(super) enum Holders {
 
 /// The holders of all lines.
 pub(super) struct Directory {
-    words: Vec<u64>,
+    words: Table<LineIndex, u64>,
     /// The pool of blocks, one after the other.
     blocks: Vec<u64>,
     block_words: usize,
@@ -61,13 +60,14 @@ fn tags(word: u64) -> impl Iterator<Item = u64> {
 impl Directory {
     pub(super) fn new(processors: usize, lines: usize) -> Self {
         let block_words = processors.div_ceil(64);
-        Self { words: vec![UNHELD; lines], blocks: Vec::new(), block_words, free: Vec::new() }
+        let words = vec![UNHELD; lines].into();
+        Self { words, blocks: Vec::new(), block_words, free: Vec::new() }
     }
 
     /// True if `cpu` may read the line and, if it `writes`, write it.
     #[inline]
     pub(super) fn permits(&self, line: LineIndex, cpu: Cpu, writes: bool) -> bool {
-        let word = self.words[line.index()];
+        let word = self.words[line];
         word == OWNED | tag(cpu) || (!writes && word >= FEW && self.is_sharer(word, cpu))
     }
 
@@ -81,7 +81,7 @@ impl Directory {
     }
 
     pub(super) fn holders(&self, line: LineIndex) -> Holders {
-        let word = self.words[line.index()];
+        let word = self.words[line];
         match word & KIND {
             UNHELD => Holders::Unheld,
             OWNED => Holders::Owner(Cpu((word & TAG) as u16 - 1)),
@@ -91,7 +91,7 @@ impl Directory {
 
     /// How many sharers of the line have numbers in `range`.
     pub(super) fn sharers_in(&self, line: LineIndex, range: Range<usize>) -> u32 {
-        let word = self.words[line.index()];
+        let word = self.words[line];
         if word & KIND == FEW {
             return tags(word).map(|tag| u32::from(range.contains(&(tag as usize - 1)))).sum();
         }
@@ -106,7 +106,7 @@ impl Directory {
 
     /// Makes `cpu` the owner.
     pub(super) fn set_owner(&mut self, line: LineIndex, cpu: Cpu) {
-        let word = std::mem::replace(&mut self.words[line.index()], OWNED | tag(cpu));
+        let word = std::mem::replace(&mut self.words[line], OWNED | tag(cpu));
         if word & KIND == MANY {
             self.free.push(self.start(word));
         }
@@ -114,9 +114,9 @@ impl Directory {
 
     /// Adds `cpu` to the sharers. An owner becomes a sharer.
     pub(super) fn add_sharer(&mut self, line: LineIndex, cpu: Cpu) {
-        let word = self.words[line.index()];
+        let word = self.words[line];
         let inline = if word & KIND == MANY { INLINE } else { tags(word).count() as u32 };
-        self.words[line.index()] = if inline < INLINE {
+        self.words[line] = if inline < INLINE {
             FEW | word & !KIND | tag(cpu) << (inline * TAG_BITS)
         } else {
             let many = if word & KIND == MANY { word } else { self.spill(word) };

@@ -23,32 +23,11 @@ mod directory;
 #[cfg(test)]
 mod tests;
 
-pub use self::costs::CacheCosts;
+pub use self::costs::{Access, CacheCosts};
 use self::directory::{Directory, Holders};
-use crate::ids::{Cpu, Nanos};
+pub use crate::ids::LineIndex;
+use crate::ids::{Cpu, Nanos, Table};
 use crate::topology::{Distance, Topology};
-
-/// What an operation does to its line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reads.
-    Load,
-    /// Writes.
-    Store,
-    /// Reads and writes as one operation: also a compare-exchange that fails.
-    ReadModifyWrite,
-}
-
-/// The number of a cache line in the table of lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LineIndex(pub u32);
-
-impl LineIndex {
-    /// Its index in tables of lines.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// How a request was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,8 +165,8 @@ pub struct Coherence {
     topology: Topology,
     costs: CacheCosts,
     directory: Directory,
-    lines: Vec<[u64; 3]>,
-    processors: Vec<Processor>,
+    lines: Table<LineIndex, [u64; 3]>,
+    processors: Table<Cpu, Processor>,
     /// When each socket's link to the others is free.
     links: Vec<Nanos>,
     /// In the order of first accesses.
@@ -205,8 +184,8 @@ impl Coherence {
             topology,
             costs,
             directory: Directory::new(processors, lines),
-            lines: vec![[0; 3]; lines],
-            processors: vec![Processor::default(); processors],
+            lines: vec![[0; 3]; lines].into(),
+            processors: vec![Processor::default(); processors].into(),
             links: vec![0; processors / topology.processors_of_socket()],
             touched: Vec::new(),
             names: Vec::new(),
@@ -233,7 +212,7 @@ impl Coherence {
     #[inline]
     pub fn hit(&mut self, cpu: Cpu, line: LineIndex, access: Access) -> Option<Nanos> {
         let is_hit = self.directory.permits(line, cpu, access != Access::Load)
-            && (access != Access::ReadModifyWrite || !self.processors[cpu.index()].has_stores);
+            && (access != Access::ReadModifyWrite || !self.processors[cpu].has_stores);
         self.statistics.hits += u64::from(is_hit);
         is_hit.then(|| self.costs.access(access))
     }
@@ -253,10 +232,10 @@ impl Coherence {
         now: Nanos,
         noise: Nanos,
     ) -> Miss {
-        let mut state = Line::unpack(self.lines[line.index()]);
+        let mut state = Line::unpack(self.lines[line]);
         let ready = if access == Access::ReadModifyWrite { self.drain(cpu, now) } else { now };
         let has_line = self.directory.permits(line, cpu, access != Access::Load);
-        let lease = self.processors[cpu.index()].lease;
+        let lease = self.processors[cpu].lease;
         let has_lease = lease.is_some_and(|(of, until)| of == line && now < until);
         if has_line || (has_lease && !state.is_watched) {
             self.statistics.hits += 1;
@@ -288,7 +267,7 @@ impl Coherence {
                 done = arrival.max(ready) + self.costs.read_modify_write;
                 retires = done;
                 state.busy_until = done.max(arrival + self.costs.lease);
-                self.processors[cpu.index()].lease = Some((line, state.busy_until));
+                self.processors[cpu].lease = Some((line, state.busy_until));
             }
         }
 
@@ -307,7 +286,7 @@ impl Coherence {
         state.transfers = state.transfers.saturating_add(1);
         state.invalidations = state.invalidations.saturating_add(lost);
         state.waited += retires - now;
-        self.lines[line.index()] = state.pack();
+        self.lines[line] = state.pack();
         Miss { done, retires, invalidated: lost > 0, kind }
     }
 
@@ -363,7 +342,7 @@ impl Coherence {
     /// Puts a store that misses into the processor's buffer. Returns when the processor goes on:
     /// at once, or when the buffer has a free entry.
     fn retire_early(&mut self, cpu: Cpu, now: Nanos, done: Nanos) -> Nanos {
-        let Processor { stores, oldest, has_stores, .. } = &mut self.processors[cpu.index()];
+        let Processor { stores, oldest, has_stores, .. } = &mut self.processors[cpu];
         let free = std::mem::replace(&mut stores[*oldest], done);
         *oldest = (*oldest + 1) % STORE_BUFFER;
         *has_stores = true;
@@ -372,7 +351,7 @@ impl Coherence {
 
     /// When the stores of the processor are done that retired early, or `now` if that is later.
     fn drain(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.has_stores = false;
         processor.stores.into_iter().fold(now, Nanos::max)
     }
@@ -389,12 +368,12 @@ impl Coherence {
     /// A write by a processor that already owns the line invalidates nothing. A thread that sleeps
     /// so, and loses its processor to another thread, has to look again when it runs.
     pub fn watch(&mut self, line: LineIndex) {
-        self.lines[line.index()][1] |= WATCHED;
+        self.lines[line][1] |= WATCHED;
     }
 
     /// Ends [`watch`](Self::watch): no thread sleeps so any more.
     pub fn unwatch(&mut self, line: LineIndex) {
-        self.lines[line.index()][1] &= !WATCHED;
+        self.lines[line][1] &= !WATCHED;
     }
 
     /// Names the lines from `first` to `last` in reports. The last name of a line counts.
@@ -404,7 +383,7 @@ impl Coherence {
 
     /// The `count` lines that moved most often. Equal ones are in the order of their indexes.
     pub fn hottest(&self, count: usize) -> Vec<HotLine> {
-        let state = |line: LineIndex| Line::unpack(self.lines[line.index()]);
+        let state = |line: LineIndex| Line::unpack(self.lines[line]);
         let mut lines = self.touched.clone();
         lines.sort_by_key(|&line| (std::cmp::Reverse(state(line).transfers), line));
         let hot = |&line: &LineIndex| {

@@ -5,8 +5,8 @@ use std::panic::Location;
 use super::thread_state::Wait;
 use super::{Engine, Here, Pause, What};
 use crate::arena::outside;
-use crate::coherence::{Access, LineIndex};
-use crate::ids::{Cpu, Nanos, ThreadId};
+use crate::coherence::Access;
+use crate::ids::{Cpu, Id, LineIndex, Nanos, ThreadId};
 use crate::kernel::Kernel;
 
 impl Here {
@@ -35,7 +35,7 @@ impl Here {
         engine.pause = pause;
         let unwinds = engine.is_unwinding(std::thread::panicking());
         engine.suspended_unwinding += usize::from(unwinds);
-        let thread = &mut engine.threads[engine.current.index()];
+        let thread = &mut engine.threads[engine.current];
         thread.unwinds = unwinds;
         // SAFETY: the thread's code runs now, so that its coroutine and yielder exist.
         let yielder = unsafe { &*thread.yielder };
@@ -152,7 +152,7 @@ impl Here {
             return;
         }
         let current = engine.current;
-        engine.threads[current.index()].remaining = time.max(1);
+        engine.threads[current].remaining = time.max(1);
         self.suspend(Pause::Work);
     }
 
@@ -199,7 +199,7 @@ impl Here {
         let engine = self.get();
         let cost = engine.kernel_read(address);
         let thread = engine.current;
-        let program = engine.threads[thread.index()].program;
+        let program = engine.threads[thread].program;
         let blocks = outside(|| {
             engine.lock_futex(program, address);
             engine.clock += cost;
@@ -250,7 +250,7 @@ impl Here {
     fn block(self, wait: Wait, timeout: Option<Nanos>) -> bool {
         let engine = self.get();
         let (id, clock) = (engine.current, engine.clock);
-        let thread = &mut engine.threads[id.index()];
+        let thread = &mut engine.threads[id];
         (thread.wait, thread.has_timed_out) = (wait, false);
         thread.wait_number += 1;
         let number = thread.wait_number;
@@ -259,7 +259,7 @@ impl Here {
             outside(|| engine.queue.push(end, What::Timeout(id, number)));
         }
         self.suspend(Pause::Block);
-        !self.get().threads[id.index()].has_timed_out
+        !self.get().threads[id].has_timed_out
     }
 
     /// Interrupts all other processors that run this program, and waits for them.
@@ -272,9 +272,9 @@ impl Here {
             - system.system_call.min(system.membarrier);
         let program = engine.program();
         let others = (0..engine.processors.len()).map(Cpu::new).filter(|&cpu| {
-            let running = engine.processors[cpu.index()].running;
+            let running = engine.processors[cpu].running;
             cpu != engine.cpu
-                && running.is_some_and(|thread| engine.threads[thread.index()].program == program)
+                && running.is_some_and(|thread| engine.threads[thread].program == program)
         });
         let others: Vec<_> = outside(|| others.collect());
         outside(|| {

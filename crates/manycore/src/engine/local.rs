@@ -145,7 +145,7 @@ fn with_locals<R>(code: impl FnOnce(&mut Locals) -> R) -> R {
         Some(here) => {
             let engine = here.get();
             let thread = engine.current;
-            code(&mut engine.threads[thread.index()].locals)
+            code(&mut engine.threads[thread].locals)
         }
         // SAFETY: this host thread alone has them, and `code` does not call this again.
         None => OUTSIDE.with(|locals| code(unsafe { &mut *locals.get() })),

@@ -19,10 +19,10 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use crate::arena::{self, Heap, Stack, outside};
-use crate::coherence::{Access, Coherence, LineIndex};
+use crate::coherence::{Access, Coherence};
 use crate::costs::SystemCosts;
 use crate::hypervisor::{Hypervisor, View};
-use crate::ids::{Cpu, Nanos, ProgramId, ThreadId};
+use crate::ids::{Cpu, GroupId, Id, LineIndex, Nanos, ProgramId, Table, ThreadId};
 use crate::kernel::{Kernel, KernelTimer, Request as KernelRequest};
 use crate::topology::Topology;
 use lines::LineNumbers;
@@ -96,7 +96,7 @@ struct Futex {
 /// A program's part of the statistics.
 pub(crate) struct ProgramState {
     pub(crate) name: String,
-    pub(crate) group: Option<crate::kernel::GroupId>,
+    pub(crate) group: Option<GroupId>,
     pub(crate) count: u64,
 }
 
@@ -140,10 +140,10 @@ pub(crate) struct Engine {
     random: u64,
     pub(crate) kernel: Kernel,
     queue: Queue<What>,
-    processors: Vec<Processor>,
-    #[expect(clippy::vec_box, reason = "a thread stays where it is while others are made")]
-    pub(crate) threads: Vec<Box<ThreadState>>,
-    pub(crate) programs: Vec<ProgramState>,
+    processors: Table<Cpu, Processor>,
+    /// A thread stays where it is while others are made.
+    pub(crate) threads: Table<ThreadId, Box<ThreadState>>,
+    pub(crate) programs: Table<ProgramId, ProgramState>,
     futexes: BTreeMap<(ProgramId, usize), Futex>,
     /// The processors whose threads spin on a line, or did since it was last invalidated.
     watchers: HashMap<LineIndex, Vec<Cpu>>,
@@ -223,8 +223,8 @@ impl Engine {
             kernel,
             queue,
             processors: speeds.iter().map(processor).collect(),
-            threads: Vec::new(),
-            programs: Vec::new(),
+            threads: Table::default(),
+            programs: Table::default(),
             futexes: BTreeMap::new(),
             watchers: HashMap::new(),
             membarrier_until: 0,
@@ -251,19 +251,14 @@ impl Engine {
         let here = Here(NonNull::from(&mut **self));
         ENGINE.set(Some(here.0));
         let _at_end = AtEnd;
-        while !here.get().threads[root.index()].is_over {
+        while !here.get().threads[root].is_over {
             step(here)?;
         }
         Ok(())
     }
 
-    pub(crate) fn add_program(
-        &mut self,
-        name: String,
-        group: Option<crate::kernel::GroupId>,
-    ) -> ProgramId {
-        self.programs.push(ProgramState { name, group, count: 0 });
-        ProgramId(u16::try_from(self.programs.len() - 1).expect("at most 65,536 programs"))
+    pub(crate) fn add_program(&mut self, name: String, group: Option<GroupId>) -> ProgramId {
+        self.programs.push(ProgramState { name, group, count: 0 })
     }
 
     /// Makes a thread that is blocked.
@@ -275,9 +270,8 @@ impl Engine {
         stack: Stack,
         code: Code,
     ) -> ThreadId {
-        let group = self.programs[program.index()].group;
-        let next = u32::try_from(self.threads.len()).expect("there is no memory for more stacks");
-        let next = ThreadId(next);
+        let group = self.programs[program].group;
+        let next = ThreadId::new(self.threads.len());
         let heap = self.heaps.pop().unwrap_or_default();
         let state = ThreadState::new(next, program, name, (stack, heap), code);
         let id = self.kernel.add_thread(program, group, self.cpu);
@@ -302,7 +296,7 @@ impl Engine {
 
     /// The program of the current thread.
     pub(crate) fn program(&self) -> ProgramId {
-        self.threads[self.current.index()].program
+        self.threads[self.current].program
     }
 
     /// The thread has read the clock: the next iteration of a spin is not like the last one.
@@ -313,7 +307,7 @@ impl Engine {
 
     /// Whether the current thread unwinds, as far as the host's counter of panics tells.
     pub(crate) fn is_unwinding(&self, host_is_panicking: bool) -> bool {
-        let current = &self.threads[self.current.index()];
+        let current = &self.threads[self.current];
         host_is_panicking && (self.suspended_unwinding == 0 || current.unwinds)
     }
 
@@ -333,7 +327,7 @@ impl Engine {
 
     #[inline(always)]
     fn spin_of_current(&mut self) -> &mut crate::engine::thread_state::Spin {
-        &mut self.threads[self.current.index()].spin
+        &mut self.threads[self.current].spin
     }
 
     /// The kernel reads a word of the program.
@@ -355,7 +349,7 @@ impl Engine {
 
     /// Ends a thread's wait. The waker pays on its clock.
     fn wake(&mut self, thread: ThreadId, waker: Option<Cpu>, now: Nanos) {
-        let state = &mut self.threads[thread.index()];
+        let state = &mut self.threads[thread];
         state.wait = Wait::Nothing;
         state.wait_number += 1;
         let cost = self.kernel.wake(thread, waker, now);
@@ -398,9 +392,9 @@ impl Engine {
 
     /// The speed of a processor now, in thousandths: hardware threads of a core share it.
     fn speed(&self, cpu: Cpu) -> u64 {
-        let speed = self.processors[cpu.index()].speed;
+        let speed = self.processors[cpu].speed;
         let is_shared =
-            self.siblings(cpu).any(|sibling| self.processors[sibling.index()].running.is_some());
+            self.siblings(cpu).any(|sibling| self.processors[sibling].running.is_some());
         if is_shared { (speed * self.settings.smt_speed / 1000).max(1) } else { speed }
     }
 
@@ -414,12 +408,12 @@ impl Engine {
     /// next run needs a new event.
     fn settle(&mut self, cpu: Cpu, now: Nanos) {
         let speed = self.speed(cpu);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.number += 1;
         if let Some(thread) = processor.running
             && processor.away_since.is_none()
         {
-            let remaining = &mut self.threads[thread.index()].remaining;
+            let remaining = &mut self.threads[thread].remaining;
             let passed = now.saturating_sub(processor.since);
             let done = (u128::from(passed) * u128::from(speed) / 1000) as Nanos;
             *remaining = remaining.saturating_sub(done);
@@ -430,14 +424,14 @@ impl Engine {
 
     /// Lets the thread of a processor go on, at the processor's clock.
     fn go_on(&mut self, cpu: Cpu) {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         let Some(thread) = processor.running else { return };
         if processor.away_since.is_some() {
             return;
         }
-        let remaining = self.threads[thread.index()].remaining;
+        let remaining = self.threads[thread].remaining;
         let end = processor.clock.saturating_add(self.stretched(cpu, remaining));
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.since = processor.clock;
         processor.number += 1;
         self.queue.push(end, What::Run(cpu, processor.number));
@@ -446,28 +440,28 @@ impl Engine {
 
     /// The kernel picks a thread for a processor.
     fn pick(&mut self, cpu: Cpu, now: Nanos) {
-        if self.processors[cpu.index()].away_since.is_some() {
-            self.processors[cpu.index()].wants_pick = true;
+        if self.processors[cpu].away_since.is_some() {
+            self.processors[cpu].wants_pick = true;
             return;
         }
         self.settle(cpu, now);
-        let clock = self.processors[cpu.index()].clock;
+        let clock = self.processors[cpu].clock;
         let picked = self.kernel.pick(cpu, clock);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.clock += picked.cost;
         let was_idle = processor.running.is_none();
         let clock = processor.clock;
         if was_idle != picked.thread.is_none() && self.settings.topology.threads_of_core() > 1 {
             let siblings: Vec<_> = self.siblings(cpu).collect();
             siblings.iter().for_each(|&sibling| self.settle(sibling, now));
-            self.processors[cpu.index()].running = picked.thread;
+            self.processors[cpu].running = picked.thread;
             siblings.iter().for_each(|&sibling| self.go_on(sibling));
         }
-        self.processors[cpu.index()].running = picked.thread;
+        self.processors[cpu].running = picked.thread;
         if let Some(thread) = picked.thread {
             // A thread's own time does not go back when it moves.
-            let ran_until = self.threads[thread.index()].clock;
-            let processor = &mut self.processors[cpu.index()];
+            let ran_until = self.threads[thread].clock;
+            let processor = &mut self.processors[cpu];
             processor.clock = processor.clock.max(ran_until);
             if picked.switched {
                 self.trace.note(clock, cpu, thread, TraceKind::Run);
@@ -479,13 +473,13 @@ impl Engine {
     /// Something takes `cost` from a processor.
     fn interrupt(&mut self, cpu: Cpu, now: Nanos, cost: Nanos) {
         self.settle(cpu, now);
-        self.processors[cpu.index()].clock += cost;
+        self.processors[cpu].clock += cost;
         self.go_on(cpu);
     }
 
     /// The current processor's thread is about to sleep until a line changes.
     fn watch(&mut self, line: LineIndex) {
-        let processor = &mut self.processors[self.cpu.index()];
+        let processor = &mut self.processors[self.cpu];
         processor.spins = processor.number;
         if !processor.watched.contains(&line) {
             processor.watched.push(line);
@@ -498,7 +492,7 @@ impl Engine {
     fn wake_spinners(&mut self, line: LineIndex, now: Nanos) {
         self.coherence.unwatch(line);
         for cpu in self.watchers.remove(&line).unwrap_or_default() {
-            let processor = &mut self.processors[cpu.index()];
+            let processor = &mut self.processors[cpu];
             processor.watched.retain(|&watched| watched != line);
             // A thread that has watched the line before may sleep for another one.
             if processor.spins == processor.number {
@@ -510,9 +504,9 @@ impl Engine {
 
     /// A timer of the kernel: its handler takes time from its processor.
     fn expire(&mut self, timer: KernelTimer, now: Nanos) {
-        let of_absent = timer.cpu().filter(|cpu| self.processors[cpu.index()].away_since.is_some());
+        let of_absent = timer.cpu().filter(|cpu| self.processors[*cpu].away_since.is_some());
         if let Some(cpu) = of_absent {
-            self.processors[cpu.index()].deferred.push(timer);
+            self.processors[cpu].deferred.push(timer);
             return;
         }
         let cost = self.kernel.expire(timer, now);
@@ -524,7 +518,7 @@ impl Engine {
     }
 
     fn time_out(&mut self, id: ThreadId, now: Nanos) {
-        let thread = &mut self.threads[id.index()];
+        let thread = &mut self.threads[id];
         thread.has_timed_out = true;
         if let Wait::Futex(address) = thread.wait
             && let Some(futex) = self.futexes.get_mut(&(thread.program, address))
@@ -551,11 +545,11 @@ impl Engine {
         ENGINE.set(here);
         for (index, is_available) in available.into_iter().enumerate() {
             let cpu = Cpu::new(index);
-            match (is_available, self.processors[index].away_since) {
+            match (is_available, self.processors[cpu].away_since) {
                 (true, Some(since)) => self.give_back(cpu, since, now),
                 (false, None) => {
                     self.settle(cpu, now);
-                    self.processors[index].away_since = Some(now);
+                    self.processors[cpu].away_since = Some(now);
                 }
                 _ => {}
             }
@@ -566,11 +560,11 @@ impl Engine {
 
     /// The current thread yields.
     pub(crate) fn note_yield(&mut self) {
-        self.processors[self.cpu.index()].has_yielded = true;
+        self.processors[self.cpu].has_yielded = true;
     }
 
     fn give_back(&mut self, cpu: Cpu, since: Nanos, now: Nanos) {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let stolen = now - since;
         processor.away_since = None;
         processor.stolen += stolen;
@@ -578,7 +572,7 @@ impl Engine {
         processor.since = processor.since.max(now);
         let wants_pick = std::mem::take(&mut processor.wants_pick);
         self.kernel.steal(cpu, stolen);
-        for timer in std::mem::take(&mut self.processors[cpu.index()].deferred) {
+        for timer in std::mem::take(&mut self.processors[cpu].deferred) {
             self.queue.push(now, What::Kernel(timer));
         }
         if wants_pick { self.pick(cpu, now) } else { self.go_on(cpu) }
@@ -598,7 +592,7 @@ impl Engine {
 
     /// How long the hypervisor has taken a processor away.
     pub(crate) fn stolen(&self, cpu: Cpu, now: Nanos) -> Nanos {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         processor.stolen + processor.away_since.map_or(0, |since| now.saturating_sub(since))
     }
 
@@ -635,14 +629,14 @@ fn step(here: Here) -> Result<(), Stop> {
     }
     match event.what {
         What::Run(cpu, number) => {
-            if engine.processors[cpu.index()].number == number {
+            if engine.processors[cpu].number == number {
                 run_code(here, cpu, now);
             }
         }
         What::Reschedule(cpu) => engine.pick(cpu, now),
         What::Kernel(timer) => engine.expire(timer, now),
         What::Timeout(thread, number) => {
-            if engine.threads[thread.index()].wait_number == number {
+            if engine.threads[thread].wait_number == number {
                 engine.time_out(thread, now);
             }
         }
@@ -656,7 +650,7 @@ fn step(here: Here) -> Result<(), Stop> {
 /// Runs the code of a processor's thread until it pauses.
 fn run_code(here: Here, cpu: Cpu, now: Nanos) {
     let engine = here.get();
-    let processor = &mut engine.processors[cpu.index()];
+    let processor = &mut engine.processors[cpu];
     processor.clock = processor.clock.max(now);
     processor.number += 1;
     let id = processor.running.expect("a processor runs a thread");
@@ -668,7 +662,7 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
         .min(engine.settings.time_limit);
     engine.switches += 1;
     engine.trace.mix(engine.clock ^ u64::from(id.0) << 40 ^ u64::from(cpu.0) << 52);
-    let thread = &mut engine.threads[id.index()];
+    let thread = &mut engine.threads[id];
     thread.remaining = 0;
     let mut coroutine = thread.coroutine.take().expect("a thread that runs has not ended");
     arena::activate(&raw mut thread.heap);
@@ -676,19 +670,19 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
     arena::activate(std::ptr::null_mut());
 
     let engine = here.get();
-    let thread = &mut engine.threads[id.index()];
+    let thread = &mut engine.threads[id];
     thread.is_over = is_over;
     if !is_over {
         thread.coroutine = Some(coroutine);
     }
     let clock = engine.clock;
-    engine.threads[id.index()].clock = clock;
-    let processor = &mut engine.processors[cpu.index()];
+    engine.threads[id].clock = clock;
+    let processor = &mut engine.processors[cpu];
     (processor.clock, processor.since) = (clock, clock);
     // No code runs: events may be pushed at any time.
     engine.next_event = 0;
     if is_over {
-        let heap = std::mem::take(&mut engine.threads[id.index()].heap);
+        let heap = std::mem::take(&mut engine.threads[id].heap);
         engine.heaps.push(heap);
         engine.trace.note(clock, cpu, id, TraceKind::Exit);
         engine.kernel.exit(cpu, clock);
@@ -703,7 +697,7 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
         }
         Pause::Reschedule => engine.pick(cpu, clock),
         Pause::Spin(until) => {
-            let number = engine.processors[cpu.index()].number;
+            let number = engine.processors[cpu].number;
             engine.queue.push(until, What::Run(cpu, number));
         }
     }

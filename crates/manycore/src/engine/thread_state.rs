@@ -6,10 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use corosensei::{Coroutine, Yielder};
 
 use crate::arena::{Heap, Stack};
-use crate::coherence::LineIndex;
 use crate::engine::engine;
 use crate::engine::local::Locals;
-use crate::ids::{Nanos, ProgramId, ThreadId};
+use crate::ids::{LineIndex, Nanos, ProgramId, ThreadId};
 
 /// How many lines a loop may read and still count as a pure spin.
 const SPIN_LINES: usize = 4;
@@ -115,12 +114,12 @@ impl ThreadState {
     ) -> Box<Self> {
         let code = move |yielder: &Yielder<(), ()>, ()| {
             let here = engine().expect("the engine resumes it");
-            here.get().threads[id.index()].yielder = yielder;
+            here.get().threads[id].yielder = yielder;
             // A panic that reaches this was reported by the hook: it ends the thread alone.
             let _ = catch_unwind(AssertUnwindSafe(body));
             let take_last = || {
                 let here = engine().expect("the engine resumes it");
-                here.get().threads[id.index()].locals.take_last()
+                here.get().threads[id].locals.take_last()
             };
             // A destructor may use locals that are left, and make others.
             while let Some(local) = take_last() {

@@ -78,7 +78,7 @@ impl Kernel {
         }
         for (level, span, _) in self.levels(cpu) {
             let search = self.config.search_cost(span.len().min(self.config.balancing.budget));
-            let is_worthwhile = self.processors[cpu.index()].average_idle >= cost + search;
+            let is_worthwhile = self.processors[cpu].average_idle >= cost + search;
             if self.overloaded.is_empty() || !is_worthwhile {
                 break;
             }
@@ -99,7 +99,7 @@ impl Kernel {
             return cost;
         }
         for (level, span, inside) in self.levels(cpu) {
-            let next = &mut self.processors[cpu.index()].next_balance[level as usize];
+            let next = &mut self.processors[cpu].next_balance[level as usize];
             if now < *next {
                 continue;
             }
@@ -121,18 +121,18 @@ impl Kernel {
         if !self.overloaded.contains(cpu) || self.idle.is_empty() {
             return;
         }
-        let queue = &self.processors[cpu.index()].queue;
+        let queue = &self.processors[cpu].queue;
         let find = |thread: ThreadId| {
-            let thread = &self.threads[thread.index()];
+            let thread = &self.threads[thread];
             let is_free =
-                |idle: &Cpu| thread.is_allowed(*idle) && !self.processors[idle.index()].is_kicked;
+                |idle: &Cpu| thread.is_allowed(*idle) && !self.processors[*idle].is_kicked;
             let near = |(_, span, _)| self.idle.around(span, cpu.index()).find(is_free);
             self.levels(cpu).find_map(near)
         };
         let waiting =
             (0..self.config.balancing.budget).map_while(|n| queue.waiting(&self.entities, n));
         if let Some(idle) = waiting.into_iter().find_map(find) {
-            self.processors[idle.index()].is_kicked = true;
+            self.processors[idle].is_kicked = true;
             let at = now + self.idle_exit(idle, now);
             self.request_timer(at, TimerKind::IdleBalance(idle));
         }
@@ -140,7 +140,7 @@ impl Kernel {
 
     /// An idle processor that was kicked takes a thread. Returns what the search costs.
     pub(super) fn balance_idle(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
-        self.processors[cpu.index()].is_kicked = false;
+        self.processors[cpu].is_kicked = false;
         let mut cost = 0;
         for (level, span, _) in self.levels(cpu) {
             if !self.idle.contains(cpu) {
@@ -169,7 +169,7 @@ impl Kernel {
         let budget = self.config.balancing.budget;
         let others = self.overloaded.around(span, cpu.index()).filter(|&other| other != cpu);
         candidates.extend(others.take(budget).map(|other| {
-            let queue = &self.processors[other.index()].queue;
+            let queue = &self.processors[other].queue;
             (if reason == Reason::Busy { queue.load() } else { queue.len() as u64 }, other)
         }));
         // Stable: equal ones in the order around `cpu`.
@@ -181,14 +181,14 @@ impl Kernel {
         });
         self.candidates = candidates;
         if reason != Reason::NewIdle {
-            let failed = &mut self.processors[cpu.index()].failed_balance[level as usize];
+            let failed = &mut self.processors[cpu].failed_balance[level as usize];
             *failed = if is_unbalanced && !took { *failed + 1 } else { 0 };
         }
         took
     }
 
     fn is_heavier(&self, other: Cpu, cpu: Cpu, reason: Reason) -> bool {
-        let load = |cpu: Cpu| self.processors[cpu.index()].queue.load();
+        let load = |cpu: Cpu| self.processors[cpu].queue.load();
         let has_idle_sibling = || self.idle.in_range(self.span(other, Level::Cluster)).next();
         reason != Reason::Busy
             || load(other) * 100 > load(cpu) * self.config.balancing.imbalance_percent
@@ -204,18 +204,18 @@ impl Kernel {
         reason: Reason,
         now: Nanos,
     ) -> bool {
-        let [from, to] = [other, cpu].map(|cpu| &self.processors[cpu.index()].queue);
+        let [from, to] = [other, cpu].map(|cpu| &self.processors[cpu].queue);
         let mut imbalance = from.load().saturating_sub(to.load()) / 2;
         let mut threads = match reason {
             Reason::NewIdle => 1,
             Reason::Idle => from.len().saturating_sub(to.len()).div_ceil(2),
             Reason::Busy => self.config.balancing.budget,
         };
-        let failed = self.processors[cpu.index()].failed_balance[level as usize];
+        let failed = self.processors[cpu].failed_balance[level as usize];
         let mut took = false;
         let mut n = 0;
         for _ in 0..self.config.balancing.budget {
-            let queue = &self.processors[other.index()].queue;
+            let queue = &self.processors[other].queue;
             let Some(thread) = queue.waiting(&self.entities, n).filter(|_| threads > 0) else {
                 break;
             };
@@ -239,7 +239,7 @@ impl Kernel {
     /// True if balancing may move a waiting thread: it is allowed and not cache-hot. After some
     /// failures hot threads are moved, too.
     fn can_move(&self, id: ThreadId, to: Cpu, level: Level, failed: u32, now: Nanos) -> bool {
-        let thread = &self.threads[id.index()];
+        let thread = &self.threads[id];
         if !thread.is_allowed(to) || self.is_throttled(id, to) || self.is_throttled(id, thread.cpu)
         {
             return false;

@@ -1,6 +1,6 @@
 //! A set of processors, as bits.
 
-use crate::ids::Cpu;
+use crate::ids::{Cpu, Id};
 use std::ops::Range;
 
 const BITS: usize = u64::BITS as usize;

@@ -19,14 +19,15 @@ mod tests;
 mod thread;
 mod weights;
 
-pub use bandwidth::{Bandwidth, GroupId, GroupTimes};
+pub use bandwidth::{Bandwidth, GroupTimes};
 pub use cfs::{Cfs, CfsYield};
 pub use config::{Balancing, IdleScan, KernelConfig, KernelCosts, Scheduler};
 pub use cpu_set::CpuSet;
 pub use eevdf::{Eevdf, EevdfYield};
 pub use thread::{Policy, ThreadState, ThreadTimes};
 
-use crate::ids::{Cpu, Nanos, ProgramId, ThreadId};
+pub use crate::ids::GroupId;
+use crate::ids::{Cpu, Nanos, ProgramId, Table, ThreadId};
 use crate::topology::Topology;
 use balance::{LEVELS, Level};
 use bandwidth::Group;
@@ -106,10 +107,10 @@ pub struct Picked {
 pub struct Kernel {
     topology: Topology,
     config: KernelConfig,
-    threads: Vec<Thread>,
+    threads: Table<ThreadId, Thread>,
     entities: Entities,
-    processors: Vec<Processor>,
-    groups: Vec<Group>,
+    processors: Table<Cpu, Processor>,
+    groups: Table<GroupId, Group>,
     /// Processors without a current thread and without a runnable one.
     idle: CpuSet,
     /// The average share of busy processors of each cluster, in 1024ths, and when it was updated.
@@ -187,10 +188,10 @@ impl Kernel {
         Self {
             topology,
             config,
-            threads: Vec::new(),
+            threads: Table::default(),
             entities: Entities::default(),
             processors: topology.all().map(processor).collect(),
-            groups: Vec::new(),
+            groups: Table::default(),
             idle: topology.all().collect(),
             utilization: vec![(0, 0); topology.processors() / topology.processors_of_cluster()],
             overloaded: CpuSet::new(),
@@ -206,10 +207,8 @@ impl Kernel {
         group: Option<GroupId>,
         parent_cpu: Cpu,
     ) -> ThreadId {
-        let id = ThreadId(u32::try_from(self.threads.len()).expect("fewer than 2^32 threads"));
-        self.threads.push(Thread::new(program, group, parent_cpu));
         self.entities.push(Entity::new());
-        id
+        self.threads.push(Thread::new(program, group, parent_cpu))
     }
 
     /// Makes a blocked thread runnable; no effect on another one. `waker` is the processor whose
@@ -222,10 +221,10 @@ impl Kernel {
         if self.entities[thread].is_delayed {
             let cpu = self.processor(thread);
             self.settle(cpu, now);
-            let queue = &mut self.processors[cpu.index()].queue;
-            if self.threads[thread.index()].is_allowed(cpu) {
+            let queue = &mut self.processors[cpu].queue;
+            if self.threads[thread].is_allowed(cpu) {
                 queue.requeue(&mut self.entities, thread);
-                self.threads[thread.index()].enter(ThreadState::Ready, now);
+                self.threads[thread].enter(ThreadState::Ready, now);
                 self.count_queued(thread);
                 self.note(cpu);
                 self.check_preemption(thread, waker, now, wake_up);
@@ -235,7 +234,7 @@ impl Kernel {
         }
         let (cpu, search) = self.place(thread, waker, now);
         let cost = wake_up + search;
-        let entry = &mut self.threads[thread.index()];
+        let entry = &mut self.threads[thread];
         let why = if entry.is_new { Enqueue::New } else { Enqueue::Wake };
         entry.is_new = false;
         self.enqueue(thread, cpu, why, now);
@@ -259,7 +258,7 @@ impl Kernel {
     /// The current thread of `cpu` calls `sched_yield`.
     pub fn yield_now(&mut self, cpu: Cpu, now: Nanos) {
         self.settle(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         assert!(processor.current.is_some(), "a yield on an idle processor");
         if processor.queue.len() > 1 {
             processor.queue.yield_current(&mut self.entities);
@@ -276,7 +275,7 @@ impl Kernel {
     pub fn yield_to(&mut self, cpu: Cpu, target: ThreadId, now: Nanos) -> bool {
         let source = self.processor(target);
         if self.state(target) != ThreadState::Ready
-            || !self.threads[target.index()].is_allowed(cpu)
+            || !self.threads[target].is_allowed(cpu)
             || self.is_throttled(target, cpu)
         {
             return false;
@@ -286,7 +285,7 @@ impl Kernel {
         if source != cpu {
             self.migrate(target, cpu, now);
         }
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let left = processor.queue.slice_left(&self.entities).filter(|_| !is_over);
         processor.queue.pick_directly(&mut self.entities, target, left.unwrap_or(0));
         processor.chosen = Some(target);
@@ -308,15 +307,15 @@ impl Kernel {
 
     /// Chooses what `cpu` does next. A call that is not due changes nothing.
     pub fn pick(&mut self, cpu: Cpu, now: Nanos) -> Picked {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let previous = processor.current;
         let is_asked = processor.reschedule_at.is_some_and(|at| at <= now);
-        let may_stay = previous.is_none_or(|id| self.threads[id.index()].is_allowed(cpu));
+        let may_stay = previous.is_none_or(|id| self.threads[id].is_allowed(cpu));
         if !processor.must_pick && !is_asked && may_stay {
             return Picked { thread: previous, switched: false, cost: 0 };
         }
         let _ = self.account(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.must_pick = false;
         processor.reschedule_at = None;
         let chosen = processor.chosen.take();
@@ -343,7 +342,7 @@ impl Kernel {
 
     /// The thread that runs on `cpu`.
     pub fn current(&self, cpu: Cpu) -> Option<ThreadId> {
-        self.processors[cpu.index()].current
+        self.processors[cpu].current
     }
 
     /// True if `cpu` has no runnable thread.
@@ -353,33 +352,33 @@ impl Kernel {
 
     /// How many threads of `cpu` are runnable, the current one included.
     pub fn runnable(&self, cpu: Cpu) -> usize {
-        self.processors[cpu.index()].queue.len()
+        self.processors[cpu].queue.len()
     }
 
     /// The processor that runs or queues the thread, or did so before it blocked.
     pub fn processor(&self, thread: ThreadId) -> Cpu {
-        self.threads[thread.index()].cpu
+        self.threads[thread].cpu
     }
 
     /// Whether the thread runs, waits or sleeps.
     pub fn state(&self, thread: ThreadId) -> ThreadState {
-        self.threads[thread.index()].state
+        self.threads[thread].state
     }
 
     /// The program of the thread.
     pub fn program(&self, thread: ThreadId) -> ProgramId {
-        self.threads[thread.index()].program
+        self.threads[thread].program
     }
 
     /// A hypervisor takes `cpu`, or took it, for this long. The next `stolen` nanoseconds of the
     /// processor's time are neither run time nor idle time.
     pub fn steal(&mut self, cpu: Cpu, stolen: Nanos) {
-        self.processors[cpu.index()].stolen += stolen;
+        self.processors[cpu].stolen += stolen;
     }
 
     /// The thread's times until `now`.
     pub fn times(&self, thread: ThreadId, now: Nanos) -> ThreadTimes {
-        let thread = &self.threads[thread.index()];
+        let thread = &self.threads[thread];
         let mut times = thread.times;
         let waited = now.saturating_sub(thread.since);
         match thread.state {
@@ -396,14 +395,14 @@ impl Kernel {
 
     /// How long `cpu` has had no current thread, until `now`.
     pub fn idle_time(&self, cpu: Cpu, now: Nanos) -> Nanos {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         let running = if processor.current.is_none() { self.unsettled(cpu, now) } else { 0 };
         processor.idle_time + running
     }
 
     /// The processor's time since its clock, without what a hypervisor took.
     fn unsettled(&self, cpu: Cpu, now: Nanos) -> Nanos {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         now.saturating_sub(processor.clock).saturating_sub(processor.stolen)
     }
 
@@ -411,7 +410,7 @@ impl Kernel {
     #[must_use = "the processor may have to reschedule"]
     fn account(&mut self, cpu: Cpu, now: Nanos) -> bool {
         let ran = self.unsettled(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let elapsed = now.saturating_sub(processor.clock);
         processor.stolen -= elapsed - ran;
         processor.clock += elapsed;
@@ -419,7 +418,7 @@ impl Kernel {
             processor.idle_time += ran;
             return false;
         };
-        let thread = &mut self.threads[current.index()];
+        let thread = &mut self.threads[current];
         thread.times.run += ran;
         thread.ran_at = processor.clock;
         let group = thread.group;
@@ -437,7 +436,7 @@ impl Kernel {
 
     /// Asks for a pick at `at`, unless an earlier one is requested.
     fn reschedule(&mut self, cpu: Cpu, at: Nanos) {
-        let pending = &mut self.processors[cpu.index()].reschedule_at;
+        let pending = &mut self.processors[cpu].reschedule_at;
         if pending.is_none_or(|pending| pending > at) {
             *pending = Some(at);
             self.requests.push(Request::Reschedule { cpu, at });
@@ -447,22 +446,22 @@ impl Kernel {
     /// The current thread leaves its processor and its queue.
     fn leave(&mut self, cpu: Cpu, state: ThreadState, why: Dequeue, now: Nanos) {
         let _ = self.account(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.must_pick = true;
         let thread = processor.current.take().expect("the processor runs a thread");
         processor.queue.dequeue(&mut self.entities, thread, why);
-        self.threads[thread.index()].times.voluntary_switches += 1;
-        self.threads[thread.index()].enter(state, now);
+        self.threads[thread].times.voluntary_switches += 1;
+        self.threads[thread].enter(state, now);
         self.count_dequeued(thread, now);
     }
 
     /// A thread that left its queue enters the queue of `cpu`, unless its group is throttled there.
     fn enqueue(&mut self, id: ThreadId, cpu: Cpu, why: Enqueue, now: Nanos) {
         self.settle(cpu, now);
-        let thread = &mut self.threads[id.index()];
+        let thread = &mut self.threads[id];
         thread.enter(ThreadState::Ready, now);
         if why == Enqueue::Wake && thread.cpu != cpu {
-            self.processors[thread.cpu.index()].queue.detach(&mut self.entities, id);
+            self.processors[thread.cpu].queue.detach(&mut self.entities, id);
         }
         thread.times.migrations += u64::from(why != Enqueue::New && thread.cpu != cpu);
         thread.cpu = cpu;
@@ -471,7 +470,7 @@ impl Kernel {
             return;
         }
         self.count_queued(id);
-        self.processors[cpu.index()].queue.enqueue(&mut self.entities, id, why);
+        self.processors[cpu].queue.enqueue(&mut self.entities, id, why);
         self.note(cpu);
         self.request_slice_end(cpu, now);
     }
@@ -480,7 +479,7 @@ impl Kernel {
     fn migrate(&mut self, thread: ThreadId, cpu: Cpu, now: Nanos) {
         let source = self.processor(thread);
         self.settle(source, now);
-        self.processors[source.index()].queue.dequeue(&mut self.entities, thread, Dequeue::Move);
+        self.processors[source].queue.dequeue(&mut self.entities, thread, Dequeue::Move);
         self.count_dequeued(thread, now);
         self.note(source);
         self.enqueue(thread, cpu, Enqueue::Move, now);
@@ -493,7 +492,7 @@ impl Kernel {
             return;
         }
         let cpu = self.processor(thread);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let latency = if processor.is_halted {
             self.idle_exit(cpu, now)
         } else if processor.current.is_none()
@@ -511,13 +510,13 @@ impl Kernel {
     /// How long a halted processor takes until it schedules.
     fn idle_exit(&self, cpu: Cpu, now: Nanos) -> Nanos {
         let costs = &self.config.costs;
-        let idle = now.saturating_sub(self.processors[cpu.index()].idle_since);
+        let idle = now.saturating_sub(self.processors[cpu].idle_since);
         if idle > costs.deep_idle_after { costs.deep_idle_exit } else { costs.idle_exit }
     }
 
     /// Updates the sets of processors after a change of `cpu`.
     fn note(&mut self, cpu: Cpu) {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         let current = usize::from(processor.current.is_some());
         let queued = processor.queue.len();
         self.idle.set(cpu, current == 0 && queued == 0);
@@ -526,14 +525,14 @@ impl Kernel {
 
     /// The current thread of `cpu` goes elsewhere, if it may not run there any more.
     fn expel_current(&mut self, cpu: Cpu, now: Nanos) {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let Some(current) = processor.current else { return };
-        if self.threads[current.index()].is_allowed(cpu) {
+        if self.threads[current].is_allowed(cpu) {
             return;
         }
         processor.current = None;
-        self.threads[current.index()].times.involuntary_switches += 1;
-        self.threads[current.index()].enter(ThreadState::Ready, now);
+        self.threads[current].times.involuntary_switches += 1;
+        self.threads[current].enter(ThreadState::Ready, now);
         let (target, cost) = self.place(current, None, now);
         self.migrate(current, target, now);
         self.check_preemption(current, Some(cpu), now, cost);
@@ -542,16 +541,16 @@ impl Kernel {
     /// The next thread of `cpu` whose group has run time. Threads of other groups leave the queue.
     fn pick_unthrottled(&mut self, cpu: Cpu, now: Nanos) -> Option<ThreadId> {
         loop {
-            let processor = &mut self.processors[cpu.index()];
+            let processor = &mut self.processors[cpu];
             let next = processor.queue.pick(&mut self.entities)?;
             if self.may_run(next, cpu, now) {
                 return Some(next);
             }
-            let processor = &mut self.processors[cpu.index()];
+            let processor = &mut self.processors[cpu];
             processor.queue.dequeue(&mut self.entities, next, Dequeue::Leave);
             if processor.current == Some(next) {
                 processor.current = None;
-                self.threads[next.index()].times.involuntary_switches += 1;
+                self.threads[next].times.involuntary_switches += 1;
             }
             self.count_dequeued(next, now);
             self.throttle(next, now);
@@ -567,15 +566,15 @@ impl Kernel {
         now: Nanos,
     ) -> Nanos {
         let costs = self.config.costs;
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let mut cost = 0;
         if previous != next {
             if let Some(waits) = processor.current {
-                self.threads[waits.index()].times.involuntary_switches += 1;
-                self.threads[waits.index()].enter(ThreadState::Ready, now);
+                self.threads[waits].times.involuntary_switches += 1;
+                self.threads[waits].enter(ThreadState::Ready, now);
             }
             if let Some(next) = next {
-                let thread = &mut self.threads[next.index()];
+                let thread = &mut self.threads[next];
                 thread.enter(ThreadState::Running, now);
                 let core = |cpu| self.topology.core(cpu);
                 let moved = thread.ran_on.is_some_and(|before| core(before) != core(cpu));
@@ -601,7 +600,7 @@ impl Kernel {
 
     fn tick(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
         self.settle(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         if processor.current.is_none() {
             processor.is_ticking = false;
             return 0;
@@ -624,13 +623,13 @@ impl Kernel {
     }
 
     fn end_slice(&mut self, cpu: Cpu, now: Nanos) {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         if processor.slice_end.is_none_or(|end| end > now) {
             return;
         }
         processor.slice_end = None;
         self.settle(cpu, now);
-        if self.processors[cpu.index()].queue.tick(&mut self.entities) {
+        if self.processors[cpu].queue.tick(&mut self.entities) {
             self.reschedule(cpu, now);
         } else {
             self.request_slice_end(cpu, now);
@@ -640,7 +639,7 @@ impl Kernel {
     /// Asks for a timer at the end of the current slice, if slices end precisely and another
     /// thread waits.
     fn request_slice_end(&mut self, cpu: Cpu, now: Nanos) {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         if !self.config.precise_slices || processor.queue.len() < 2 {
             return;
         }

@@ -6,11 +6,11 @@ use crate::ids::{Cpu, Nanos, ThreadId};
 impl Kernel {
     /// The processor for a thread that wakes up, and what the search costs.
     pub(super) fn place(&mut self, id: ThreadId, waker: Option<Cpu>, now: Nanos) -> (Cpu, Nanos) {
-        self.update_utilization(self.topology.cluster(self.threads[id.index()].cpu), now);
+        self.update_utilization(self.topology.cluster(self.threads[id].cpu), now);
         if let Some(waker) = waker {
             self.update_utilization(self.topology.cluster(waker), now);
         }
-        let thread = &self.threads[id.index()];
+        let thread = &self.threads[id];
         let previous = thread.cpu;
         if !self.config.balancing.enabled {
             return (self.nearest_allowed(thread), 0);
@@ -44,10 +44,10 @@ impl Kernel {
     /// The waker's processor if it has less load with the thread than the previous one without it,
     /// by half the percentage of an imbalance; else the previous one.
     fn previous_or_waker(&self, id: ThreadId, waker: Option<Cpu>) -> Cpu {
-        let thread = &self.threads[id.index()];
+        let thread = &self.threads[id];
         let previous = thread.cpu;
         let Some(waker) = waker.filter(|&waker| thread.is_allowed(waker)) else { return previous };
-        let load = |cpu: Cpu| self.processors[cpu.index()].queue.load();
+        let load = |cpu: Cpu| self.processors[cpu].queue.load();
         let slack = (self.config.balancing.imbalance_percent.saturating_sub(100)) / 2;
         let at_waker = (load(waker) + self.entities[id].weight) * 100;
         if at_waker < load(previous) * (100 + slack) { waker } else { previous }
@@ -130,7 +130,7 @@ impl Kernel {
                 return best.1;
             }
         }
-        let queue = |cpu: &Cpu| &self.processors[cpu.index()].queue;
+        let queue = |cpu: &Cpu| &self.processors[*cpu].queue;
         let allowed = self.topology.all().filter(|&cpu| thread.is_allowed(cpu));
         allowed.min_by_key(|cpu| (queue(cpu).load(), queue(cpu).len())).expect("an allowed one")
     }

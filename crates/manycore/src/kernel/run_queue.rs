@@ -1,8 +1,7 @@
 //! The queue of one processor, as each scheduler implements it.
 
 use super::thread::Policy;
-use crate::ids::{Nanos, ThreadId};
-use std::ops::{Index, IndexMut};
+use crate::ids::{Nanos, Table, ThreadId};
 
 /// Why a thread enters a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,28 +125,7 @@ impl Entity {
 }
 
 /// The entities of all threads.
-#[derive(Default)]
-pub(super) struct Entities(Vec<Entity>);
-
-impl Entities {
-    pub(super) fn push(&mut self, entity: Entity) {
-        self.0.push(entity);
-    }
-}
-
-impl Index<ThreadId> for Entities {
-    type Output = Entity;
-
-    fn index(&self, thread: ThreadId) -> &Entity {
-        &self.0[thread.index()]
-    }
-}
-
-impl IndexMut<ThreadId> for Entities {
-    fn index_mut(&mut self, thread: ThreadId) -> &mut Entity {
-        &mut self.0[thread.index()]
-    }
-}
+pub(super) type Entities = Table<ThreadId, Entity>;
 
 /// Threads in the order of a key; equal keys in the order of arrival.
 #[derive(Default)]

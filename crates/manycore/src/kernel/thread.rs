@@ -1,7 +1,7 @@
 //! A thread as the kernel sees it: its state, where it may run, and its times.
 
-use super::{bandwidth::GroupId, cpu_set::CpuSet};
-use crate::ids::{Cpu, Nanos, ProgramId};
+use super::cpu_set::CpuSet;
+use crate::ids::{Cpu, GroupId, Nanos, ProgramId};
 
 /// Whether a thread runs, waits for a processor, or waits for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

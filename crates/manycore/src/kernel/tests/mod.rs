@@ -8,6 +8,7 @@ mod wake_ups;
 mod yields;
 
 use super::*;
+use crate::ids::Id;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -180,14 +180,14 @@ fn a_wake_up_prefers_the_previous_processor_then_an_idle_core() {
     assert_eq!(place(&mut kernel, threads[6], Some(Cpu(0))), 5);
     // The previous one (5) is taken, as `threads[6]` runs there: the idle core 2, 3.
     let more = threads[9];
-    kernel.threads[more.index()].is_new = false;
-    kernel.threads[more.index()].cpu = Cpu(5);
+    kernel.threads[more].is_new = false;
+    kernel.threads[more].cpu = Cpu(5);
     assert_eq!(place(&mut kernel, more, Some(Cpu(0))), 2);
     // No core is idle: another thread of the same core, then a scan from there on.
     sleep(&mut kernel, 7);
     let more = threads[10];
-    kernel.threads[more.index()].is_new = false;
-    kernel.threads[more.index()].cpu = Cpu(2);
+    kernel.threads[more].is_new = false;
+    kernel.threads[more].cpu = Cpu(2);
     assert_eq!(place(&mut kernel, more, Some(Cpu(0))), 3);
 }
 
@@ -205,7 +205,7 @@ fn the_scan_for_an_idle_processor_has_a_budget() {
         }
         engine.run_for(time);
         let thread = engine.add(LOOP);
-        engine.kernel.threads[thread.index()].is_new = false;
+        engine.kernel.threads[thread].is_new = false;
         engine.wake(thread);
         engine.kernel.processor(thread).0
     };
@@ -226,7 +226,7 @@ fn an_overloaded_previous_processor_loses_to_the_waker() {
         engine.start_on(&[cpu], LOOP);
     }
     let thread = engine.add(LOOP);
-    engine.kernel.threads[thread.index()].is_new = false;
+    engine.kernel.threads[thread].is_new = false;
     assert_eq!(engine.kernel.place(thread, Some(Cpu(1)), 0).0, Cpu(1));
     // 3 + 1 threads are more than 3 and 8 percent.
     engine.start_on(&[1], LOOP);
@@ -322,7 +322,7 @@ fn cfs_runs_the_thread_that_preempts_although_another_one_is_further_behind() {
         let mut kernel = Kernel::new(topology, KernelConfig::linux_5().without_costs());
         let threads = [0, behind, 1_500_000].map(|vruntime| {
             let thread = kernel.add_thread(ProgramId(0), None, Cpu(0));
-            kernel.threads[thread.index()].is_new = false;
+            kernel.threads[thread].is_new = false;
             kernel.entities[thread].vruntime = vruntime;
             thread
         });

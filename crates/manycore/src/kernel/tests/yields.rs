@@ -8,7 +8,7 @@ fn two_threads(config: KernelConfig) -> (Kernel, ThreadId, ThreadId) {
     let mut kernel = Kernel::new(topology, config.without_costs());
     let [a, b] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
     for thread in [a, b] {
-        kernel.threads[thread.index()].is_new = false;
+        kernel.threads[thread].is_new = false;
         kernel.wake(thread, None, 0);
     }
     assert_eq!(kernel.pick(Cpu(0), 0).thread, Some(a));
