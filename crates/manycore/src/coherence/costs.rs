@@ -1,6 +1,6 @@
 //! What an access costs.
 
-use crate::ids::Nanos;
+use crate::ids::{Cpu, Nanos};
 use crate::topology::{Distance, Topology};
 
 /// What an operation does to its line.
@@ -152,16 +152,7 @@ impl CacheCosts {
     /// The least time that a miss takes on such a machine: how far a processor may run ahead of
     /// the others. See [the module](super).
     pub fn min_transfer(&self, topology: &Topology) -> Nanos {
-        let (core, cluster) = (topology.threads_of_core(), topology.processors_of_cluster());
-        let (socket, machine) = (topology.processors_of_socket(), topology.processors());
-        [
-            (1 < core, self.core),
-            (core < cluster, self.cluster),
-            (cluster < socket, self.socket),
-            (socket < machine, self.remote),
-        ]
-        .into_iter()
-        .filter_map(|(occurs, cost)| occurs.then_some(cost))
-        .fold(self.memory, Nanos::min)
+        let levels = topology.levels(Cpu(0));
+        levels.map(|(distance, ..)| self.transfer(distance)).fold(self.memory, Nanos::min)
     }
 }

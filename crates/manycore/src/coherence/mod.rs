@@ -101,7 +101,7 @@ pub struct Statistics {
     /// First accesses to a line.
     pub from_memory: u64,
     /// Transfers from another processor, by `Distance as usize`. That of `Same` is 0.
-    pub transfers: [u64; 5],
+    pub transfers: [u64; Distance::COUNT],
     /// Copies that became invalid.
     pub invalidations: u64,
     /// How long all processors together waited for lines.
@@ -186,7 +186,7 @@ impl Coherence {
             directory: Directory::new(processors, lines),
             lines: vec![[0; 3]; lines].into(),
             processors: vec![Processor::default(); processors].into(),
-            links: vec![0; processors / topology.processors_of_socket()],
+            links: vec![0; processors / topology.size(Distance::Socket)],
             touched: Vec::new(),
             names: Vec::new(),
             statistics: Statistics::default(),
@@ -308,19 +308,9 @@ impl Coherence {
                     _ => others(0..self.topology.processors()),
                 };
                 let is_met = |count| if access == Access::Load { count > 0 } else { count == all };
-                let within = |count: usize| {
-                    let first = cpu.index() / count * count;
-                    is_met(others(first..first + count))
-                };
-                let distance = if within(self.topology.threads_of_core()) {
-                    Distance::Core
-                } else if within(self.topology.processors_of_cluster()) {
-                    Distance::Cluster
-                } else if within(self.topology.processors_of_socket()) {
-                    Distance::Socket
-                } else {
-                    Distance::Remote
-                };
+                let reaches = |it: &Distance| is_met(others(self.topology.within(*it, cpu)));
+                let near = [Distance::Core, Distance::Cluster, Distance::Socket];
+                let distance = near.into_iter().find(reaches).unwrap_or(Distance::Remote);
                 (kind(distance), all)
             }
         }

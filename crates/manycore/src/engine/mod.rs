@@ -24,7 +24,7 @@ use crate::costs::SystemCosts;
 use crate::hypervisor::{Hypervisor, View};
 use crate::ids::{Cpu, GroupId, Id, LineIndex, Nanos, ProgramId, Table, ThreadId};
 use crate::kernel::{Kernel, KernelTimer, Request as KernelRequest};
-use crate::topology::Topology;
+use crate::topology::{Distance, Topology};
 use lines::LineNumbers;
 use queue::Queue;
 use thread_state::{Code, ThreadState, Wait};
@@ -399,9 +399,8 @@ impl Engine {
     }
 
     fn siblings(&self, cpu: Cpu) -> impl Iterator<Item = Cpu> + use<> {
-        let threads = self.settings.topology.threads_of_core();
-        let first = cpu.index() / threads * threads;
-        (first..first + threads).map(Cpu::new).filter(move |&other| other != cpu)
+        let core = self.settings.topology.within(Distance::Core, cpu);
+        core.map(Cpu::new).filter(move |&other| other != cpu)
     }
 
     /// Brings a processor's clock to `now` at least, and the work of its thread up to date. Its
@@ -451,7 +450,7 @@ impl Engine {
         processor.clock += picked.cost;
         let was_idle = processor.running.is_none();
         let clock = processor.clock;
-        if was_idle != picked.thread.is_none() && self.settings.topology.threads_of_core() > 1 {
+        if was_idle != picked.thread.is_none() && self.settings.topology.size(Distance::Core) > 1 {
             let siblings: Vec<_> = self.siblings(cpu).collect();
             siblings.iter().for_each(|&sibling| self.settle(sibling, now));
             self.processors[cpu].running = picked.thread;

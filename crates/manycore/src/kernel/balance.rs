@@ -1,20 +1,10 @@
-//! Balancing: processors take waiting threads from others.
+//! Balancing: processors take waiting threads from others. The processors within a [`Distance`] of
+//! each other are a scheduling domain of Linux.
 
 use super::{Kernel, KernelConfig, Policy, Processor, TimerKind};
 use crate::ids::{Cpu, Nanos, ThreadId};
+use crate::topology::Distance;
 use std::ops::Range;
-
-/// A group of processors that balance among each other: a scheduling domain of Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
-    Core,
-    Cluster,
-    Socket,
-    Machine,
-}
-
-/// All levels, from the inside out.
-pub(super) const LEVELS: [Level; 4] = [Level::Core, Level::Cluster, Level::Socket, Level::Machine];
 
 /// Why a processor balances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,33 +32,6 @@ impl KernelConfig {
 }
 
 impl Kernel {
-    /// The processors around `cpu` at this level.
-    pub(super) fn span(&self, cpu: Cpu, level: Level) -> Range<usize> {
-        let size = match level {
-            Level::Core => self.topology.threads_of_core(),
-            Level::Cluster => self.topology.processors_of_cluster(),
-            Level::Socket => self.topology.processors_of_socket(),
-            Level::Machine => self.topology.processors(),
-        };
-        let start = cpu.index() / size * size;
-        start..start + size
-    }
-
-    /// The levels that have more processors than the one inside, each with its processors and those
-    /// of the level inside.
-    fn levels(
-        &self,
-        cpu: Cpu,
-    ) -> impl Iterator<Item = (Level, Range<usize>, Range<usize>)> + use<> {
-        let mut inside = cpu.index()..cpu.index() + 1;
-        let spans = LEVELS.map(|level| (level, self.span(cpu, level)));
-        spans.into_iter().filter_map(move |(level, span)| {
-            let is_wider = span.len() > inside.len();
-            let before = std::mem::replace(&mut inside, span.clone());
-            is_wider.then_some((level, span, before))
-        })
-    }
-
     /// Before `cpu` becomes idle, it takes a thread that waits elsewhere, unless the search takes
     /// longer than its idle periods on average. Returns what the search cost.
     pub(super) fn balance_new_idle(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
@@ -76,7 +39,7 @@ impl Kernel {
         if !self.config.balancing.enabled {
             return cost;
         }
-        for (level, span, _) in self.levels(cpu) {
+        for (level, span, _) in self.topology.levels(cpu) {
             let search = self.config.search_cost(span.len().min(self.config.balancing.budget));
             let is_worthwhile = self.processors[cpu].average_idle >= cost + search;
             if self.overloaded.is_empty() || !is_worthwhile {
@@ -98,7 +61,7 @@ impl Kernel {
         if !balancing.enabled {
             return cost;
         }
-        for (level, span, inside) in self.levels(cpu) {
+        for (level, span, inside) in self.topology.levels(cpu) {
             let next = &mut self.processors[cpu].next_balance[level as usize];
             if now < *next {
                 continue;
@@ -127,7 +90,7 @@ impl Kernel {
             let is_free =
                 |idle: &Cpu| thread.is_allowed(*idle) && !self.processors[*idle].is_kicked;
             let near = |(_, span, _)| self.idle.around(span, cpu.index()).find(is_free);
-            self.levels(cpu).find_map(near)
+            self.topology.levels(cpu).find_map(near)
         };
         let waiting =
             (0..self.config.balancing.budget).map_while(|n| queue.waiting(&self.entities, n));
@@ -142,7 +105,7 @@ impl Kernel {
     pub(super) fn balance_idle(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
         self.processors[cpu].is_kicked = false;
         let mut cost = 0;
-        for (level, span, _) in self.levels(cpu) {
+        for (level, span, _) in self.topology.levels(cpu) {
             if !self.idle.contains(cpu) {
                 break;
             }
@@ -159,7 +122,7 @@ impl Kernel {
     fn pull(
         &mut self,
         cpu: Cpu,
-        level: Level,
+        level: Distance,
         span: Range<usize>,
         reason: Reason,
         now: Nanos,
@@ -189,7 +152,8 @@ impl Kernel {
 
     fn is_heavier(&self, other: Cpu, cpu: Cpu, reason: Reason) -> bool {
         let load = |cpu: Cpu| self.processors[cpu].queue.load();
-        let has_idle_sibling = || self.idle.in_range(self.span(other, Level::Cluster)).next();
+        let has_idle_sibling =
+            || self.idle.in_range(self.topology.within(Distance::Cluster, other)).next();
         reason != Reason::Busy
             || load(other) * 100 > load(cpu) * self.config.balancing.imbalance_percent
                 && has_idle_sibling().is_none()
@@ -200,7 +164,7 @@ impl Kernel {
         &mut self,
         other: Cpu,
         cpu: Cpu,
-        level: Level,
+        level: Distance,
         reason: Reason,
         now: Nanos,
     ) -> bool {
@@ -238,16 +202,16 @@ impl Kernel {
 
     /// True if balancing may move a waiting thread: it is allowed and not cache-hot. After some
     /// failures hot threads are moved, too.
-    fn can_move(&self, id: ThreadId, to: Cpu, level: Level, failed: u32, now: Nanos) -> bool {
+    fn can_move(&self, id: ThreadId, to: Cpu, level: Distance, failed: u32, now: Nanos) -> bool {
         let thread = &self.threads[id];
         if !thread.is_allowed(to) || self.is_throttled(id, to) || self.is_throttled(id, thread.cpu)
         {
             return false;
         }
-        let patience = if level == Level::Machine { 2 } else { 1 };
+        let patience = if level == Distance::Remote { 2 } else { 1 };
         let is_hot = thread.ran_on.is_some()
             && thread.policy != Policy::Idle
-            && level != Level::Core
+            && level != Distance::Core
             && now.saturating_sub(thread.ran_at) < self.config.balancing.hot;
         !is_hot || failed > patience
     }

@@ -28,8 +28,7 @@ pub use thread::{Policy, ThreadState, ThreadTimes};
 
 pub use crate::ids::GroupId;
 use crate::ids::{Cpu, Nanos, ProgramId, Table, ThreadId};
-use crate::topology::Topology;
-use balance::{LEVELS, Level};
+use crate::topology::{Distance, Topology};
 use bandwidth::Group;
 use run_queue::{Dequeue, Enqueue, Entities, Entity, RunQueue};
 use thread::Thread;
@@ -157,10 +156,10 @@ struct Processor {
     average_idle: Nanos,
     /// True if it was asked to look for threads while it is idle.
     is_kicked: bool,
-    /// When it balances next, at each level.
-    next_balance: [Nanos; LEVELS.len()],
-    /// How often balancing found a heavier queue and moved nothing, at each level.
-    failed_balance: [u32; LEVELS.len()],
+    /// When it balances next, at each distance.
+    next_balance: [Nanos; Distance::COUNT],
+    /// How often balancing found a heavier queue and moved nothing, at each distance.
+    failed_balance: [u32; Distance::COUNT],
 }
 
 impl Kernel {
@@ -182,8 +181,8 @@ impl Kernel {
             idle_since: 0,
             average_idle: 2 * config.balancing.hot,
             is_kicked: false,
-            next_balance: [0; LEVELS.len()],
-            failed_balance: [0; LEVELS.len()],
+            next_balance: [0; Distance::COUNT],
+            failed_balance: [0; Distance::COUNT],
         };
         Self {
             topology,
@@ -193,7 +192,7 @@ impl Kernel {
             processors: topology.all().map(processor).collect(),
             groups: Table::default(),
             idle: topology.all().collect(),
-            utilization: vec![(0, 0); topology.processors() / topology.processors_of_cluster()],
+            utilization: vec![(0, 0); topology.processors() / topology.size(Distance::Cluster)],
             overloaded: CpuSet::new(),
             requests: Vec::new(),
             candidates: Vec::new(),

@@ -1,14 +1,15 @@
 //! The processor on which a thread wakes up.
 
-use super::{CpuSet, IdleScan, Kernel, Level, balance::LEVELS, thread::Thread};
+use super::{CpuSet, IdleScan, Kernel, thread::Thread};
 use crate::ids::{Cpu, Nanos, ThreadId};
+use crate::topology::Distance;
 
 impl Kernel {
     /// The processor for a thread that wakes up, and what the search costs.
     pub(super) fn place(&mut self, id: ThreadId, waker: Option<Cpu>, now: Nanos) -> (Cpu, Nanos) {
-        self.update_utilization(self.topology.cluster(self.threads[id].cpu), now);
+        self.update_utilization(self.threads[id].cpu, now);
         if let Some(waker) = waker {
-            self.update_utilization(self.topology.cluster(waker), now);
+            self.update_utilization(waker, now);
         }
         let thread = &self.threads[id];
         let previous = thread.cpu;
@@ -24,14 +25,14 @@ impl Kernel {
         (cpu, self.config.search_cost(looked_at))
     }
 
-    /// Moves a cluster's utilization towards its share of busy processors: the kernel's average
-    /// forgets half within 32 ms.
-    fn update_utilization(&mut self, cluster: usize, now: Nanos) {
+    /// Moves the utilization of a processor's cluster towards its share of busy processors: the
+    /// kernel's average forgets half within 32 ms.
+    fn update_utilization(&mut self, cpu: Cpu, now: Nanos) {
         const TIME_CONSTANT: Nanos = 46_000_000;
-        let size = self.topology.processors_of_cluster();
-        let span = cluster * size..(cluster + 1) * size;
+        let span = self.topology.within(Distance::Cluster, cpu);
+        let size = span.len();
         let busy = ((size - self.idle.count(span)) * 1024 / size) as Nanos;
-        let (average, since) = &mut self.utilization[cluster];
+        let (average, since) = &mut self.utilization[self.topology.cluster(cpu)];
         let passed = now.saturating_sub(*since);
         *average = (*average * TIME_CONSTANT + busy * passed) / (TIME_CONSTANT + passed);
         *since = (*since).max(now);
@@ -63,16 +64,18 @@ impl Kernel {
         {
             return (cpu, 1);
         }
-        let cluster = self.span(target, Level::Cluster);
+        let cluster = self.topology.within(Distance::Cluster, target);
         let size = cluster.len();
         let first = target.index() + 1;
         let distance = |cpu: Cpu| (cpu.index() + size - target.index()) % size;
-        if self.topology.threads_of_core() > 1 {
+        if self.topology.size(Distance::Core) > 1 {
             if let Some(cpu) = self.idle_cores(cluster.clone(), first).find(is_free) {
                 return (cpu, distance(cpu));
             }
-            if let Some(cpu) = self.idle.in_range(self.span(target, Level::Core)).find(is_free) {
-                return (cpu, self.topology.threads_of_core());
+            if let Some(cpu) =
+                self.idle.in_range(self.topology.within(Distance::Core, target)).find(is_free)
+            {
+                return (cpu, self.topology.size(Distance::Core));
             }
         }
         let budget = match self.config.balancing.idle_scan {
@@ -100,7 +103,8 @@ impl Kernel {
         first: usize,
     ) -> impl Iterator<Item = Cpu> + '_ {
         let is_idle_core = |cpu: &Cpu| {
-            self.idle.count(self.span(*cpu, Level::Core)) == self.topology.threads_of_core()
+            self.idle.count(self.topology.within(Distance::Core, *cpu))
+                == self.topology.size(Distance::Core)
         };
         self.idle.around(range, first).filter(is_idle_core)
     }
@@ -109,10 +113,10 @@ impl Kernel {
     /// its parent's socket, then of the machine; without an idle one, the least loaded processor.
     fn place_new(&self, thread: &Thread) -> Cpu {
         let parent = thread.cpu;
-        for level in [Level::Socket, Level::Machine] {
-            let span = self.span(parent, level);
-            let size = self.topology.processors_of_cluster();
-            let own = self.span(parent, Level::Cluster).start;
+        for level in [Distance::Socket, Distance::Remote] {
+            let span = self.topology.within(level, parent);
+            let size = self.topology.size(Distance::Cluster);
+            let own = self.topology.within(Distance::Cluster, parent).start;
             let clusters = (own..span.end).chain(span.start..own).step_by(size);
             let mut best = (0, parent);
             for start in clusters {
@@ -142,10 +146,10 @@ impl Kernel {
             return thread.cpu;
         };
         let inside = |set: &CpuSet, level, free: bool| {
-            let span = self.span(thread.cpu, level);
+            let span = self.topology.within(level, thread.cpu);
             set.in_range(span).find(|cpu| !free || self.idle.contains(*cpu))
         };
-        let levels = LEVELS.into_iter().flat_map(|level| [(level, true), (level, false)]);
+        let levels = Distance::LEVELS.into_iter().flat_map(|level| [(level, true), (level, false)]);
         let mut found = levels.filter_map(|(level, free)| inside(affinity, level, free));
         found.next().expect("an affinity has a processor of the machine")
     }
