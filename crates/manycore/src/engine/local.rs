@@ -1,5 +1,6 @@
 //! Values that each virtual thread has for itself, as std's `thread_local!`.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -20,7 +21,7 @@ impl std::error::Error for AccessError {}
 
 enum Slot {
     Unused,
-    Value(*mut (), unsafe fn(*mut ())),
+    Value(*mut dyn Any),
     Dropped,
 }
 
@@ -33,23 +34,31 @@ pub(crate) struct Locals {
 }
 
 impl Locals {
+    fn insert(&mut self, key: usize, value: *mut dyn Any) {
+        if self.slots.len() <= key {
+            self.slots.resize_with(key + 1, || Slot::Unused);
+        }
+        self.slots[key] = Slot::Value(value);
+        self.made.push(key);
+    }
+
     /// The value that was made last of those that are left. Later uses find that it is gone.
     pub(crate) fn take_last(&mut self) -> Option<Owned> {
         let key = self.made.pop()?;
         match std::mem::replace(&mut self.slots[key], Slot::Dropped) {
-            Slot::Value(value, drop) => Some(Owned(value, drop)),
+            Slot::Value(value) => Some(Owned(value)),
             Slot::Unused | Slot::Dropped => self.take_last(),
         }
     }
 }
 
-/// A value that is dropped with this.
-pub(crate) struct Owned(*mut (), unsafe fn(*mut ()));
+/// A value that is dropped with this. It came from a box.
+pub(crate) struct Owned(*mut dyn Any);
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: the function is that of the value's type, and the value was taken out.
-        unsafe { (self.1)(self.0) };
+        // SAFETY: it came from a box, and the thread has taken it out of its slot.
+        drop(unsafe { Box::from_raw(self.0) });
     }
 }
 
@@ -106,37 +115,20 @@ impl<T: 'static> LocalKey<T> {
     /// If the thread has dropped the value, for it is about to end.
     pub fn try_with<R>(&'static self, use_it: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let key = self.key();
-        let value = match with_locals(|locals| match locals.slots.get(key) {
+        let existing = with_locals(|locals| match locals.slots.get(key) {
             None | Some(Slot::Unused) => Ok(None),
-            Some(Slot::Value(value, _)) => Ok(Some(*value)),
+            Some(Slot::Value(value)) => Ok(Some(value.cast::<T>())),
             Some(Slot::Dropped) => Err(AccessError),
-        })? {
-            Some(value) => value,
-            None => {
-                let value: *mut T = Box::into_raw(Box::new((self.init)()));
-                with_locals(|locals| outside(|| locals.insert(key, value.cast(), drop_box::<T>)));
-                value.cast()
-            }
-        };
+        })?;
+        let value = existing.unwrap_or_else(|| {
+            let value = Box::into_raw(Box::new((self.init)()));
+            with_locals(|locals| outside(|| locals.insert(key, value)));
+            value
+        });
         // SAFETY: the slot has a value of this type, which stays where it is until it is dropped:
         // at the end of this thread, after which this frame does not exist.
-        Ok(use_it(unsafe { &*value.cast::<T>() }))
+        Ok(use_it(unsafe { &*value }))
     }
-}
-
-impl Locals {
-    fn insert(&mut self, key: usize, value: *mut (), drop: unsafe fn(*mut ())) {
-        if self.slots.len() <= key {
-            self.slots.resize_with(key + 1, || Slot::Unused);
-        }
-        self.slots[key] = Slot::Value(value, drop);
-        self.made.push(key);
-    }
-}
-
-unsafe fn drop_box<T>(value: *mut ()) {
-    // SAFETY: it came from such a box.
-    drop(unsafe { Box::from_raw(value.cast::<T>()) });
 }
 
 /// Runs `code` with the locals of this thread. It must not suspend, nor call this again.
