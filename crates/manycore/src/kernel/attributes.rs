@@ -8,9 +8,10 @@ impl Kernel {
     /// not inherited, as if they were set with `SCHED_FLAG_RESET_ON_FORK`.
     pub fn inherit(&mut self, child: ThreadId, parent: ThreadId) {
         let of = &self.threads[parent];
-        let (affinity, policy, nice) = (of.affinity.clone(), of.policy, of.nice);
+        let (affinity, nice) = (of.affinity.clone(), of.nice);
         let new = &mut self.threads[child];
-        (new.affinity, new.policy, new.nice) = (affinity, policy, nice);
+        (new.affinity, new.nice) = (affinity, nice);
+        let policy = self.entities[parent].policy;
         self.entities[child].policy = policy;
         self.entities[child].weight = weights::weight(policy, nice);
     }
@@ -54,7 +55,6 @@ impl Kernel {
 
     /// Sets the scheduling policy.
     pub fn set_policy(&mut self, thread: ThreadId, policy: Policy, now: Nanos) {
-        self.threads[thread].policy = policy;
         self.entities[thread].policy = policy;
         self.reweight(thread, now);
     }
@@ -79,23 +79,23 @@ impl Kernel {
         if matches!(self.state(thread), ThreadState::Ready | ThreadState::Running) {
             let weight = self.entities[thread].weight;
             let cpu = self.processor(thread);
-            self.processors[cpu].queue.reweight(&mut self.entities, thread, weight);
+            self.queues[cpu].reweight(&mut self.entities, thread, weight);
         }
     }
 
     fn reweight(&mut self, id: ThreadId, now: Nanos) {
         let thread = &self.threads[id];
-        let weight = weights::weight(thread.policy, thread.nice);
+        let weight = weights::weight(self.entities[id].policy, thread.nice);
         let cpu = thread.cpu;
         if self.entities[id].is_delayed {
             self.settle(cpu, now);
-            let queue = &mut self.processors[cpu].queue;
+            let queue = &mut self.queues[cpu];
             queue.dequeue(&mut self.entities, id, Dequeue::Leave);
         }
         match self.state(id) {
             ThreadState::Ready | ThreadState::Running => {
                 self.settle(cpu, now);
-                self.processors[cpu].queue.reweight(&mut self.entities, id, weight);
+                self.queues[cpu].reweight(&mut self.entities, id, weight);
             }
             ThreadState::Blocked | ThreadState::Throttled | ThreadState::Exited => {
                 self.entities[id].weight = weight;

@@ -84,7 +84,7 @@ impl Kernel {
         if !self.overloaded.contains(cpu) || self.idle.is_empty() {
             return;
         }
-        let queue = &self.processors[cpu].queue;
+        let queue = &self.queues[cpu];
         let find = |thread: ThreadId| {
             let thread = &self.threads[thread];
             let is_free =
@@ -132,7 +132,7 @@ impl Kernel {
         let budget = self.config.balancing.budget;
         let others = self.overloaded.around(span, cpu.index()).filter(|&other| other != cpu);
         candidates.extend(others.take(budget).map(|other| {
-            let queue = &self.processors[other].queue;
+            let queue = &self.queues[other];
             (if reason == Reason::Busy { queue.load() } else { queue.len() as u64 }, other)
         }));
         // Stable: equal ones in the order around `cpu`.
@@ -151,7 +151,7 @@ impl Kernel {
     }
 
     fn is_heavier(&self, other: Cpu, cpu: Cpu, reason: Reason) -> bool {
-        let load = |cpu: Cpu| self.processors[cpu].queue.load();
+        let load = |cpu: Cpu| self.queues[cpu].load();
         let has_idle_sibling =
             || self.idle.in_range(self.topology.within(Distance::Cluster, other)).next();
         reason != Reason::Busy
@@ -168,7 +168,7 @@ impl Kernel {
         reason: Reason,
         now: Nanos,
     ) -> bool {
-        let [from, to] = [other, cpu].map(|cpu| &self.processors[cpu].queue);
+        let [from, to] = [other, cpu].map(|cpu| &self.queues[cpu]);
         let mut imbalance = from.load().saturating_sub(to.load()) / 2;
         let mut threads = match reason {
             Reason::NewIdle => 1,
@@ -179,7 +179,7 @@ impl Kernel {
         let mut took = false;
         let mut n = 0;
         for _ in 0..self.config.balancing.budget {
-            let queue = &self.processors[other].queue;
+            let queue = &self.queues[other];
             let Some(thread) = queue.waiting(&self.entities, n).filter(|_| threads > 0) else {
                 break;
             };
@@ -210,7 +210,7 @@ impl Kernel {
         }
         let patience = if level == Distance::Remote { 2 } else { 1 };
         let is_hot = thread.ran_on.is_some()
-            && thread.policy != Policy::Idle
+            && self.entities[id].policy != Policy::Idle
             && level != Distance::Core
             && now.saturating_sub(thread.ran_at) < self.config.balancing.hot;
         !is_hot || failed > patience

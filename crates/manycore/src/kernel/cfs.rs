@@ -49,6 +49,7 @@ impl Default for Cfs {
 }
 
 /// The queue of one processor: the thread with the least virtual run time runs.
+#[derive(Default)]
 pub(super) struct Queue {
     /// With scaled times.
     options: Cfs,
@@ -72,15 +73,7 @@ impl Queue {
             wakeup_granularity: options.wakeup_granularity * scale,
             ..options
         };
-        Self {
-            options,
-            timeline: Timeline::default(),
-            current: None,
-            weights: 0,
-            floor: 0,
-            skip: None,
-            next: None,
-        }
+        Self { options, ..Self::default() }
     }
 
     /// The slice of a thread of this weight, among `threads` whose weights sum to `weights`.
@@ -164,7 +157,7 @@ impl RunQueue for Queue {
         self.timeline.insert(entity.vruntime, thread);
     }
 
-    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) -> bool {
+    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) {
         self.forget(thread);
         self.weights -= entities[thread].weight;
         if self.current == Some(thread) {
@@ -176,7 +169,6 @@ impl RunQueue for Queue {
             self.detach(entities, thread);
         }
         self.raise_floor(entities);
-        true
     }
 
     fn detach(&mut self, entities: &mut Entities, thread: ThreadId) {

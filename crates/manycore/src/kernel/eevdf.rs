@@ -52,6 +52,7 @@ impl Default for Eevdf {
 /// virtual time `V` is the average of them, by weight. A thread's lag is `V - vruntime`: what it is
 /// owed. It is *eligible* if that is not negative. The eligible thread with the earliest deadline
 /// runs, where the deadline is a slice after the virtual run time that the slice began with.
+#[derive(Default)]
 pub(super) struct Queue {
     options: Eevdf,
     base_slice: Nanos,
@@ -73,19 +74,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(options: Eevdf, scale: u64, tick: Nanos) -> Self {
-        Self {
-            options,
-            base_slice: options.base_slice * scale,
-            tick,
-            timeline: Timeline::default(),
-            current: None,
-            weights: 0,
-            sum: 0,
-            last_virtual_time: 0,
-            sleeping: 0,
-            sleeping_weights: 0,
-            has_own_slices: false,
-        }
+        Self { options, base_slice: options.base_slice * scale, tick, ..Self::default() }
     }
 
     fn slice(&self, entity: &Entity) -> Nanos {
@@ -226,14 +215,14 @@ impl RunQueue for Queue {
         self.timeline.insert(entity.deadline, thread);
     }
 
-    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) -> bool {
+    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) {
         let entity = &mut entities[thread];
         if why == Dequeue::Sleep && self.options.delay_dequeue && !self.is_eligible(entity) {
             entity.is_delayed = true;
             self.sleeping += 1;
             self.sleeping_weights += entity.weight;
             self.put_current(entities);
-            return false;
+            return;
         }
         if self.current == Some(thread) {
             self.current = None;
@@ -249,7 +238,6 @@ impl RunQueue for Queue {
             entity.deadline -= entity.vruntime;
             entity.is_relative = true;
         }
-        true
     }
 
     fn requeue(&mut self, entities: &mut Entities, thread: ThreadId) {
@@ -361,10 +349,6 @@ impl RunQueue for Queue {
             entities[current].protected = old.protected.min(protected);
         }
         preempts
-    }
-
-    fn tick(&mut self, _entities: &mut Entities) -> bool {
-        false
     }
 
     fn slice_left(&self, entities: &Entities) -> Option<Nanos> {

@@ -108,6 +108,7 @@ pub struct Kernel {
     config: KernelConfig,
     threads: Table<ThreadId, Thread>,
     entities: Entities,
+    queues: Table<Cpu, Box<dyn RunQueue>>,
     processors: Table<Cpu, Processor>,
     groups: Table<GroupId, Group>,
     /// Processors without a current thread and without a runnable one.
@@ -130,8 +131,8 @@ fn new_queue(scheduler: Scheduler, scale: u64, tick: Nanos) -> Box<dyn RunQueue>
     }
 }
 
+#[derive(Clone, Default)]
 struct Processor {
-    queue: Box<dyn RunQueue>,
     current: Option<ThreadId>,
     /// Run time and idle time are accounted until then.
     clock: Nanos,
@@ -166,30 +167,16 @@ impl Kernel {
     /// A machine without threads, whose processors are idle.
     pub fn new(topology: Topology, config: KernelConfig) -> Self {
         let scale = config.scale(topology.processors());
-        let processor = |_| Processor {
-            queue: new_queue(config.scheduler, scale, config.tick()),
-            current: None,
-            clock: 0,
-            idle_time: 0,
-            stolen: 0,
-            must_pick: false,
-            chosen: None,
-            reschedule_at: None,
-            is_ticking: false,
-            slice_end: None,
-            is_halted: true,
-            idle_since: 0,
-            average_idle: 2 * config.balancing.hot,
-            is_kicked: false,
-            next_balance: [0; Distance::COUNT],
-            failed_balance: [0; Distance::COUNT],
-        };
+        let queue = |_| new_queue(config.scheduler, scale, config.tick());
+        let average_idle = 2 * config.balancing.hot;
+        let processor = Processor { is_halted: true, average_idle, ..Processor::default() };
         Self {
             topology,
             config,
             threads: Table::default(),
             entities: Entities::default(),
-            processors: topology.all().map(processor).collect(),
+            queues: topology.all().map(queue).collect(),
+            processors: vec![processor; topology.processors()].into(),
             groups: Table::default(),
             idle: topology.all().collect(),
             utilization: vec![(0, 0); topology.processors() / topology.size(Distance::Cluster)],
@@ -206,8 +193,9 @@ impl Kernel {
         group: Option<GroupId>,
         parent_cpu: Cpu,
     ) -> ThreadId {
-        self.entities.push(Entity::new());
-        self.threads.push(Thread::new(program, group, parent_cpu))
+        self.entities.push(Entity { weight: weights::NICE_0, ..Entity::default() });
+        let cpu = parent_cpu;
+        self.threads.push(Thread { program, group, cpu, is_new: true, ..Thread::default() })
     }
 
     /// Makes a blocked thread runnable; no effect on another one. `waker` is the processor whose
@@ -220,7 +208,7 @@ impl Kernel {
         if self.entities[thread].is_delayed {
             let cpu = self.processor(thread);
             self.settle(cpu, now);
-            let queue = &mut self.processors[cpu].queue;
+            let queue = &mut self.queues[cpu];
             if self.threads[thread].is_allowed(cpu) {
                 queue.requeue(&mut self.entities, thread);
                 self.threads[thread].enter(ThreadState::Ready, now);
@@ -257,12 +245,11 @@ impl Kernel {
     /// The current thread of `cpu` calls `sched_yield`.
     pub fn yield_now(&mut self, cpu: Cpu, now: Nanos) {
         self.settle(cpu, now);
-        let processor = &mut self.processors[cpu];
-        assert!(processor.current.is_some(), "a yield on an idle processor");
-        if processor.queue.len() > 1 {
-            processor.queue.yield_current(&mut self.entities);
+        assert!(self.current(cpu).is_some(), "a yield on an idle processor");
+        if self.runnable(cpu) > 1 {
+            self.queues[cpu].yield_current(&mut self.entities);
         }
-        processor.must_pick = true;
+        self.processors[cpu].must_pick = true;
     }
 
     /// The current thread of `cpu` yields to `target`, which the next pick runs there for the rest
@@ -284,9 +271,9 @@ impl Kernel {
         if source != cpu {
             self.migrate(target, cpu, now);
         }
+        let left = self.queues[cpu].slice_left(&self.entities).filter(|_| !is_over);
+        self.queues[cpu].pick_directly(&mut self.entities, target, left.unwrap_or(0));
         let processor = &mut self.processors[cpu];
-        let left = processor.queue.slice_left(&self.entities).filter(|_| !is_over);
-        processor.queue.pick_directly(&mut self.entities, target, left.unwrap_or(0));
         processor.chosen = Some(target);
         processor.must_pick = true;
         true
@@ -351,7 +338,7 @@ impl Kernel {
 
     /// How many threads of `cpu` are runnable, the current one included.
     pub fn runnable(&self, cpu: Cpu) -> usize {
-        self.processors[cpu].queue.len()
+        self.queues[cpu].len()
     }
 
     /// The processor that runs or queues the thread, or did so before it blocked.
@@ -378,16 +365,9 @@ impl Kernel {
     /// The thread's times until `now`.
     pub fn times(&self, thread: ThreadId, now: Nanos) -> ThreadTimes {
         let thread = &self.threads[thread];
-        let mut times = thread.times;
-        let waited = now.saturating_sub(thread.since);
-        match thread.state {
-            ThreadState::Running => times.run += self.unsettled(thread.cpu, now),
-            ThreadState::Ready => times.delay += waited,
-            ThreadState::Throttled => {
-                times.delay += waited;
-                times.throttled += waited;
-            }
-            ThreadState::Blocked | ThreadState::Exited => {}
+        let mut times = thread.settled_times(now);
+        if thread.state == ThreadState::Running {
+            times.run += self.unsettled(thread.cpu, now);
         }
         times
     }
@@ -421,7 +401,7 @@ impl Kernel {
         thread.times.run += ran;
         thread.ran_at = processor.clock;
         let group = thread.group;
-        let is_over = processor.queue.update_current(&mut self.entities, ran);
+        let is_over = self.queues[cpu].update_current(&mut self.entities, ran);
         let is_spent = group.is_some_and(|group| !self.charge(group, cpu, ran, now));
         is_over || is_spent
     }
@@ -448,7 +428,7 @@ impl Kernel {
         let processor = &mut self.processors[cpu];
         processor.must_pick = true;
         let thread = processor.current.take().expect("the processor runs a thread");
-        processor.queue.dequeue(&mut self.entities, thread, why);
+        self.queues[cpu].dequeue(&mut self.entities, thread, why);
         self.threads[thread].times.voluntary_switches += 1;
         self.threads[thread].enter(state, now);
         self.count_dequeued(thread, now);
@@ -460,7 +440,7 @@ impl Kernel {
         let thread = &mut self.threads[id];
         thread.enter(ThreadState::Ready, now);
         if why == Enqueue::Wake && thread.cpu != cpu {
-            self.processors[thread.cpu].queue.detach(&mut self.entities, id);
+            self.queues[thread.cpu].detach(&mut self.entities, id);
         }
         thread.times.migrations += u64::from(why != Enqueue::New && thread.cpu != cpu);
         thread.cpu = cpu;
@@ -469,7 +449,7 @@ impl Kernel {
             return;
         }
         self.count_queued(id);
-        self.processors[cpu].queue.enqueue(&mut self.entities, id, why);
+        self.queues[cpu].enqueue(&mut self.entities, id, why);
         self.note(cpu);
         self.request_slice_end(cpu, now);
     }
@@ -478,7 +458,7 @@ impl Kernel {
     fn migrate(&mut self, thread: ThreadId, cpu: Cpu, now: Nanos) {
         let source = self.processor(thread);
         self.settle(source, now);
-        self.processors[source].queue.dequeue(&mut self.entities, thread, Dequeue::Move);
+        self.queues[source].dequeue(&mut self.entities, thread, Dequeue::Move);
         self.count_dequeued(thread, now);
         self.note(source);
         self.enqueue(thread, cpu, Enqueue::Move, now);
@@ -491,11 +471,11 @@ impl Kernel {
             return;
         }
         let cpu = self.processor(thread);
-        let processor = &mut self.processors[cpu];
+        let processor = &self.processors[cpu];
         let latency = if processor.is_halted {
             self.idle_exit(cpu, now)
         } else if processor.current.is_none()
-            || !processor.queue.preempts(&mut self.entities, thread)
+            || !self.queues[cpu].preempts(&mut self.entities, thread)
         {
             return;
         } else if actor == Some(cpu) {
@@ -515,9 +495,8 @@ impl Kernel {
 
     /// Updates the sets of processors after a change of `cpu`.
     fn note(&mut self, cpu: Cpu) {
-        let processor = &self.processors[cpu];
-        let current = usize::from(processor.current.is_some());
-        let queued = processor.queue.len();
+        let current = usize::from(self.current(cpu).is_some());
+        let queued = self.runnable(cpu);
         self.idle.set(cpu, current == 0 && queued == 0);
         self.overloaded.set(cpu, queued > current.max(1));
     }
@@ -540,13 +519,12 @@ impl Kernel {
     /// The next thread of `cpu` whose group has run time. Threads of other groups leave the queue.
     fn pick_unthrottled(&mut self, cpu: Cpu, now: Nanos) -> Option<ThreadId> {
         loop {
-            let processor = &mut self.processors[cpu];
-            let next = processor.queue.pick(&mut self.entities)?;
+            let next = self.queues[cpu].pick(&mut self.entities)?;
             if self.may_run(next, cpu, now) {
                 return Some(next);
             }
+            self.queues[cpu].dequeue(&mut self.entities, next, Dequeue::Leave);
             let processor = &mut self.processors[cpu];
-            processor.queue.dequeue(&mut self.entities, next, Dequeue::Leave);
             if processor.current == Some(next) {
                 processor.current = None;
                 self.threads[next].times.involuntary_switches += 1;
@@ -604,7 +582,7 @@ impl Kernel {
             processor.is_ticking = false;
             return 0;
         }
-        if processor.queue.tick(&mut self.entities) {
+        if self.queues[cpu].tick(&mut self.entities) {
             self.reschedule(cpu, now);
         }
         self.request_tick(cpu, now);
@@ -628,7 +606,7 @@ impl Kernel {
         }
         processor.slice_end = None;
         self.settle(cpu, now);
-        if self.processors[cpu].queue.tick(&mut self.entities) {
+        if self.queues[cpu].tick(&mut self.entities) {
             self.reschedule(cpu, now);
         } else {
             self.request_slice_end(cpu, now);
@@ -638,11 +616,11 @@ impl Kernel {
     /// Asks for a timer at the end of the current slice, if slices end precisely and another
     /// thread waits.
     fn request_slice_end(&mut self, cpu: Cpu, now: Nanos) {
-        let processor = &mut self.processors[cpu];
-        if !self.config.precise_slices || processor.queue.len() < 2 {
+        if !self.config.precise_slices || self.runnable(cpu) < 2 {
             return;
         }
-        let Some(left) = processor.queue.slice_left(&self.entities) else { return };
+        let Some(left) = self.queues[cpu].slice_left(&self.entities) else { return };
+        let processor = &mut self.processors[cpu];
         let at = now.max(processor.clock) + processor.stolen + left.max(1);
         if processor.slice_end.is_none_or(|end| end > at) {
             processor.slice_end = Some(at);

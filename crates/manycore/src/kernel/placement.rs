@@ -48,7 +48,7 @@ impl Kernel {
         let thread = &self.threads[id];
         let previous = thread.cpu;
         let Some(waker) = waker.filter(|&waker| thread.is_allowed(waker)) else { return previous };
-        let load = |cpu: Cpu| self.processors[cpu].queue.load();
+        let load = |cpu: Cpu| self.queues[cpu].load();
         let slack = (self.config.balancing.imbalance_percent.saturating_sub(100)) / 2;
         let at_waker = (load(waker) + self.entities[id].weight) * 100;
         if at_waker < load(previous) * (100 + slack) { waker } else { previous }
@@ -134,7 +134,7 @@ impl Kernel {
                 return best.1;
             }
         }
-        let queue = |cpu: &Cpu| &self.processors[*cpu].queue;
+        let queue = |cpu: &Cpu| &self.queues[*cpu];
         let allowed = self.topology.all().filter(|&cpu| thread.is_allowed(cpu));
         allowed.min_by_key(|cpu| (queue(cpu).load(), queue(cpu).len())).expect("an allowed one")
     }
