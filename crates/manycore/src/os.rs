@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::atomic::AtomicU32;
-use crate::engine::{engine, here};
+use crate::engine::{Engine, engine, here};
 use crate::ids::{Cpu, Nanos, ThreadId};
 pub use crate::kernel::{Bandwidth, CpuSet, GroupTimes, Policy, ThreadState, ThreadTimes};
 use crate::time::nanos;
@@ -79,6 +79,12 @@ pub fn processors() -> usize {
     engine().map_or(1, |here| here.get().settings.topology.processors())
 }
 
+/// Reads what the kernel shows in a small file of `/proc` or of a control group.
+fn read_file<T>(read: impl FnOnce(&mut Engine) -> T) -> T {
+    let here = here();
+    here.system_call(here.get().settings.system.file, read)
+}
+
 /// What other threads see of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
@@ -110,9 +116,7 @@ pub fn observe(thread: ThreadId) -> Observation {
 
 /// The times of all threads of this program, together.
 pub fn program_times() -> ThreadTimes {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| {
+    read_file(|engine| {
         let program = engine.program();
         let mut sum = ThreadTimes::default();
         for (id, thread) in engine.threads.entries() {
@@ -136,9 +140,7 @@ pub fn program_affinity() -> CpuSet {
 
 /// The bandwidth of this program's control group, and what the group has used of it.
 pub fn bandwidth() -> Option<(Bandwidth, GroupTimes)> {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| {
+    read_file(|engine| {
         let group = engine.programs[engine.program()].group?;
         Some((engine.kernel.bandwidth(group), engine.kernel.group_times(group)))
     })
@@ -153,16 +155,12 @@ pub fn run_time(thread: ThreadId) -> Nanos {
 
 /// A thread's times, from a file of `/proc`.
 pub fn times(thread: ThreadId) -> ThreadTimes {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| engine.kernel.times(thread, engine.clock))
+    read_file(|engine| engine.kernel.times(thread, engine.clock))
 }
 
 /// How many threads are ready or run, in the whole machine.
 pub fn runnable_threads() -> usize {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| {
+    read_file(|engine| {
         let all = engine.settings.topology.all();
         all.map(|cpu| engine.kernel.runnable(cpu)).sum()
     })
@@ -170,9 +168,7 @@ pub fn runnable_threads() -> usize {
 
 /// How long the hypervisor has taken a processor away: `steal` of `/proc/stat`.
 pub fn steal_time(cpu: Cpu) -> Nanos {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| engine.stolen(cpu, engine.clock))
+    read_file(|engine| engine.stolen(cpu, engine.clock))
 }
 
 /// The processors that a thread may run on.

@@ -6,7 +6,7 @@ use super::thread_state::Wait;
 use super::{Engine, Here, Pause, What};
 use crate::arena::outside;
 use crate::coherence::Access;
-use crate::ids::{Cpu, Id, LineIndex, Nanos, ThreadId};
+use crate::ids::{Cpu, LineIndex, Nanos, ThreadId};
 use crate::kernel::Kernel;
 
 impl Here {
@@ -198,14 +198,13 @@ impl Here {
         self.enter_kernel(0);
         let engine = self.get();
         let cost = engine.kernel_read(address);
-        let thread = engine.current;
-        let program = engine.threads[thread].program;
+        let futex = (engine.program(), address);
         let blocks = outside(|| {
-            engine.lock_futex(program, address);
+            engine.lock_futex(futex);
             engine.clock += cost;
             let blocks = is_unchanged();
             if blocks {
-                engine.futexes.entry((program, address)).or_default().waiters.push_back(thread);
+                engine.futexes.entry(futex).or_default().waiters.push_back(engine.current);
             }
             blocks
         });
@@ -218,26 +217,21 @@ impl Here {
 
     /// Wakes up to `count` threads that wait for the futex, and returns how many.
     pub(crate) fn futex_wake(self, address: usize, count: usize) -> usize {
-        self.enter_kernel(0);
-        let engine = self.get();
-        let program = engine.program();
-        let woken = outside(|| {
-            engine.lock_futex(program, address);
+        self.system_call(0, |engine| {
+            let futex = (engine.program(), address);
+            engine.lock_futex(futex);
             let mut woken = 0;
             while woken < count {
-                let Some(futex) = engine.futexes.get_mut(&(program, address)) else { break };
-                let Some(thread) = futex.waiters.pop_front() else {
-                    engine.futexes.remove(&(program, address));
+                let waiting = engine.futexes.get_mut(&futex);
+                let Some(thread) = waiting.and_then(|it| it.waiters.pop_front()) else {
+                    engine.futexes.remove(&futex);
                     break;
                 };
                 engine.wake(thread, Some(engine.cpu), engine.clock);
                 woken += 1;
             }
-            engine.carry_out();
             woken
-        });
-        self.charge(0);
-        woken
+        })
     }
 
     /// Blocks for `time`.
@@ -264,28 +258,21 @@ impl Here {
 
     /// Interrupts all other processors that run this program, and waits for them.
     pub(crate) fn membarrier(self) {
-        self.enter_kernel(0);
-        let engine = self.get();
-        let system = engine.settings.system;
-        // One barrier at a time.
-        engine.clock = engine.clock.max(engine.membarrier_until) + system.membarrier
-            - system.system_call.min(system.membarrier);
-        let program = engine.program();
-        let others = (0..engine.processors.len()).map(Cpu::new).filter(|&cpu| {
-            let running = engine.processors[cpu].running;
-            cpu != engine.cpu
-                && running.is_some_and(|thread| engine.threads[thread].program == program)
-        });
-        let others: Vec<_> = outside(|| others.collect());
-        outside(|| {
-            for &cpu in &others {
-                engine.clock += system.membarrier_each;
-                engine.queue.push(engine.clock, What::Interrupt(cpu, system.interrupt));
+        self.system_call(0, |engine| {
+            let system = engine.settings.system;
+            // One barrier at a time.
+            engine.clock = engine.clock.max(engine.membarrier_until) + system.membarrier
+                - system.system_call.min(system.membarrier);
+            let program = engine.program();
+            for (cpu, processor) in engine.processors.entries() {
+                let runs_it = |thread| engine.threads[thread].program == program;
+                if cpu != engine.cpu && processor.running.is_some_and(runs_it) {
+                    engine.clock += system.membarrier_each;
+                    engine.queue.push(engine.clock, What::Interrupt(cpu, system.interrupt));
+                }
             }
+            engine.membarrier_until = engine.clock;
         });
-        engine.membarrier_until = engine.clock;
-        outside(|| drop(others));
-        self.charge(0);
     }
 
     /// Makes a thread, which begins to run. Returns `None` if there is no memory for its stack.
@@ -296,20 +283,15 @@ impl Here {
         body: Box<dyn FnOnce()>,
         at_exit: Box<dyn FnOnce()>,
     ) -> Option<ThreadId> {
-        self.enter_kernel(self.get().settings.system.spawn);
-        let engine = self.get();
         // Without a stack, the code is dropped here, where its destructors may do anything.
-        let stack = outside(|| engine.new_stack(stack_bytes))?;
-        let id = outside(|| {
-            let program = engine.program();
-            let parent = Some(engine.current);
-            let name = name.map(Box::from);
-            let id = engine.add_thread(program, parent, name, stack, (body, at_exit));
+        let mut code = Some((body, at_exit));
+        self.system_call(self.get().settings.system.spawn, |engine| {
+            let stack = engine.new_stack(stack_bytes)?;
+            let (program, parent) = (engine.program(), Some(engine.current));
+            let code = code.take().expect("it is taken once");
+            let id = engine.add_thread(program, parent, name.map(Box::from), stack, code);
             engine.wake(id, Some(engine.cpu), engine.clock);
-            engine.carry_out();
-            id
-        });
-        self.charge(0);
-        Some(id)
+            Some(id)
+        })
     }
 }

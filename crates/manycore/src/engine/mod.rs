@@ -62,6 +62,7 @@ enum Pause {
 }
 
 /// A processor as the engine sees it.
+#[derive(Default)]
 struct Processor {
     clock: Nanos,
     /// Counts runs, so that the event of an earlier one is known as stale.
@@ -191,20 +192,7 @@ impl Engine {
         trace: Trace,
         keeps_sites: bool,
     ) -> Box<Self> {
-        let processor = |&speed: &u64| Processor {
-            clock: 0,
-            number: 0,
-            spins: u32::MAX,
-            running: None,
-            since: 0,
-            away_since: None,
-            has_yielded: false,
-            wants_pick: false,
-            deferred: Vec::new(),
-            watched: Vec::new(),
-            stolen: 0,
-            speed,
-        };
+        let processor = |&speed: &u64| Processor { spins: u32::MAX, speed, ..Processor::default() };
         let mut queue = Queue::new();
         if hypervisor.is_some() {
             queue.push(0, What::Hypervisor);
@@ -340,9 +328,9 @@ impl Engine {
     }
 
     /// Takes the kernel's lock of a futex, whose holders come one after the other.
-    fn lock_futex(&mut self, program: ProgramId, address: usize) {
+    fn lock_futex(&mut self, futex: (ProgramId, usize)) {
         let held = self.settings.system.futex_lock;
-        let futex = self.futexes.entry((program, address)).or_default();
+        let futex = self.futexes.entry(futex).or_default();
         self.clock = self.clock.max(futex.busy_until) + held;
         futex.busy_until = self.clock;
     }
@@ -620,13 +608,12 @@ impl Drop for Engine {
 /// Handles the next event. No reference to the engine lives while code of a thread runs.
 fn step(here: Here) -> Result<(), Stop> {
     let engine = here.get();
-    let Some(event) = engine.queue.pop() else { return Err(Stop::Deadlock) };
-    let now = event.time;
+    let Some((now, what)) = engine.queue.pop() else { return Err(Stop::Deadlock) };
     engine.events += 1;
     if now >= engine.settings.time_limit {
         return Err(Stop::TimeLimit);
     }
-    match event.what {
+    match what {
         What::Run(cpu, number) => {
             if engine.processors[cpu].number == number {
                 run_code(here, cpu, now);

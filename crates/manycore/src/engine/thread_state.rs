@@ -68,9 +68,10 @@ impl Spin {
 }
 
 /// What a blocked thread waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// It is not blocked.
+    #[default]
     Nothing,
     /// A wake-up of the futex at this address, or its timeout.
     Futex(usize),
@@ -82,8 +83,10 @@ pub(crate) enum Wait {
 pub(crate) type Code = (Box<dyn FnOnce()>, Box<dyn FnOnce()>);
 
 /// A virtual thread.
+#[derive(Default)]
 pub(crate) struct ThreadState {
     pub(crate) coroutine: Option<Coroutine<(), (), (), Stack>>,
+    /// Null before the thread begins.
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) heap: Heap,
     pub(crate) locals: Locals,
@@ -117,32 +120,14 @@ impl ThreadState {
             here.get().threads[id].yielder = yielder;
             // A panic that reaches this was reported by the hook: it ends the thread alone.
             let _ = catch_unwind(AssertUnwindSafe(body));
-            let take_last = || {
-                let here = engine().expect("the engine resumes it");
-                here.get().threads[id].locals.take_last()
-            };
             // A destructor may use locals that are left, and make others.
-            while let Some(local) = take_last() {
+            while let Some(local) = here.get().threads[id].locals.take_last() {
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(local)));
             }
             let _ = catch_unwind(AssertUnwindSafe(at_exit));
         };
-        Box::new(Self {
-            coroutine: Some(Coroutine::with_stack(stack, code)),
-            yielder: std::ptr::null(),
-            heap,
-            locals: Locals::default(),
-            program,
-            name,
-            spin: Spin::default(),
-            remaining: 0,
-            wait: Wait::Nothing,
-            wait_number: 0,
-            has_timed_out: false,
-            is_over: false,
-            unwinds: false,
-            clock: 0,
-        })
+        let coroutine = Some(Coroutine::with_stack(stack, code));
+        Box::new(Self { coroutine, heap, program, name, ..Self::default() })
     }
 
     /// Forgets what the thread has on its stack and in its locals, as the end of a process does.
