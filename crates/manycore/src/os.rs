@@ -71,12 +71,12 @@ pub fn current_cpu() -> Cpu {
 /// # Panics
 /// Outside of a machine.
 pub fn topology() -> Topology {
-    here().get().settings.topology
+    here().get().topology
 }
 
 /// How many processors the machine has.
 pub fn processors() -> usize {
-    engine().map_or(1, |here| here.get().settings.topology.processors())
+    engine().map_or(1, |here| here.get().topology.processors())
 }
 
 /// Reads what the kernel shows in a small file of `/proc` or of a control group.
@@ -161,7 +161,7 @@ pub fn times(thread: ThreadId) -> ThreadTimes {
 /// How many threads are ready or run, in the whole machine.
 pub fn runnable_threads() -> usize {
     read_file(|engine| {
-        let all = engine.settings.topology.all();
+        let all = engine.topology.all();
         all.map(|cpu| engine.kernel.runnable(cpu)).sum()
     })
 }

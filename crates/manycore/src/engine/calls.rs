@@ -113,7 +113,7 @@ impl Here {
     /// The thread spins. If nothing can change, it is not run until something does.
     pub(crate) fn spin_loop(self) {
         let engine = self.get();
-        let (pause, quantum) = (engine.settings.pause, engine.settings.spin_quantum);
+        let (pause, quantum) = (engine.coherence.costs().pause, engine.settings.spin_quantum);
         let spin = engine.spin_of_current();
         let sleeps = spin.end_iteration() && quantum > 0;
         if !sleeps {

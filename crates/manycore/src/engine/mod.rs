@@ -101,13 +101,10 @@ pub(crate) struct ProgramState {
     pub(crate) count: u64,
 }
 
-/// Settings that the builder has checked.
+/// Settings of a machine that concern the engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) topology: Topology,
     pub(crate) system: SystemCosts,
-    pub(crate) pause: Nanos,
-    pub(crate) look_ahead: Nanos,
     pub(crate) seed: u64,
     /// Each transfer takes up to this much longer, at random.
     pub(crate) noise: Nanos,
@@ -116,6 +113,8 @@ pub(crate) struct Settings {
     /// What a hardware thread does while its core's other one runs, in thousandths.
     pub(crate) smt_speed: u64,
     pub(crate) stack_bytes: usize,
+    pub(crate) keeps_trace: bool,
+    pub(crate) keeps_sites: bool,
 }
 
 /// Why a run cannot go on.
@@ -136,7 +135,10 @@ pub(crate) struct Engine {
     pub(crate) current: ThreadId,
     pub(crate) lines: LineNumbers,
     pub(crate) coherence: Coherence,
+    pub(crate) topology: Topology,
     pub(crate) settings: Settings,
+    /// How far a thread may run ahead of the next event.
+    look_ahead: Nanos,
     pause: Pause,
     random: u64,
     pub(crate) kernel: Kernel,
@@ -184,13 +186,12 @@ pub(crate) fn here() -> Here {
 
 impl Engine {
     pub(crate) fn new(
+        topology: Topology,
         settings: Settings,
         coherence: Coherence,
         kernel: Kernel,
         speeds: &[u64],
         hypervisor: Option<Box<dyn Hypervisor>>,
-        trace: Trace,
-        keeps_sites: bool,
     ) -> Box<Self> {
         let processor = |&speed: &u64| Processor { spins: u32::MAX, speed, ..Processor::default() };
         let mut queue = Queue::new();
@@ -204,10 +205,11 @@ impl Engine {
             cpu: Cpu(0),
             current: ThreadId(0),
             lines: LineNumbers::new(),
+            topology,
+            look_ahead: coherence.min_transfer(),
             coherence,
             pause: Pause::Turn,
             random: settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
-            settings,
             kernel,
             queue,
             processors: speeds.iter().map(processor).collect(),
@@ -217,8 +219,9 @@ impl Engine {
             watchers: HashMap::new(),
             membarrier_until: 0,
             hypervisor,
-            trace,
-            sites: keeps_sites.then(HashMap::new),
+            trace: Trace::new(settings.seed, settings.keeps_trace),
+            sites: settings.keeps_sites.then(HashMap::new),
+            settings,
             events: 0,
             switches: 0,
             spin_sleeps: 0,
@@ -366,7 +369,7 @@ impl Engine {
     fn bring_forward(&mut self, event: Nanos) {
         if event < self.next_event {
             self.next_event = event;
-            self.limit = self.limit.min(event.saturating_add(self.settings.look_ahead));
+            self.limit = self.limit.min(event.saturating_add(self.look_ahead));
         }
     }
 
@@ -387,7 +390,7 @@ impl Engine {
     }
 
     fn siblings(&self, cpu: Cpu) -> impl Iterator<Item = Cpu> + use<> {
-        let core = self.settings.topology.within(Distance::Core, cpu);
+        let core = self.topology.within(Distance::Core, cpu);
         core.map(Cpu::new).filter(move |&other| other != cpu)
     }
 
@@ -438,7 +441,7 @@ impl Engine {
         processor.clock += picked.cost;
         let was_idle = processor.running.is_none();
         let clock = processor.clock;
-        if was_idle != picked.thread.is_none() && self.settings.topology.size(Distance::Core) > 1 {
+        if was_idle != picked.thread.is_none() && self.topology.size(Distance::Core) > 1 {
             let siblings: Vec<_> = self.siblings(cpu).collect();
             siblings.iter().for_each(|&sibling| self.settle(sibling, now));
             self.processors[cpu].running = picked.thread;
@@ -642,10 +645,8 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
     let id = processor.running.expect("a processor runs a thread");
     (engine.clock, engine.cpu, engine.current) = (processor.clock, cpu, id);
     engine.next_event = engine.queue.next_time();
-    engine.limit = engine
-        .next_event
-        .saturating_add(engine.settings.look_ahead)
-        .min(engine.settings.time_limit);
+    engine.limit =
+        engine.next_event.saturating_add(engine.look_ahead).min(engine.settings.time_limit);
     engine.switches += 1;
     engine.trace.mix(engine.clock ^ u64::from(id.0) << 40 ^ u64::from(cpu.0) << 52);
     let thread = &mut engine.threads[id];
