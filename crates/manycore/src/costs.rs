@@ -67,35 +67,33 @@ impl fmt::Display for UnknownCost {
 
 impl std::error::Error for UnknownCost {}
 
-/// All costs of a machine.
-pub(crate) struct Costs<'m> {
-    pub(crate) caches: &'m mut CacheCosts,
-    pub(crate) system: &'m mut SystemCosts,
-    pub(crate) kernel: &'m mut KernelCosts,
-}
-
 macro_rules! by_name {
-    ($($part:ident: $($field:ident)*;)*) => {
+    ($($part:ident: $costs:ty { $($field:ident)* })*) => {
         const NAMES: &[&str] = &[$($(stringify!($field),)*)*];
 
-        impl Costs<'_> {
-            /// Sets the cost of that name.
-            pub(crate) fn set(self, name: &str, nanos: Nanos) -> Result<(), UnknownCost> {
-                match name {
-                    $($(stringify!($field) => self.$part.$field = nanos,)*)*
-                    _ => return Err(UnknownCost(name.to_owned())),
-                }
-                Ok(())
+        /// The cost of that name.
+        pub(crate) fn by_name<'m>(
+            name: &str,
+            $($part: &'m mut $costs,)*
+        ) -> Result<&'m mut Nanos, UnknownCost> {
+            match name {
+                $($(stringify!($field) => Ok(&mut $part.$field),)*)*
+                _ => Err(UnknownCost(name.to_owned())),
             }
         }
     };
 }
 
 by_name! {
-    caches: hit read_modify_write fence pause core cluster socket remote memory invalidation
-        shared_occupancy lease link;
-    system: system_call futex_lock spawn membarrier membarrier_each interrupt clock thread_clock
-        file;
-    kernel: context_switch wake_up idle_exit deep_idle_exit deep_idle_after reschedule_interrupt
-        migration balance tick;
+    caches: CacheCosts {
+        hit read_modify_write fence pause core cluster socket remote memory invalidation
+        shared_occupancy lease link
+    }
+    system: SystemCosts {
+        system_call futex_lock spawn membarrier membarrier_each interrupt clock thread_clock file
+    }
+    kernel: KernelCosts {
+        context_switch wake_up idle_exit deep_idle_exit deep_idle_after reschedule_interrupt
+        migration balance tick
+    }
 }

@@ -6,6 +6,7 @@ pub mod atomic;
 pub mod cell;
 pub mod coherence;
 mod costs;
+mod cpu_set;
 mod engine;
 pub mod hint;
 pub mod hypervisor;

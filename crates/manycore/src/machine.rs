@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatistics};
-use crate::costs::{Costs, SystemCosts, UnknownCost};
+use crate::costs::{self, SystemCosts, UnknownCost};
 use crate::engine::lines::MAX_LINES;
 use crate::engine::trace::TraceEvent;
 use crate::engine::{Engine, Settings, Stop, host_time};
@@ -300,8 +300,8 @@ impl Builder {
     /// # Ok::<(), manycore::UnknownCost>(())
     /// ```
     pub fn cost(mut self, name: &str, nanos: Nanos) -> Result<Self, UnknownCost> {
-        let (caches, system) = (&mut self.costs, &mut self.settings.system);
-        Costs { caches, system, kernel: &mut self.kernel.costs }.set(name, nanos)?;
+        let (system, kernel) = (&mut self.settings.system, &mut self.kernel.costs);
+        *costs::by_name(name, &mut self.costs, system, kernel)? = nanos;
         Ok(self)
     }
 

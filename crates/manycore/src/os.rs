@@ -223,6 +223,6 @@ pub fn name<T: ?Sized>(value: &T, name: &str) {
     // Lines of two pages are not numbered one after the other.
     for address in (first & !63..=last).step_by(64) {
         let line = engine.lines.of(address);
-        crate::arena::outside(|| engine.coherence.name(line, line, name));
+        crate::arena::outside(|| engine.coherence.name(line, name));
     }
 }

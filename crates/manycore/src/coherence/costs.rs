@@ -82,21 +82,10 @@ impl CacheCosts {
     /// medians of <https://github.com/nviennot/core-to-core-latency>. Pause, read-modify-write and
     /// lease as in [`epyc_guest`](Self::epyc_guest). The others are assumptions.
     pub const fn milan() -> Self {
-        Self {
-            hit: 1,
-            read_modify_write: 8,
-            fence: 8,
-            pause: 16,
-            core: 10,
-            cluster: 23,
-            socket: 107,
-            remote: 197,
-            memory: 100,
-            invalidation: 1,
-            shared_occupancy: 10,
-            lease: 40,
-            link: 1,
-        }
+        let (read_modify_write, pause) = (8, 16);
+        let (core, cluster, socket, remote, memory) = (10, 23, 107, 197, 100);
+        let assumed = Self::ice_lake_8375c();
+        Self { read_modify_write, pause, core, cluster, socket, remote, memory, ..assumed }
     }
 
     /// Graviton 3 (64 cores, one socket, one cluster, no hardware threads, `c7g.16xlarge`).
@@ -104,21 +93,10 @@ impl CacheCosts {
     /// Core to core 46 ns: the median of <https://github.com/nviennot/core-to-core-latency>. The
     /// others are assumptions; there is no second socket, so `remote` is twice `cluster`.
     pub const fn graviton_3() -> Self {
-        Self {
-            hit: 1,
-            read_modify_write: 5,
-            fence: 8,
-            pause: 15,
-            core: 46,
-            cluster: 46,
-            socket: 46,
-            remote: 92,
-            memory: 115,
-            invalidation: 1,
-            shared_occupancy: 10,
-            lease: 40,
-            link: 0,
-        }
+        let (read_modify_write, pause, link) = (5, 15, 0);
+        let (core, cluster, socket, remote, memory) = (46, 46, 46, 92, 115);
+        let assumed = Self::ice_lake_8375c();
+        Self { read_modify_write, pause, core, cluster, socket, remote, memory, link, ..assumed }
     }
 
     /// A virtual machine with two EPYC processors, which have one last-level cache.

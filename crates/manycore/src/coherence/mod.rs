@@ -25,6 +25,8 @@ mod tests;
 
 pub use self::costs::{Access, CacheCosts};
 use self::directory::{Directory, Holders};
+use std::collections::HashMap;
+
 pub use crate::ids::LineIndex;
 use crate::ids::{Cpu, Nanos, Table};
 use crate::topology::{Distance, Topology};
@@ -171,7 +173,7 @@ pub struct Coherence {
     links: Vec<Nanos>,
     /// In the order of first accesses.
     touched: Vec<LineIndex>,
-    names: Vec<(LineIndex, LineIndex, String)>,
+    names: HashMap<LineIndex, String>,
     statistics: Statistics,
 }
 
@@ -183,12 +185,12 @@ impl Coherence {
         Self {
             topology,
             costs,
-            directory: Directory::new(processors, lines),
+            directory: Directory::new(lines),
             lines: vec![[0; 3]; lines].into(),
             processors: vec![Processor::default(); processors].into(),
             links: vec![0; processors / topology.size(Distance::Socket)],
             touched: Vec::new(),
-            names: Vec::new(),
+            names: HashMap::new(),
             statistics: Statistics::default(),
         }
     }
@@ -366,9 +368,9 @@ impl Coherence {
         self.lines[line][1] &= !WATCHED;
     }
 
-    /// Names the lines from `first` to `last` in reports. The last name of a line counts.
-    pub fn name(&mut self, first: LineIndex, last: LineIndex, name: impl Into<String>) {
-        self.names.push((first, last, name.into()));
+    /// Names the line in reports. Its last name counts.
+    pub fn name(&mut self, line: LineIndex, name: impl Into<String>) {
+        self.names.insert(line, name.into());
     }
 
     /// The `count` lines that moved most often. Equal ones are in the order of their indexes.
@@ -377,9 +379,8 @@ impl Coherence {
         let mut lines = self.touched.clone();
         lines.sort_by_key(|&line| (std::cmp::Reverse(state(line).transfers), line));
         let hot = |&line: &LineIndex| {
-            let named = self.names.iter().rev().find(|(a, b, _)| (*a..=*b).contains(&line));
             let Line { waited, transfers, invalidations, .. } = state(line);
-            let name = named.map(|(.., name)| name.clone());
+            let name = self.names.get(&line).cloned();
             HotLine { line, name, transfers, invalidations, waited }
         };
         lines.iter().take(count).map(hot).collect()

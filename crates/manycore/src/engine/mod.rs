@@ -265,7 +265,7 @@ impl Engine {
         let next = ThreadId::new(self.threads.len());
         let heap = self.heaps.pop().unwrap_or_default();
         let state = ThreadState::new(next, program, name, (stack, heap), code);
-        let id = self.kernel.add_thread(program, group, self.cpu);
+        let id = self.kernel.add_thread(group, self.cpu);
         assert_eq!(id, next);
         if let Some(parent) = parent {
             self.kernel.inherit(id, parent);
@@ -276,7 +276,7 @@ impl Engine {
 
     /// The stack of the next thread, or `None` if there is no memory for it.
     pub(crate) fn new_stack(&self, bytes: Option<usize>) -> Option<Stack> {
-        Stack::new(bytes.unwrap_or(self.settings.stack_bytes), self.threads.len()).ok()
+        Stack::new(bytes.unwrap_or(self.settings.stack_bytes), self.threads.len())
     }
 
     /// The first wake-up of a thread, from outside of the machine.

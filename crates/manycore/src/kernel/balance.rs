@@ -1,7 +1,7 @@
 //! Balancing: processors take waiting threads from others. The processors within a [`Distance`] of
 //! each other are a scheduling domain of Linux.
 
-use super::{Kernel, KernelConfig, Policy, Processor, TimerKind};
+use super::{Kernel, KernelConfig, KernelTimer, Policy, Processor};
 use crate::ids::{Cpu, Nanos, ThreadId};
 use crate::topology::Distance;
 use std::ops::Range;
@@ -97,7 +97,7 @@ impl Kernel {
         if let Some(idle) = waiting.into_iter().find_map(find) {
             self.processors[idle].is_kicked = true;
             let at = now + self.idle_exit(idle, now);
-            self.request_timer(at, TimerKind::IdleBalance(idle));
+            self.request_timer(at, KernelTimer::IdleBalance(idle));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Control groups with a quota (`cpu.max`).
 
-use super::{Enqueue, Kernel, ThreadState, TimerKind};
+use super::{Enqueue, Kernel, KernelTimer, ThreadState};
 use crate::ids::{Cpu, GroupId, MILLISECOND, Nanos, Table, ThreadId};
 
 /// What a processor keeps of its slice when the group's last thread leaves it: Linux's
@@ -133,7 +133,7 @@ impl Kernel {
         if !group.is_active {
             group.is_active = true;
             let at = now + group.bandwidth.period;
-            self.request_timer(at, TimerKind::Period(id));
+            self.request_timer(at, KernelTimer::Period(id));
         }
         let group = &mut self.groups[id];
         group.assign(cpu, group.bandwidth.slice)
@@ -193,7 +193,7 @@ impl Kernel {
         let is_useful = group.pool > group.bandwidth.slice && !group.throttled.is_empty();
         if is_useful && !group.has_slack_timer {
             group.has_slack_timer = true;
-            self.request_timer(now + SLACK_DELAY, TimerKind::Slack(id));
+            self.request_timer(now + SLACK_DELAY, KernelTimer::Slack(id));
         }
     }
 
@@ -209,7 +209,7 @@ impl Kernel {
         group.times.throttled_periods += u64::from(!group.throttled.is_empty());
         group.is_idle = true;
         let at = now + group.bandwidth.period;
-        self.request_timer(at, TimerKind::Period(id));
+        self.request_timer(at, KernelTimer::Period(id));
         self.distribute(id, now);
     }
 

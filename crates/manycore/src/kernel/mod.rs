@@ -9,7 +9,6 @@ mod balance;
 mod bandwidth;
 mod cfs;
 mod config;
-mod cpu_set;
 mod eevdf;
 mod placement;
 mod round_robin;
@@ -22,12 +21,12 @@ mod weights;
 pub use bandwidth::{Bandwidth, GroupTimes};
 pub use cfs::{Cfs, CfsYield};
 pub use config::{Balancing, IdleScan, KernelConfig, KernelCosts, Scheduler};
-pub use cpu_set::CpuSet;
 pub use eevdf::{Eevdf, EevdfYield};
 pub use thread::{Policy, ThreadState, ThreadTimes};
 
+pub use crate::cpu_set::CpuSet;
 pub use crate::ids::GroupId;
-use crate::ids::{Cpu, Nanos, ProgramId, Table, ThreadId};
+use crate::ids::{Cpu, Nanos, Table, ThreadId};
 use crate::topology::{Distance, Topology};
 use bandwidth::Group;
 use run_queue::{Dequeue, Enqueue, Entities, Entity, RunQueue};
@@ -54,13 +53,12 @@ pub enum Request {
     },
 }
 
-/// A timer of the kernel: a tick, the end of a slice, a group's period, or balancing.
+/// A timer of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct KernelTimer(TimerKind);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum TimerKind {
+pub enum KernelTimer {
+    /// A tick.
     Tick(Cpu),
+    /// The end of a slice.
     SliceEnd(Cpu),
     /// An idle processor was asked to look for threads.
     IdleBalance(Cpu),
@@ -73,11 +71,9 @@ enum TimerKind {
 impl KernelTimer {
     /// The processor whose time the timer's handler takes. `None` if it takes no time.
     pub const fn cpu(self) -> Option<Cpu> {
-        match self.0 {
-            TimerKind::Tick(cpu) | TimerKind::SliceEnd(cpu) | TimerKind::IdleBalance(cpu) => {
-                Some(cpu)
-            }
-            TimerKind::Period(_) | TimerKind::Slack(_) => None,
+        match self {
+            Self::Tick(cpu) | Self::SliceEnd(cpu) | Self::IdleBalance(cpu) => Some(cpu),
+            Self::Period(_) | Self::Slack(_) => None,
         }
     }
 }
@@ -187,15 +183,10 @@ impl Kernel {
     }
 
     /// Adds a thread, which is blocked at first. Its first wake-up places it near `parent_cpu`.
-    pub fn add_thread(
-        &mut self,
-        program: ProgramId,
-        group: Option<GroupId>,
-        parent_cpu: Cpu,
-    ) -> ThreadId {
+    pub fn add_thread(&mut self, group: Option<GroupId>, parent_cpu: Cpu) -> ThreadId {
         self.entities.push(Entity { weight: weights::NICE_0, ..Entity::default() });
         let cpu = parent_cpu;
-        self.threads.push(Thread { program, group, cpu, is_new: true, ..Thread::default() })
+        self.threads.push(Thread { group, cpu, is_new: true, ..Thread::default() })
     }
 
     /// Makes a blocked thread runnable; no effect on another one. `waker` is the processor whose
@@ -281,12 +272,12 @@ impl Kernel {
 
     /// A timer has expired. Returns how long its handler keeps the timer's processor busy.
     pub fn expire(&mut self, timer: KernelTimer, now: Nanos) -> Nanos {
-        match timer.0 {
-            TimerKind::Tick(cpu) => return self.tick(cpu, now),
-            TimerKind::SliceEnd(cpu) => self.end_slice(cpu, now),
-            TimerKind::IdleBalance(cpu) => return self.balance_idle(cpu, now),
-            TimerKind::Period(group) => self.end_period(group, now),
-            TimerKind::Slack(group) => self.distribute_slack(group, now),
+        match timer {
+            KernelTimer::Tick(cpu) => return self.tick(cpu, now),
+            KernelTimer::SliceEnd(cpu) => self.end_slice(cpu, now),
+            KernelTimer::IdleBalance(cpu) => return self.balance_idle(cpu, now),
+            KernelTimer::Period(group) => self.end_period(group, now),
+            KernelTimer::Slack(group) => self.distribute_slack(group, now),
         }
         0
     }
@@ -349,11 +340,6 @@ impl Kernel {
     /// Whether the thread runs, waits or sleeps.
     pub fn state(&self, thread: ThreadId) -> ThreadState {
         self.threads[thread].state
-    }
-
-    /// The program of the thread.
-    pub fn program(&self, thread: ThreadId) -> ProgramId {
-        self.threads[thread].program
     }
 
     /// A hypervisor takes `cpu`, or took it, for this long. The next `stolen` nanoseconds of the
@@ -428,10 +414,9 @@ impl Kernel {
         let processor = &mut self.processors[cpu];
         processor.must_pick = true;
         let thread = processor.current.take().expect("the processor runs a thread");
-        self.queues[cpu].dequeue(&mut self.entities, thread, why);
+        self.dequeue(thread, why, now);
         self.threads[thread].times.voluntary_switches += 1;
         self.threads[thread].enter(state, now);
-        self.count_dequeued(thread, now);
     }
 
     /// A thread that left its queue enters the queue of `cpu`, unless its group is throttled there.
@@ -454,12 +439,17 @@ impl Kernel {
         self.request_slice_end(cpu, now);
     }
 
+    /// A thread leaves its queue.
+    fn dequeue(&mut self, thread: ThreadId, why: Dequeue, now: Nanos) {
+        self.queues[self.threads[thread].cpu].dequeue(&mut self.entities, thread, why);
+        self.count_dequeued(thread, now);
+    }
+
     /// A thread that waits moves to the queue of `cpu`.
     fn migrate(&mut self, thread: ThreadId, cpu: Cpu, now: Nanos) {
         let source = self.processor(thread);
         self.settle(source, now);
-        self.queues[source].dequeue(&mut self.entities, thread, Dequeue::Move);
-        self.count_dequeued(thread, now);
+        self.dequeue(thread, Dequeue::Move, now);
         self.note(source);
         self.enqueue(thread, cpu, Enqueue::Move, now);
     }
@@ -523,13 +513,12 @@ impl Kernel {
             if self.may_run(next, cpu, now) {
                 return Some(next);
             }
-            self.queues[cpu].dequeue(&mut self.entities, next, Dequeue::Leave);
+            self.dequeue(next, Dequeue::Leave, now);
             let processor = &mut self.processors[cpu];
             if processor.current == Some(next) {
                 processor.current = None;
                 self.threads[next].times.involuntary_switches += 1;
             }
-            self.count_dequeued(next, now);
             self.throttle(next, now);
         }
     }
@@ -592,11 +581,11 @@ impl Kernel {
     /// Asks for the next tick. The ticks of all processors are at the same times.
     fn request_tick(&mut self, cpu: Cpu, now: Nanos) {
         let tick = self.config.tick();
-        self.request_timer((now / tick + 1) * tick, TimerKind::Tick(cpu));
+        self.request_timer((now / tick + 1) * tick, KernelTimer::Tick(cpu));
     }
 
-    fn request_timer(&mut self, at: Nanos, kind: TimerKind) {
-        self.requests.push(Request::Timer { at, timer: KernelTimer(kind) });
+    fn request_timer(&mut self, at: Nanos, timer: KernelTimer) {
+        self.requests.push(Request::Timer { at, timer });
     }
 
     fn end_slice(&mut self, cpu: Cpu, now: Nanos) {
@@ -624,7 +613,7 @@ impl Kernel {
         let at = now.max(processor.clock) + processor.stolen + left.max(1);
         if processor.slice_end.is_none_or(|end| end > at) {
             processor.slice_end = Some(at);
-            self.request_timer(at, TimerKind::SliceEnd(cpu));
+            self.request_timer(at, KernelTimer::SliceEnd(cpu));
         }
     }
 }

@@ -113,25 +113,21 @@ impl Kernel {
     /// its parent's socket, then of the machine; without an idle one, the least loaded processor.
     fn place_new(&self, thread: &Thread) -> Cpu {
         let parent = thread.cpu;
+        let is_free = |cpu: &Cpu| self.is_free(thread, *cpu);
+        let size = self.topology.size(Distance::Cluster);
+        let own = self.topology.within(Distance::Cluster, parent).start;
         for level in [Distance::Socket, Distance::Remote] {
             let span = self.topology.within(level, parent);
-            let size = self.topology.size(Distance::Cluster);
-            let own = self.topology.within(Distance::Cluster, parent).start;
             let clusters = (own..span.end).chain(span.start..own).step_by(size);
-            let mut best = (0, parent);
-            for start in clusters {
-                let cluster = start..start + size;
-                let idle = self.idle.count(cluster.clone());
-                if idle > best.0 {
-                    let free = |cpu: &Cpu| self.is_free(thread, *cpu);
-                    let core = self.idle_cores(cluster.clone(), start).find(free);
-                    if let Some(cpu) = core.or_else(|| self.idle.in_range(cluster).find(free)) {
-                        best = (idle, cpu);
-                    }
-                }
-            }
-            if best.0 > 0 {
-                return best.1;
+            let mut clusters: Vec<_> = clusters.map(|start| start..start + size).collect();
+            // Stable: equal ones in the order from the parent's on.
+            clusters.sort_by_key(|cluster| std::cmp::Reverse(self.idle.count(cluster.clone())));
+            let free = clusters.into_iter().find_map(|cluster| {
+                let core = self.idle_cores(cluster.clone(), cluster.start).find(is_free);
+                core.or_else(|| self.idle.in_range(cluster).find(is_free))
+            });
+            if let Some(cpu) = free {
+                return cpu;
             }
         }
         let queue = |cpu: &Cpu| &self.queues[*cpu];

@@ -1,7 +1,7 @@
 //! A thread as the kernel sees it: its state, where it may run, and its times.
 
-use super::cpu_set::CpuSet;
-use crate::ids::{Cpu, GroupId, Nanos, ProgramId};
+use crate::cpu_set::CpuSet;
+use crate::ids::{Cpu, GroupId, Nanos};
 
 /// Whether a thread runs, waits for a processor, or waits for something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,6 @@ impl ThreadTimes {
 #[derive(Default)]
 pub(super) struct Thread {
     pub(super) state: ThreadState,
-    pub(super) program: ProgramId,
     pub(super) group: Option<GroupId>,
     /// The processor that runs it, queues it, or ran it before it blocked.
     pub(super) cpu: Cpu,

@@ -448,8 +448,8 @@ fn transfers_to_a_socket_wait_for_its_link() {
 #[test]
 fn the_hottest_lines_have_their_names() {
     let caches = &mut cluster(4, COSTS);
-    caches.name(LineIndex(2), LineIndex(4), "table");
-    caches.name(LineIndex(3), LineIndex(3), "counter");
+    (2..=4).for_each(|line| caches.name(LineIndex(line), "table"));
+    caches.name(LineIndex(3), "counter");
     for round in 0..10 {
         for cpu in 0..4 {
             caches.miss(Cpu(cpu), LineIndex(3), ADD, 10_000 * round, 0);
