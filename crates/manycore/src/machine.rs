@@ -7,13 +7,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatistics};
-use crate::costs::{self, SystemCosts, UnknownCost};
+use crate::costs::SystemCosts;
 use crate::engine::lines::MAX_LINES;
 use crate::engine::trace::TraceEvent;
-use crate::engine::{Engine, Settings, Stop, host_time};
+use crate::engine::{Engine, ProgramState, Settings, Stop, host_time};
 use crate::hypervisor::Hypervisor;
 use crate::ids::{LineIndex, Nanos, ThreadId};
-use crate::kernel::{Bandwidth, Kernel, KernelConfig};
+use crate::kernel::{Bandwidth, Kernel, KernelConfig, KernelCosts};
 use crate::neighbours::Program;
 use crate::time::nanos;
 use crate::topology::{Topology, TopologyError};
@@ -98,11 +98,18 @@ impl std::fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-impl From<TopologyError> for RunError {
-    fn from(error: TopologyError) -> Self {
-        Self::Topology(error)
+/// A name that no cost has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownCost(String);
+
+impl std::fmt::Display for UnknownCost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = [CacheCosts::NAMES, SystemCosts::NAMES, KernelCosts::NAMES].concat();
+        write!(f, "unknown cost '{}'; there are {}", self.0, names.join(", "))
     }
 }
+
+impl std::error::Error for UnknownCost {}
 
 /// What a run returned, and what it was like.
 #[derive(Debug)]
@@ -301,7 +308,9 @@ impl Builder {
     /// ```
     pub fn cost(mut self, name: &str, nanos: Nanos) -> Result<Self, UnknownCost> {
         let (system, kernel) = (&mut self.settings.system, &mut self.kernel.costs);
-        *costs::by_name(name, &mut self.costs, system, kernel)? = nanos;
+        let cost = self.costs.by_name(name).or_else(|| system.by_name(name));
+        let cost = cost.or_else(|| kernel.by_name(name));
+        *cost.ok_or_else(|| UnknownCost(name.to_owned()))? = nanos;
         Ok(self)
     }
 
@@ -369,7 +378,8 @@ impl Builder {
     }
 
     fn engine(self) -> Result<Box<Engine>, RunError> {
-        let topology = Topology::new(self.sockets, self.clusters, self.cores, self.smt)?;
+        let topology = Topology::new(self.sockets, self.clusters, self.cores, self.smt);
+        let topology = topology.map_err(RunError::Topology)?;
         let count = topology.processors();
         let mut speeds = self.speeds;
         if speeds.len() > count || speeds.iter().any(|speed| !(1..=1000).contains(speed)) {
@@ -389,7 +399,8 @@ impl Builder {
 
 fn add_program(engine: &mut Engine, program: Program) -> ThreadId {
     let group = program.bandwidth.map(|bandwidth| engine.kernel.add_group(bandwidth));
-    let id = engine.add_program(program.name, group);
+    let state = ProgramState { name: program.name, group, count: 0 };
+    let id = engine.programs.push(state);
     let stack = engine.new_stack(None).expect("there is memory for a first stack");
     let thread = engine.add_thread(id, None, None, stack, (program.body, Box::new(|| ())));
     if let Some(set) = program.affinity {
@@ -427,7 +438,6 @@ fn statistics(engine: &mut Engine, time: Nanos, host: Duration) -> Statistics {
     };
     let processors = engine.topology.all().map(processor).collect();
     let (caches, hottest) = (*engine.coherence.statistics(), engine.coherence.hottest(HOTTEST));
-    let (events, switches, spin_sleeps) = (engine.events, engine.switches, engine.spin_sleeps);
     let sites_where = |is_wanted: &dyn Fn(LineIndex) -> bool| {
         let mut counts: HashMap<Site, u32> = HashMap::new();
         for (&(line, site), count) in engine.sites.iter().flatten() {
@@ -445,9 +455,9 @@ fn statistics(engine: &mut Engine, time: Nanos, host: Duration) -> Statistics {
     Statistics {
         time,
         hash,
-        events,
-        switches,
-        spin_sleeps,
+        events: engine.events,
+        switches: engine.switches,
+        spin_sleeps: engine.spin_sleeps,
         processors,
         programs,
         caches,

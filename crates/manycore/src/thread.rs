@@ -12,9 +12,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
 use crate::atomic::{AtomicBool, AtomicU32, AtomicUsize};
-pub use crate::engine::local::{AccessError, LocalKey};
+pub use crate::engine::locals::AccessError;
 use crate::engine::{engine, here};
 pub use crate::ids::ThreadId;
+pub use crate::local_key::LocalKey;
 use crate::os::{futex_wait, futex_wake};
 use crate::time::nanos;
 

@@ -7,16 +7,18 @@
 
 mod calls;
 pub(crate) mod lines;
-pub(crate) mod local;
+pub(crate) mod locals;
 mod queue;
 mod thread_state;
 pub(crate) mod trace;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr::NonNull;
 use std::time::Duration;
+
+use corosensei::{Coroutine, Yielder};
 
 use crate::arena::{self, Heap, Stack, outside};
 use crate::coherence::{Access, Coherence};
@@ -27,7 +29,7 @@ use crate::kernel::{Kernel, KernelTimer, Request as KernelRequest};
 use crate::topology::{Distance, Topology};
 use lines::LineNumbers;
 use queue::Queue;
-use thread_state::{Code, ThreadState, Wait};
+use thread_state::{Spin, ThreadState, Wait};
 use trace::{Trace, TraceKind};
 
 /// What an event is about. An event with an old number is stale.
@@ -64,14 +66,13 @@ enum Pause {
 /// A processor as the engine sees it.
 #[derive(Default)]
 struct Processor {
+    /// Until when its thread's work is up to date.
     clock: Nanos,
     /// Counts runs, so that the event of an earlier one is known as stale.
     number: u32,
     /// The number of the run in which the thread sleeps until a line changes.
     spins: u32,
     running: Option<ThreadId>,
-    /// Since when the running thread computes.
-    since: Nanos,
     /// The hypervisor has taken the processor away since then.
     away_since: Option<Nanos>,
     /// The kernel wants to pick a thread when the processor is back.
@@ -123,6 +124,9 @@ pub(crate) enum Stop {
     Deadlock,
     TimeLimit,
 }
+
+/// What a thread runs; and what it runs when its locals were dropped.
+pub(crate) type Code = (Box<dyn FnOnce()>, Box<dyn FnOnce()>);
 
 /// The machine while it runs. The first fields are those of the fast paths.
 pub(crate) struct Engine {
@@ -242,14 +246,10 @@ impl Engine {
         let here = Here(NonNull::from(&mut **self));
         ENGINE.set(Some(here.0));
         let _at_end = AtEnd;
-        while !here.get().threads[root].is_over {
+        while here.get().threads[root].coroutine.is_some() {
             step(here)?;
         }
         Ok(())
-    }
-
-    pub(crate) fn add_program(&mut self, name: String, group: Option<GroupId>) -> ProgramId {
-        self.programs.push(ProgramState { name, group, count: 0 })
     }
 
     /// Makes a thread that is blocked.
@@ -262,16 +262,14 @@ impl Engine {
         code: Code,
     ) -> ThreadId {
         let group = self.programs[program].group;
-        let next = ThreadId::new(self.threads.len());
-        let heap = self.heaps.pop().unwrap_or_default();
-        let state = ThreadState::new(next, program, name, (stack, heap), code);
         let id = self.kernel.add_thread(group, self.cpu);
-        assert_eq!(id, next);
         if let Some(parent) = parent {
             self.kernel.inherit(id, parent);
         }
-        self.threads.push(state);
-        id
+        let coroutine = Some(coroutine(id, stack, code));
+        let heap = self.heaps.pop().unwrap_or_default();
+        let state = ThreadState { coroutine, heap, program, name, ..ThreadState::default() };
+        self.threads.push(Box::new(state))
     }
 
     /// The stack of the next thread, or `None` if there is no memory for it.
@@ -317,7 +315,7 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn spin_of_current(&mut self) -> &mut crate::engine::thread_state::Spin {
+    fn spin_of_current(&mut self) -> &mut Spin {
         &mut self.threads[self.current].spin
     }
 
@@ -404,10 +402,9 @@ impl Engine {
             && processor.away_since.is_none()
         {
             let remaining = &mut self.threads[thread].remaining;
-            let passed = now.saturating_sub(processor.since);
+            let passed = now.saturating_sub(processor.clock);
             let done = (u128::from(passed) * u128::from(speed) / 1000) as Nanos;
             *remaining = remaining.saturating_sub(done);
-            processor.since = processor.since.max(now);
         }
         processor.clock = processor.clock.max(now);
     }
@@ -422,7 +419,6 @@ impl Engine {
         let remaining = self.threads[thread].remaining;
         let end = processor.clock.saturating_add(self.stretched(cpu, remaining));
         let processor = &mut self.processors[cpu];
-        processor.since = processor.clock;
         processor.number += 1;
         self.queue.push(end, What::Run(cpu, processor.number));
         self.bring_forward(end);
@@ -559,7 +555,6 @@ impl Engine {
         processor.away_since = None;
         processor.stolen += stolen;
         processor.clock = processor.clock.max(now);
-        processor.since = processor.since.max(now);
         let wants_pick = std::mem::take(&mut processor.wants_pick);
         self.kernel.steal(cpu, stolen);
         for timer in std::mem::take(&mut self.processors[cpu].deferred) {
@@ -589,7 +584,7 @@ impl Engine {
     /// Lists threads that have not ended, for the message about a deadlock.
     pub(crate) fn describe_threads(&self) -> String {
         let threads = self.threads.iter().map(|thread| &**thread).enumerate();
-        let waiting = threads.filter(|(_, thread)| !thread.is_over);
+        let waiting = threads.filter(|(_, thread)| thread.coroutine.is_some());
         let describe = |(id, thread): (usize, &ThreadState)| {
             let name = thread.name.as_deref().unwrap_or("unnamed");
             format!("thread {id} ({name}): {:?}", thread.wait)
@@ -606,6 +601,21 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.threads.iter_mut().for_each(|thread| thread.forget());
     }
+}
+
+/// What a thread does from its begin to its end.
+fn coroutine(id: ThreadId, stack: Stack, (body, at_exit): Code) -> Coroutine<(), (), (), Stack> {
+    Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+        let here = here();
+        here.get().threads[id].yielder = yielder;
+        // A panic that reaches this was reported by the hook: it ends the thread alone.
+        let _ = catch_unwind(AssertUnwindSafe(body));
+        // A destructor may use locals that are left, and make others.
+        while let Some(local) = here.get().threads[id].locals.take_last() {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(local)));
+        }
+        let _ = catch_unwind(AssertUnwindSafe(at_exit));
+    })
 }
 
 /// Handles the next event. No reference to the engine lives while code of a thread runs.
@@ -657,15 +667,13 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
     arena::activate(std::ptr::null_mut());
 
     let engine = here.get();
+    let clock = engine.clock;
     let thread = &mut engine.threads[id];
-    thread.is_over = is_over;
+    thread.clock = clock;
     if !is_over {
         thread.coroutine = Some(coroutine);
     }
-    let clock = engine.clock;
-    engine.threads[id].clock = clock;
-    let processor = &mut engine.processors[cpu];
-    (processor.clock, processor.since) = (clock, clock);
+    engine.processors[cpu].clock = clock;
     // No code runs: events may be pushed at any time.
     engine.next_event = 0;
     if is_over {

@@ -4,7 +4,6 @@
 use super::{Kernel, KernelConfig, KernelTimer, Policy, Processor};
 use crate::ids::{Cpu, Nanos, ThreadId};
 use crate::topology::Distance;
-use std::ops::Range;
 
 /// Why a processor balances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +23,16 @@ pub(super) fn update_average_idle(processor: &mut Processor, config: &KernelConf
     processor.average_idle = average.min(2 * config.balancing.hot);
 }
 
-impl KernelConfig {
+impl Kernel {
     /// What it costs to look at this many processors.
     pub(super) fn search_cost(&self, processors: usize) -> Nanos {
-        processors as Nanos * self.costs.balance
+        processors as Nanos * self.config.costs.balance
     }
-}
 
-impl Kernel {
+    fn balancing_cost(&self, level: Distance) -> Nanos {
+        self.search_cost(self.topology.size(level).min(self.config.balancing.budget))
+    }
+
     /// Before `cpu` becomes idle, it takes a thread that waits elsewhere, unless the search takes
     /// longer than its idle periods on average. Returns what the search cost.
     pub(super) fn balance_new_idle(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
@@ -39,14 +40,14 @@ impl Kernel {
         if !self.config.balancing.enabled {
             return cost;
         }
-        for (level, span, _) in self.topology.levels(cpu) {
-            let search = self.config.search_cost(span.len().min(self.config.balancing.budget));
+        for (level, ..) in self.topology.levels(cpu) {
+            let search = self.balancing_cost(level);
             let is_worthwhile = self.processors[cpu].average_idle >= cost + search;
             if self.overloaded.is_empty() || !is_worthwhile {
                 break;
             }
             cost += search;
-            if self.pull(cpu, level, span, Reason::NewIdle, now) {
+            if self.pull(cpu, level, Reason::NewIdle, now) {
                 break;
             }
         }
@@ -71,8 +72,8 @@ impl Kernel {
             *next = now + (ticks * Nanos::from(balancing.busy_factor)).saturating_sub(1) * tick;
             // One processor balances for its part of the level: an idle one, or the first.
             if self.idle.in_range(inside.clone()).next().is_none() && inside.start == cpu.index() {
-                cost += self.config.search_cost(span.len().min(balancing.budget));
-                self.pull(cpu, level, span, Reason::Busy, now);
+                cost += self.balancing_cost(level);
+                self.pull(cpu, level, Reason::Busy, now);
             }
         }
         self.kick_idle(cpu, now);
@@ -84,7 +85,6 @@ impl Kernel {
         if !self.overloaded.contains(cpu) || self.idle.is_empty() {
             return;
         }
-        let queue = &self.queues[cpu];
         let find = |thread: ThreadId| {
             let thread = &self.threads[thread];
             let is_free =
@@ -92,9 +92,9 @@ impl Kernel {
             let near = |(_, span, _)| self.idle.around(span, cpu.index()).find(is_free);
             self.topology.levels(cpu).find_map(near)
         };
-        let waiting =
-            (0..self.config.balancing.budget).map_while(|n| queue.waiting(&self.entities, n));
-        if let Some(idle) = waiting.into_iter().find_map(find) {
+        let waiting = |n| self.queues[cpu].waiting(&self.entities, n);
+        let budget = self.config.balancing.budget;
+        if let Some(idle) = (0..budget).map_while(waiting).find_map(find) {
             self.processors[idle].is_kicked = true;
             let at = now + self.idle_exit(idle, now);
             self.request_timer(at, KernelTimer::IdleBalance(idle));
@@ -105,31 +105,25 @@ impl Kernel {
     pub(super) fn balance_idle(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
         self.processors[cpu].is_kicked = false;
         let mut cost = 0;
-        for (level, span, _) in self.topology.levels(cpu) {
+        for (level, ..) in self.topology.levels(cpu) {
             if !self.idle.contains(cpu) {
                 break;
             }
-            cost += self.config.search_cost(span.len().min(self.config.balancing.budget));
-            if self.pull(cpu, level, span, Reason::Idle, now) {
+            cost += self.balancing_cost(level);
+            if self.pull(cpu, level, Reason::Idle, now) {
                 self.reschedule(cpu, now + cost);
             }
         }
         cost
     }
 
-    /// `cpu` takes threads from the most loaded queue of the span that has suitable ones. True if
+    /// `cpu` takes threads from the most loaded queue of the level that has suitable ones. True if
     /// it took one.
-    fn pull(
-        &mut self,
-        cpu: Cpu,
-        level: Distance,
-        span: Range<usize>,
-        reason: Reason,
-        now: Nanos,
-    ) -> bool {
+    fn pull(&mut self, cpu: Cpu, level: Distance, reason: Reason, now: Nanos) -> bool {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
         let budget = self.config.balancing.budget;
+        let span = self.topology.within(level, cpu);
         let others = self.overloaded.around(span, cpu.index()).filter(|&other| other != cpu);
         candidates.extend(others.take(budget).map(|other| {
             let queue = &self.queues[other];
@@ -159,39 +153,32 @@ impl Kernel {
                 && has_idle_sibling().is_none()
     }
 
-    /// `cpu` takes threads from `other` until half the difference is moved. True if it took one.
-    fn pull_from(
-        &mut self,
-        other: Cpu,
-        cpu: Cpu,
-        level: Distance,
-        reason: Reason,
-        now: Nanos,
-    ) -> bool {
-        let [from, to] = [other, cpu].map(|cpu| &self.queues[cpu]);
-        let mut imbalance = from.load().saturating_sub(to.load()) / 2;
-        let mut threads = match reason {
+    /// `to` takes threads of `from` until half the difference is moved. True if it took one.
+    fn pull_from(&mut self, from: Cpu, to: Cpu, level: Distance, why: Reason, now: Nanos) -> bool {
+        let [source, target] = [from, to].map(|cpu| &self.queues[cpu]);
+        let mut imbalance = source.load().saturating_sub(target.load()) / 2;
+        let mut threads = match why {
             Reason::NewIdle => 1,
-            Reason::Idle => from.len().saturating_sub(to.len()).div_ceil(2),
+            Reason::Idle => source.len().saturating_sub(target.len()).div_ceil(2),
             Reason::Busy => self.config.balancing.budget,
         };
-        let failed = self.processors[cpu].failed_balance[level as usize];
+        let failed = self.processors[to].failed_balance[level as usize];
         let mut took = false;
         let mut n = 0;
         for _ in 0..self.config.balancing.budget {
-            let queue = &self.queues[other];
+            let queue = &self.queues[from];
             let Some(thread) = queue.waiting(&self.entities, n).filter(|_| threads > 0) else {
                 break;
             };
             let weight = self.entities[thread].weight;
-            let fits = reason != Reason::Busy || weight >> failed.min(10) <= imbalance;
-            if !fits || !self.can_move(thread, cpu, level, failed, now) {
+            let fits = why != Reason::Busy || weight >> failed.min(10) <= imbalance;
+            if !fits || !self.can_move(thread, to, level, failed, now) {
                 n += 1;
                 continue;
             }
-            self.migrate(thread, cpu, now);
-            if reason == Reason::Busy {
-                self.check_preemption(thread, Some(cpu), now, 0);
+            self.migrate(thread, to, now);
+            if why == Reason::Busy {
+                self.check_preemption(thread, Some(to), now, 0);
             }
             took = true;
             threads -= 1;

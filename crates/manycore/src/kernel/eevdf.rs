@@ -3,23 +3,26 @@
 use super::run_queue::{Dequeue, Enqueue, Entities, Entity, RunQueue, Timeline};
 use super::thread::Policy;
 use super::weights::{real_time, virtual_time};
+use crate::costs::options;
 use crate::ids::{MICROSECOND, Nanos, ThreadId};
 
-/// Options of the EEVDF scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Eevdf {
-    /// The slice of a thread that asks for none, before it is scaled with the number of processors.
-    /// Linux: 0.75 ms until 6.14, 0.7 ms since (2.8 ms on 8 processors or more).
-    pub base_slice: Nanos,
-    /// True: the current thread runs until its slice ends or its lag is 0 (`RUN_TO_PARITY`).
-    pub run_to_parity: bool,
-    /// True: a thread that sleeps while it is ahead stays in its queue until it is eligible
-    /// (`DELAY_DEQUEUE`, since 6.12).
-    pub delay_dequeue: bool,
-    /// True: a thread with a shorter slice may preempt earlier (`PREEMPT_SHORT`, since 6.12).
-    pub preempt_short: bool,
-    /// What `sched_yield` does.
-    pub yielding: EevdfYield,
+options! {
+    /// Options of the EEVDF scheduler.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Eevdf {
+        /// The slice of a thread that asks for none, before it is scaled with the number of
+        /// processors. Linux: 0.75 ms until 6.14, 0.7 ms since (2.8 ms on 8 processors or more).
+        base_slice: Nanos = 700 * MICROSECOND,
+        /// True: the current thread runs until its slice ends or its lag is 0 (`RUN_TO_PARITY`).
+        run_to_parity: bool = true,
+        /// True: a thread that sleeps while it is ahead stays in its queue until it is eligible
+        /// (`DELAY_DEQUEUE`, since 6.12).
+        delay_dequeue: bool = true,
+        /// True: a thread with a shorter slice may preempt earlier (`PREEMPT_SHORT`, since 6.12).
+        preempt_short: bool = true,
+        /// What `sched_yield` does.
+        yielding: EevdfYield = EevdfYield::Forfeit,
+    }
 }
 
 /// What `sched_yield` does under EEVDF, if other threads are in the queue.
@@ -32,18 +35,6 @@ pub enum EevdfYield {
     /// its deadline, and the deadline by a slice. If it is not, another one runs anyway. Since
     /// 6.19, 6.18.2 and 6.12.63.
     Forfeit,
-}
-
-impl Default for Eevdf {
-    fn default() -> Self {
-        Self {
-            base_slice: 700 * MICROSECOND,
-            run_to_parity: true,
-            delay_dequeue: true,
-            preempt_short: true,
-            yielding: EevdfYield::Forfeit,
-        }
-    }
 }
 
 /// The queue of one processor.

@@ -22,7 +22,7 @@ impl Kernel {
         let target = self.previous_or_waker(id, waker);
         let (cpu, looked_at) = self.idle_sibling(thread, previous, target);
         let cpu = if thread.is_allowed(cpu) { cpu } else { self.nearest_allowed(thread) };
-        (cpu, self.config.search_cost(looked_at))
+        (cpu, self.search_cost(looked_at))
     }
 
     /// Moves the utilization of a processor's cluster towards its share of busy processors: the

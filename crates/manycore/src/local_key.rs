@@ -1,66 +1,11 @@
 //! Values that each virtual thread has for itself, as std's `thread_local!`.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::arena::outside;
 use crate::engine::engine;
-
-/// A value is not there because the thread is about to end, and has dropped it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AccessError;
-
-impl std::fmt::Display for AccessError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the thread has already dropped the value")
-    }
-}
-
-impl std::error::Error for AccessError {}
-
-enum Slot {
-    Unused,
-    Value(*mut dyn Any),
-    Dropped,
-}
-
-/// The locals of one thread, by key.
-#[derive(Default)]
-pub(crate) struct Locals {
-    slots: Vec<Slot>,
-    /// Keys in the order in which their values were made.
-    made: Vec<usize>,
-}
-
-impl Locals {
-    fn insert(&mut self, key: usize, value: *mut dyn Any) {
-        if self.slots.len() <= key {
-            self.slots.resize_with(key + 1, || Slot::Unused);
-        }
-        self.slots[key] = Slot::Value(value);
-        self.made.push(key);
-    }
-
-    /// The value that was made last of those that are left. Later uses find that it is gone.
-    pub(crate) fn take_last(&mut self) -> Option<Owned> {
-        let key = self.made.pop()?;
-        match std::mem::replace(&mut self.slots[key], Slot::Dropped) {
-            Slot::Value(value) => Some(Owned(value)),
-            Slot::Unused | Slot::Dropped => self.take_last(),
-        }
-    }
-}
-
-/// A value that is dropped with this. It came from a box.
-pub(crate) struct Owned(*mut dyn Any);
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        // SAFETY: it came from a box, and the thread has taken it out of its slot.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
-}
+use crate::engine::locals::{AccessError, Locals};
 
 /// Keys are numbered in the order of first use, in the whole process.
 static NEXT_KEY: AtomicUsize = AtomicUsize::new(1);
@@ -115,19 +60,14 @@ impl<T: 'static> LocalKey<T> {
     /// If the thread has dropped the value, for it is about to end.
     pub fn try_with<R>(&'static self, use_it: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let key = self.key();
-        let existing = with_locals(|locals| match locals.slots.get(key) {
-            None | Some(Slot::Unused) => Ok(None),
-            Some(Slot::Value(value)) => Ok(Some(value.cast::<T>())),
-            Some(Slot::Dropped) => Err(AccessError),
-        })?;
-        let value = existing.unwrap_or_else(|| {
+        let value = with_locals(|locals| locals.get(key))?.unwrap_or_else(|| {
             let value = Box::into_raw(Box::new((self.init)()));
             with_locals(|locals| outside(|| locals.insert(key, value)));
             value
         });
         // SAFETY: the slot has a value of this type, which stays where it is until it is dropped:
         // at the end of this thread, after which this frame does not exist.
-        Ok(use_it(unsafe { &*value }))
+        Ok(use_it(unsafe { &*value.cast::<T>() }))
     }
 }
 
