@@ -48,7 +48,8 @@ ids! {
     Cpu(u16), "a machine has at most 4,096 processors";
     /// A virtual thread, counted from 0 in the order of creation.
     ThreadId(u32), "there are fewer than 2^32 threads";
-    /// A program: threads that share an address space. The closure that `run` is given is program 0.
+    /// A program: threads that share an address space. The closure that `run` is given is
+    /// program 0.
     ProgramId(u16), "there are at most 65,536 programs";
     /// A control group, counted from 0 in the order of creation.
     GroupId(u32), "there are fewer than 2^32 groups";

@@ -10,13 +10,14 @@ use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatis
 use crate::costs::SystemCosts;
 use crate::engine::lines::MAX_LINES;
 use crate::engine::trace::TraceEvent;
-use crate::engine::{Engine, ProgramState, Settings, Stop, host_time};
+use crate::engine::{Engine, ProgramState, Settings, host_time};
+pub use crate::error::{RunError, UnknownCost};
 use crate::hypervisor::Hypervisor;
 use crate::ids::{LineIndex, Nanos, ThreadId};
-use crate::kernel::{Bandwidth, Kernel, KernelConfig, KernelCosts};
+use crate::kernel::{Bandwidth, Kernel, KernelConfig};
 use crate::neighbours::Program;
 use crate::time::nanos;
-use crate::topology::{Topology, TopologyError};
+use crate::topology::Topology;
 
 /// Settings of a [`Machine`].
 #[must_use = "a builder does nothing until it runs"]
@@ -60,56 +61,6 @@ impl std::fmt::Debug for Builder {
 /// ```
 #[derive(Debug)]
 pub struct Machine;
-
-/// A run cannot begin or go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunError {
-    /// The machine has no processor, or too many.
-    Topology(TopologyError),
-    /// The speed of a processor is not between 1 and 1,000 thousandths, or there are more speeds
-    /// than processors.
-    Speeds,
-    /// No thread can ever run again. The text lists what they wait for.
-    Deadlock(String),
-    /// The program has not ended at this time limit.
-    TimeLimit(Nanos),
-    /// A quota, its period or its slice is 0.
-    Bandwidth(Bandwidth),
-}
-
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Topology(error) => error.fmt(f),
-            Self::Speeds => {
-                f.write_str("speeds are from 1 to 1,000 thousandths, one for each processor")
-            }
-            Self::Deadlock(threads) => write!(f, "deadlock: {threads}"),
-            Self::TimeLimit(limit) => {
-                let seconds = *limit as f64 / 1e9;
-                write!(f, "the program has not ended after {seconds} s of virtual time, its limit")
-            }
-            Self::Bandwidth(bandwidth) => {
-                write!(f, "a quota, its period and its slice are more than 0: {bandwidth:?}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-/// A name that no cost has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownCost(String);
-
-impl std::fmt::Display for UnknownCost {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = [CacheCosts::NAMES, SystemCosts::NAMES, KernelCosts::NAMES].concat();
-        write!(f, "unknown cost '{}'; there are {}", self.0, names.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownCost {}
 
 /// What a run returned, and what it was like.
 #[derive(Debug)]
@@ -220,7 +171,10 @@ impl Machine {
 
 /// Methods of the builder that set one field.
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($argument:ident: $t:ty) { $($field:ident).+ = $value:expr })*) => {$(
+    ($(
+        $(#[$doc:meta])*
+        $name:ident($argument:ident: $t:ty) { $($field:ident).+ = $value:expr }
+    )*) => {$(
         $(#[$doc])*
         pub fn $name(mut self, $argument: $t) -> Self {
             self.$($field).+ = $value;
@@ -281,7 +235,9 @@ impl Builder {
         bandwidth(bandwidth: Bandwidth) { bandwidth = Some(bandwidth) }
 
         /// Something that takes processors away.
-        hypervisor(hypervisor: impl Hypervisor + 'static) { hypervisor = Some(Box::new(hypervisor)) }
+        hypervisor(hypervisor: impl Hypervisor + 'static) {
+            hypervisor = Some(Box::new(hypervisor))
+        }
 
         /// Keeps wake-ups, switches, waits and ends of threads for the statistics.
         trace(keeps_trace: bool) { settings.keeps_trace = keeps_trace }
@@ -344,7 +300,7 @@ impl Builder {
         assert!(crate::engine::engine().is_none(), "a machine runs already on this host thread");
         let began = host_time();
         let programs = std::mem::take(&mut self.programs);
-        let bandwidth = self.bandwidth.take();
+        let bandwidth = self.bandwidth;
         let quotas = programs.iter().map(|program| program.bandwidth).chain([bandwidth]);
         if let Some(wrong) = quotas.flatten().find(|it| !it.is_possible()) {
             return Err(RunError::Bandwidth(wrong));
@@ -352,24 +308,15 @@ impl Builder {
         let mut engine = self.engine()?;
         let result = Rc::new(Cell::new(None));
         let place = Rc::clone(&result);
-        let body = Box::new(move || {
-            place.set(Some(catch_unwind(AssertUnwindSafe(root))));
-        });
-        let root = add_program(
-            &mut engine,
-            Program { name: String::new(), body, bandwidth, affinity: None },
-        );
+        let root = move || place.set(Some(catch_unwind(AssertUnwindSafe(root))));
+        let root = add_program(&mut engine, Program { bandwidth, ..Program::new("", root) });
         for program in programs {
             add_program(&mut engine, program);
         }
         let stop = engine.run(root);
         let time = engine.clock; // of the processor that ran last: that of the root, if it has ended
-        let stopped = stop.map_err(|stop| match stop {
-            Stop::Deadlock => RunError::Deadlock(engine.describe_threads()),
-            Stop::TimeLimit => RunError::TimeLimit(engine.settings.time_limit),
-        });
         let host = host_time().saturating_sub(began);
-        stopped?;
+        stop?;
         let value = match result.take().expect("the root has ended") {
             Ok(value) => value,
             Err(payload) => resume_unwind(payload),

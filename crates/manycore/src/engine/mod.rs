@@ -23,6 +23,7 @@ use corosensei::{Coroutine, Yielder};
 use crate::arena::{self, Heap, Stack, outside};
 use crate::coherence::{Access, Coherence};
 use crate::costs::SystemCosts;
+use crate::error::RunError;
 use crate::hypervisor::{Hypervisor, View};
 use crate::ids::{Cpu, GroupId, Id, LineIndex, Nanos, ProgramId, Table, ThreadId};
 use crate::kernel::{Kernel, KernelTimer, Request as KernelRequest};
@@ -116,13 +117,6 @@ pub(crate) struct Settings {
     pub(crate) stack_bytes: usize,
     pub(crate) keeps_trace: bool,
     pub(crate) keeps_sites: bool,
-}
-
-/// Why a run cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    Deadlock,
-    TimeLimit,
 }
 
 /// What a thread runs; and what it runs when its locals were dropped.
@@ -235,7 +229,7 @@ impl Engine {
     }
 
     /// Runs until the thread `root` has ended.
-    pub(crate) fn run(self: &mut Box<Self>, root: ThreadId) -> Result<(), Stop> {
+    pub(crate) fn run(self: &mut Box<Self>, root: ThreadId) -> Result<(), RunError> {
         struct AtEnd;
         impl Drop for AtEnd {
             fn drop(&mut self) {
@@ -582,7 +576,7 @@ impl Engine {
     }
 
     /// Lists threads that have not ended, for the message about a deadlock.
-    pub(crate) fn describe_threads(&self) -> String {
+    fn describe_threads(&self) -> String {
         let threads = self.threads.iter().map(|thread| &**thread).enumerate();
         let waiting = threads.filter(|(_, thread)| thread.coroutine.is_some());
         let describe = |(id, thread): (usize, &ThreadState)| {
@@ -619,12 +613,14 @@ fn coroutine(id: ThreadId, stack: Stack, (body, at_exit): Code) -> Coroutine<(),
 }
 
 /// Handles the next event. No reference to the engine lives while code of a thread runs.
-fn step(here: Here) -> Result<(), Stop> {
+fn step(here: Here) -> Result<(), RunError> {
     let engine = here.get();
-    let Some((now, what)) = engine.queue.pop() else { return Err(Stop::Deadlock) };
+    let Some((now, what)) = engine.queue.pop() else {
+        return Err(RunError::Deadlock(engine.describe_threads()));
+    };
     engine.events += 1;
     if now >= engine.settings.time_limit {
-        return Err(Stop::TimeLimit);
+        return Err(RunError::TimeLimit(engine.settings.time_limit));
     }
     match what {
         What::Run(cpu, number) => {

@@ -51,14 +51,14 @@ impl<T: Copy> Queue<T> {
 
     /// Adds an event. A time that is over is now.
     pub(crate) fn push(&mut self, time: Nanos, what: T) {
-        let event = Node { time: time.max(self.base), what, next: NONE };
-        let (time, node) = (event.time, self.free);
-        let node = if node == NONE {
+        let time = time.max(self.base);
+        let event = Node { time, what, next: NONE };
+        let node = if self.free == NONE {
             self.nodes.push(event);
             u32::try_from(self.nodes.len() - 1).expect("as many events as threads")
         } else {
-            self.free = std::mem::replace(&mut self.nodes[node as usize], event).next;
-            node
+            let free = std::mem::replace(&mut self.nodes[self.free as usize], event).next;
+            std::mem::replace(&mut self.free, free)
         };
         if time - self.base < SLOTS as u64 {
             self.link(time, node);
