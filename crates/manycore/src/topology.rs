@@ -132,10 +132,18 @@ impl Topology {
     }
 
     /// What two processors share.
-    pub fn distance(&self, a: Cpu, b: Cpu) -> Distance {
-        let is_within = |&distance: &Distance| self.within(distance, a).contains(&b.index());
-        let near = [Distance::Same, Distance::Core, Distance::Cluster, Distance::Socket];
-        near.into_iter().find(is_within).unwrap_or(Distance::Remote)
+    pub const fn distance(&self, a: Cpu, b: Cpu) -> Distance {
+        if a.index() == b.index() {
+            Distance::Same
+        } else if self.core(a) == self.core(b) {
+            Distance::Core
+        } else if self.cluster(a) == self.cluster(b) {
+            Distance::Cluster
+        } else if self.socket(a) == self.socket(b) {
+            Distance::Socket
+        } else {
+            Distance::Remote
+        }
     }
 }
 
