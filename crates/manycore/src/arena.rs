@@ -79,8 +79,8 @@ thread_local! {
 static NEXT_CHUNK: std::sync::Mutex<usize> = std::sync::Mutex::new(0);
 
 /// Makes a heap the one that the code of this host thread allocates from. Null is the host's.
-pub(crate) fn activate(heap: *mut Heap) -> *mut Heap {
-    ACTIVE.replace(heap)
+pub(crate) fn activate(heap: *mut Heap) {
+    ACTIVE.set(heap);
 }
 
 /// Runs `code` of the machine itself, whose memory is the host's.
@@ -233,30 +233,26 @@ thread_local! {
 
 static NEXT_STACK: std::sync::Mutex<usize> = std::sync::Mutex::new(0);
 
-/// There is no address space left for a stack, or the host refused it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NoStack;
-
 impl Stack {
-    /// A stack of at least `bytes`. The base depends on `number`, which says nothing else.
-    pub(crate) fn new(bytes: usize, number: usize) -> Result<Self, NoStack> {
-        let bytes = bytes.max(STACK).checked_next_multiple_of(STACK).ok_or(NoStack)?;
-        let size = bytes.checked_add(COLOURS + PAGE).ok_or(NoStack)?;
-        let region = region().map_err(|_| NoStack)?;
+    /// A stack of at least `bytes`. The base depends on `number`, which says nothing else. `None`
+    /// if there is no address space left, or the host refuses it.
+    pub(crate) fn new(bytes: usize, number: usize) -> Option<Self> {
+        let bytes = bytes.max(STACK).checked_next_multiple_of(STACK)?;
+        let size = bytes.checked_add(COLOURS + PAGE)?;
+        let region = region().ok()?;
         let low = FREE_STACKS.with_borrow_mut(|stacks| {
             if let Some(at) = stacks.iter().rposition(|&(_, free)| free == size) {
-                return Ok(stacks.swap_remove(at).0);
+                return Some(stacks.swap_remove(at).0);
             }
             let mut next = NEXT_STACK.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let end = next.checked_add(size).filter(|&end| end <= STACKS).ok_or(NoStack)?;
+            let end = next.checked_add(size).filter(|&end| end <= STACKS)?;
             let low = region + HEAP + std::mem::replace(&mut *next, end);
             let guard = ptr::with_exposed_provenance_mut(low);
             // SAFETY: the page is of this stack alone, and was never used.
-            unsafe { rustix::mm::mprotect(guard, PAGE, MprotectFlags::empty()) }
-                .map_err(|_| NoStack)?;
-            Ok(low)
+            unsafe { rustix::mm::mprotect(guard, PAGE, MprotectFlags::empty()) }.ok()?;
+            Some(low)
         })?;
-        Ok(Self { low, size, base: low + size - number.wrapping_mul(320) % COLOURS })
+        Some(Self { low, size, base: low + size - number.wrapping_mul(320) % COLOURS })
     }
 }
 
@@ -330,6 +326,6 @@ mod tests {
         let low = stack.low;
         drop(stack);
         assert_eq!(Stack::new(1 << 20, 3).unwrap().low, low);
-        assert!(Stack::new(usize::MAX, 0).is_err());
+        assert!(Stack::new(usize::MAX, 0).is_none());
     }
 }

@@ -32,8 +32,9 @@ fn access<A, R>(atomic: &A, access: Access, operation: impl FnOnce() -> R) -> R 
     }
 }
 
+/// Declares an atomic with the methods that all have, and the given ones, which read and write.
 macro_rules! atomic {
-    ($name:ident$(<$t:ident>)?, $host:ty, $value:ty, $default:expr) => {
+    ($name:ident$(<$t:ident>)?, $host:ty, $value:ty, $default:expr, $($method:ident)*) => {
         #[doc = concat!("As [`std::sync::atomic::", stringify!($name), "`], at a cost.")]
         #[repr(transparent)]
         pub struct $name$(<$t>)?($host);
@@ -145,6 +146,15 @@ macro_rules! atomic {
             pub const fn as_ptr(&self) -> *mut $value {
                 self.0.as_ptr()
             }
+
+            $(
+                /// As std's method of this name.
+                #[inline]
+                #[track_caller]
+                pub fn $method(&self, value: $value, order: Ordering) -> $value {
+                    access(self, Access::ReadModifyWrite, || self.0.$method(value, order))
+                }
+            )*
         }
 
         impl$(<$t>)? Default for $name$(<$t>)? {
@@ -167,38 +177,19 @@ macro_rules! atomic {
     };
 }
 
-macro_rules! read_modify_write {
-    ($name:ident$(<$t:ident>)?, $value:ty, $($method:ident)*) => {
-        impl$(<$t>)? $name$(<$t>)? {
-            $(
-                /// As std's method of this name.
-                #[inline]
-                #[track_caller]
-                pub fn $method(&self, value: $value, order: Ordering) -> $value {
-                    access(self, Access::ReadModifyWrite, || self.0.$method(value, order))
-                }
-            )*
-        }
-    };
-}
-
 macro_rules! integers {
-    ($($name:ident $value:ty,)*) => {
-        $(
-            atomic!($name, host::$name, $value, 0);
-            read_modify_write!($name, $value, fetch_add fetch_sub fetch_and fetch_nand fetch_or
-                fetch_xor fetch_max fetch_min);
-        )*
-    };
+    ($($name:ident $value:ty,)*) => {$(
+        atomic!($name, host::$name, $value, 0, fetch_add fetch_sub fetch_and fetch_nand fetch_or
+            fetch_xor fetch_max fetch_min);
+    )*};
 }
 
 integers! {
     AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize,
     AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize,
 }
-atomic!(AtomicBool, host::AtomicBool, bool, false);
-read_modify_write!(AtomicBool, bool, fetch_and fetch_nand fetch_or fetch_xor);
-atomic!(AtomicPtr<T>, host::AtomicPtr<T>, *mut T, std::ptr::null_mut());
+atomic!(AtomicBool, host::AtomicBool, bool, false, fetch_and fetch_nand fetch_or fetch_xor);
+atomic!(AtomicPtr<T>, host::AtomicPtr<T>, *mut T, std::ptr::null_mut(),);
 
 #[cfg(test)]
 mod tests {

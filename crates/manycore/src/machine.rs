@@ -6,17 +6,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::coherence::{CacheCosts, Coherence, HotLine, LineIndex, Statistics as CacheStatistics};
-use crate::costs::{Costs, SystemCosts, UnknownCost};
+use crate::coherence::{CacheCosts, Coherence, HotLine, Statistics as CacheStatistics};
+use crate::costs::SystemCosts;
 use crate::engine::lines::MAX_LINES;
-use crate::engine::trace::{Trace, TraceEvent};
-use crate::engine::{Engine, Settings, Stop, host_time};
+use crate::engine::trace::TraceEvent;
+use crate::engine::{Engine, ProgramState, Settings, host_time};
+pub use crate::error::{RunError, UnknownCost};
 use crate::hypervisor::Hypervisor;
-use crate::ids::{Nanos, ProgramId, ThreadId};
+use crate::ids::{LineIndex, Nanos, ThreadId};
 use crate::kernel::{Bandwidth, Kernel, KernelConfig};
 use crate::neighbours::Program;
 use crate::time::nanos;
-use crate::topology::{Topology, TopologyError};
+use crate::topology::Topology;
 
 /// Settings of a [`Machine`].
 #[must_use = "a builder does nothing until it runs"]
@@ -27,19 +28,11 @@ pub struct Builder {
     smt: usize,
     kernel: KernelConfig,
     costs: CacheCosts,
-    system: SystemCosts,
-    seed: u64,
-    noise: Nanos,
-    spin_quantum: Nanos,
-    time_limit: Nanos,
-    smt_speed: u64,
-    stack_bytes: usize,
+    settings: Settings,
     speeds: Vec<u64>,
     bandwidth: Option<Bandwidth>,
     programs: Vec<Program>,
     hypervisor: Option<Box<dyn Hypervisor>>,
-    keeps_trace: bool,
-    keeps_sites: bool,
 }
 
 impl std::fmt::Debug for Builder {
@@ -68,49 +61,6 @@ impl std::fmt::Debug for Builder {
 /// ```
 #[derive(Debug)]
 pub struct Machine;
-
-/// A run cannot begin or go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunError {
-    /// The machine has no processor, or too many.
-    Topology(TopologyError),
-    /// The speed of a processor is not between 1 and 1,000 thousandths, or there are more speeds
-    /// than processors.
-    Speeds,
-    /// No thread can ever run again. The text lists what they wait for.
-    Deadlock(String),
-    /// The program has not ended at this time limit.
-    TimeLimit(Nanos),
-    /// A quota, its period or its slice is 0.
-    Bandwidth(Bandwidth),
-}
-
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Topology(error) => error.fmt(f),
-            Self::Speeds => {
-                f.write_str("speeds are from 1 to 1,000 thousandths, one for each processor")
-            }
-            Self::Deadlock(threads) => write!(f, "deadlock: {threads}"),
-            Self::TimeLimit(limit) => {
-                let seconds = *limit as f64 / 1e9;
-                write!(f, "the program has not ended after {seconds} s of virtual time, its limit")
-            }
-            Self::Bandwidth(bandwidth) => {
-                write!(f, "a quota, its period and its slice are more than 0: {bandwidth:?}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<TopologyError> for RunError {
-    fn from(error: TopologyError) -> Self {
-        Self::Topology(error)
-    }
-}
 
 /// What a run returned, and what it was like.
 #[derive(Debug)]
@@ -200,68 +150,101 @@ impl Machine {
             smt: 1,
             kernel: KernelConfig::linux_6_18(),
             costs: CacheCosts::epyc_guest(),
-            system: SystemCosts::default(),
-            seed: 1,
-            noise: 3,
-            spin_quantum: 500,
-            time_limit: 100_000_000_000,
-            smt_speed: 600,
-            stack_bytes: 256 << 10,
+            settings: Settings {
+                system: SystemCosts::default(),
+                seed: 1,
+                noise: 3,
+                spin_quantum: 500,
+                time_limit: 100_000_000_000,
+                smt_speed: 600,
+                stack_bytes: 256 << 10,
+                keeps_trace: false,
+                keeps_sites: false,
+            },
             speeds: Vec::new(),
             bandwidth: None,
             programs: Vec::new(),
             hypervisor: None,
-            keeps_trace: false,
-            keeps_sites: false,
         }
     }
 }
 
+/// Methods of the builder that set one field.
+macro_rules! setters {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident($argument:ident: $t:ty) { $($field:ident).+ = $value:expr }
+    )*) => {$(
+        $(#[$doc])*
+        pub fn $name(mut self, $argument: $t) -> Self {
+            self.$($field).+ = $value;
+            self
+        }
+    )*};
+}
+
 impl Builder {
-    /// How many sockets the machine has.
-    pub fn sockets(self, sockets: usize) -> Self {
-        Self { sockets, ..self }
-    }
+    setters! {
+        /// How many sockets the machine has.
+        sockets(sockets: usize) { sockets = sockets }
 
-    /// How many groups of cores with a last-level cache each socket has.
-    pub fn clusters(self, clusters: usize) -> Self {
-        Self { clusters, ..self }
-    }
+        /// How many groups of cores with a last-level cache each socket has.
+        clusters(clusters: usize) { clusters = clusters }
 
-    /// How many cores each cluster has.
-    pub fn cores(self, cores: usize) -> Self {
-        Self { cores, ..self }
-    }
+        /// How many cores each cluster has.
+        cores(cores: usize) { cores = cores }
 
-    /// How many hardware threads each core has.
-    pub fn smt(self, threads: usize) -> Self {
-        Self { smt: threads, ..self }
-    }
+        /// How many hardware threads each core has.
+        smt(threads: usize) { smt = threads }
 
-    /// What a hardware thread computes while the other ones of its core run, in thousandths of what
-    /// it computes alone. The default is 600.
-    pub fn smt_speed(self, thousandths: u64) -> Self {
-        Self { smt_speed: thousandths.clamp(1, 1000), ..self }
-    }
+        /// What a hardware thread computes while the other ones of its core run, in thousandths of
+        /// what it computes alone. The default is 600.
+        smt_speed(thousandths: u64) { settings.smt_speed = thousandths.clamp(1, 1000) }
 
-    /// The speeds of the first processors, in thousandths. Others have full speed.
-    pub fn speeds(self, thousandths: &[u64]) -> Self {
-        Self { speeds: thousandths.to_vec(), ..self }
-    }
+        /// The speeds of the first processors, in thousandths. Others have full speed.
+        speeds(thousandths: &[u64]) { speeds = thousandths.to_vec() }
 
-    /// The kernel's scheduler.
-    pub fn kernel(self, kernel: KernelConfig) -> Self {
-        Self { kernel, ..self }
-    }
+        /// The kernel's scheduler.
+        kernel(kernel: KernelConfig) { kernel = kernel }
 
-    /// What cache lines cost.
-    pub fn costs(self, costs: CacheCosts) -> Self {
-        Self { costs, ..self }
-    }
+        /// What cache lines cost.
+        costs(costs: CacheCosts) { costs = costs }
 
-    /// What system calls cost.
-    pub fn system(self, system: SystemCosts) -> Self {
-        Self { system, ..self }
+        /// What system calls cost.
+        system(system: SystemCosts) { settings.system = system }
+
+        /// Decides all that is random: noise, and [`os::random`](crate::os::random).
+        seed(seed: u64) { settings.seed = seed }
+
+        /// Each transfer of a line takes up to this much longer, at random.
+        noise(noise: Nanos) { settings.noise = noise }
+
+        /// A thread that spins on lines which do not change sleeps until one does, or for this
+        /// long: 500 ns unless set. 0 switches this off, which takes much more of the host's time.
+        spin_quantum(quantum: Nanos) { settings.spin_quantum = quantum }
+
+        /// The run ends with an error if the program has not ended at this virtual time: 100 s
+        /// unless set.
+        time_limit(limit: Duration) { settings.time_limit = nanos(limit) }
+
+        /// The size of stacks of threads that do not ask for another one: 256 KiB unless set, an
+        /// eighth of std's. A stack that overflows ends the process by a signal.
+        stack_size(bytes: usize) { settings.stack_bytes = bytes }
+
+        /// Puts the program into a control group with this processor bandwidth.
+        bandwidth(bandwidth: Bandwidth) { bandwidth = Some(bandwidth) }
+
+        /// Something that takes processors away.
+        hypervisor(hypervisor: impl Hypervisor + 'static) {
+            hypervisor = Some(Box::new(hypervisor))
+        }
+
+        /// Keeps wake-ups, switches, waits and ends of threads for the statistics.
+        trace(keeps_trace: bool) { settings.keeps_trace = keeps_trace }
+
+        /// Counts for each line the places in the source whose accesses moved it:
+        /// [`Statistics::sites`].
+        sites(keeps_sites: bool) { settings.keeps_sites = keeps_sites }
     }
 
     /// Sets one cost, in nanoseconds, by the name of its field in [`CacheCosts`], [`SystemCosts`]
@@ -280,64 +263,17 @@ impl Builder {
     /// # Ok::<(), manycore::UnknownCost>(())
     /// ```
     pub fn cost(mut self, name: &str, nanos: Nanos) -> Result<Self, UnknownCost> {
-        let (caches, system) = (&mut self.costs, &mut self.system);
-        Costs { caches, system, kernel: &mut self.kernel.costs }.set(name, nanos)?;
+        let (system, kernel) = (&mut self.settings.system, &mut self.kernel.costs);
+        let cost = self.costs.by_name(name).or_else(|| system.by_name(name));
+        let cost = cost.or_else(|| kernel.by_name(name));
+        *cost.ok_or_else(|| UnknownCost(name.to_owned()))? = nanos;
         Ok(self)
-    }
-
-    /// Decides all that is random: noise, and [`os::random`](crate::os::random).
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// Each transfer of a line takes up to this much longer, at random.
-    pub fn noise(self, noise: Nanos) -> Self {
-        Self { noise, ..self }
-    }
-
-    /// A thread that spins on lines which do not change sleeps until one does, or for this long:
-    /// 500 ns unless set. 0 switches this off, which takes much more of the host's time.
-    pub fn spin_quantum(self, quantum: Nanos) -> Self {
-        Self { spin_quantum: quantum, ..self }
-    }
-
-    /// The run ends with an error if the program has not ended at this virtual time: 100 s unless
-    /// set.
-    pub fn time_limit(self, limit: Duration) -> Self {
-        Self { time_limit: nanos(limit), ..self }
-    }
-
-    /// The size of stacks of threads that do not ask for another one: 256 KiB unless set, an eighth
-    /// of std's. A stack that overflows ends the process by a signal.
-    pub fn stack_size(self, bytes: usize) -> Self {
-        Self { stack_bytes: bytes, ..self }
-    }
-
-    /// Puts the program into a control group with this processor bandwidth.
-    pub fn bandwidth(self, bandwidth: Bandwidth) -> Self {
-        Self { bandwidth: Some(bandwidth), ..self }
     }
 
     /// Another program that starts with the machine.
     pub fn program(mut self, program: Program) -> Self {
         self.programs.push(program);
         self
-    }
-
-    /// Something that takes processors away.
-    pub fn hypervisor(self, hypervisor: impl Hypervisor + 'static) -> Self {
-        Self { hypervisor: Some(Box::new(hypervisor)), ..self }
-    }
-
-    /// Keeps wake-ups, switches, waits and ends of threads for the statistics.
-    pub fn trace(self, keeps_trace: bool) -> Self {
-        Self { keeps_trace, ..self }
-    }
-
-    /// Counts for each line the places in the source whose accesses moved it:
-    /// [`Statistics::sites`].
-    pub fn sites(self, keeps_sites: bool) -> Self {
-        Self { keeps_sites, ..self }
     }
 
     /// Runs `root` as the first thread until it ends. As in a process, other threads end with it:
@@ -364,7 +300,7 @@ impl Builder {
         assert!(crate::engine::engine().is_none(), "a machine runs already on this host thread");
         let began = host_time();
         let programs = std::mem::take(&mut self.programs);
-        let bandwidth = self.bandwidth.take();
+        let bandwidth = self.bandwidth;
         let quotas = programs.iter().map(|program| program.bandwidth).chain([bandwidth]);
         if let Some(wrong) = quotas.flatten().find(|it| !it.is_possible()) {
             return Err(RunError::Bandwidth(wrong));
@@ -372,24 +308,15 @@ impl Builder {
         let mut engine = self.engine()?;
         let result = Rc::new(Cell::new(None));
         let place = Rc::clone(&result);
-        let body = Box::new(move || {
-            place.set(Some(catch_unwind(AssertUnwindSafe(root))));
-        });
-        let root = add_program(
-            &mut engine,
-            Program { name: String::new(), body, bandwidth, affinity: None },
-        );
+        let root = move || place.set(Some(catch_unwind(AssertUnwindSafe(root))));
+        let root = add_program(&mut engine, Program { bandwidth, ..Program::new("", root) });
         for program in programs {
             add_program(&mut engine, program);
         }
         let stop = engine.run(root);
         let time = engine.clock; // of the processor that ran last: that of the root, if it has ended
-        let stopped = stop.map_err(|stop| match stop {
-            Stop::Deadlock => RunError::Deadlock(engine.describe_threads()),
-            Stop::TimeLimit => RunError::TimeLimit(engine.settings.time_limit),
-        });
         let host = host_time().saturating_sub(began);
-        stopped?;
+        stop?;
         let value = match result.take().expect("the root has ended") {
             Ok(value) => value,
             Err(payload) => resume_unwind(payload),
@@ -398,43 +325,29 @@ impl Builder {
     }
 
     fn engine(self) -> Result<Box<Engine>, RunError> {
-        let topology = Topology::new(self.sockets, self.clusters, self.cores, self.smt)?;
+        let topology = Topology::new(self.sockets, self.clusters, self.cores, self.smt);
+        let topology = topology.map_err(RunError::Topology)?;
         let count = topology.processors();
         let mut speeds = self.speeds;
         if speeds.len() > count || speeds.iter().any(|speed| !(1..=1000).contains(speed)) {
             return Err(RunError::Speeds);
         }
         speeds.resize(count, 1000);
-        let coherence = Coherence::new(topology, self.costs.clone(), MAX_LINES);
-        let settings = Settings {
-            topology,
-            system: self.system,
-            pause: self.costs.pause,
-            look_ahead: coherence.min_transfer(),
-            seed: self.seed,
-            noise: self.noise,
-            spin_quantum: self.spin_quantum,
-            time_limit: self.time_limit,
-            smt_speed: self.smt_speed,
-            stack_bytes: self.stack_bytes,
-        };
-        let kernel = Kernel::new(topology, self.kernel);
-        let trace = Trace::new(self.seed, self.keeps_trace);
         Ok(Engine::new(
-            settings,
-            coherence,
-            kernel,
+            topology,
+            self.settings,
+            Coherence::new(topology, self.costs, MAX_LINES),
+            Kernel::new(topology, self.kernel),
             &speeds,
             self.hypervisor,
-            trace,
-            self.keeps_sites,
         ))
     }
 }
 
 fn add_program(engine: &mut Engine, program: Program) -> ThreadId {
     let group = program.bandwidth.map(|bandwidth| engine.kernel.add_group(bandwidth));
-    let id = engine.add_program(program.name, group);
+    let state = ProgramState { name: program.name, group, count: 0 };
+    let id = engine.programs.push(state);
     let stack = engine.new_stack(None).expect("there is memory for a first stack");
     let thread = engine.add_thread(id, None, None, stack, (program.body, Box::new(|| ())));
     if let Some(set) = program.affinity {
@@ -456,10 +369,9 @@ fn statistics(engine: &mut Engine, time: Nanos, host: Duration) -> Statistics {
             ..ProgramStatistics::default()
         })
         .collect();
-    for (index, thread) in engine.threads.iter().enumerate() {
-        let times = kernel.times(ThreadId(index as u32), time);
-        let ProgramId(program) = thread.program;
-        let of = &mut programs[program as usize];
+    for (id, thread) in engine.threads.entries() {
+        let times = kernel.times(id, time);
+        let of = &mut programs[thread.program.index()];
         of.threads += 1;
         of.run += times.run;
         of.delay += times.delay;
@@ -471,9 +383,8 @@ fn statistics(engine: &mut Engine, time: Nanos, host: Duration) -> Statistics {
         idle: kernel.idle_time(cpu, time),
         stolen: engine.stolen(cpu, time),
     };
-    let processors = engine.settings.topology.all().map(processor).collect();
+    let processors = engine.topology.all().map(processor).collect();
     let (caches, hottest) = (*engine.coherence.statistics(), engine.coherence.hottest(HOTTEST));
-    let (events, switches, spin_sleeps) = (engine.events, engine.switches, engine.spin_sleeps);
     let sites_where = |is_wanted: &dyn Fn(LineIndex) -> bool| {
         let mut counts: HashMap<Site, u32> = HashMap::new();
         for (&(line, site), count) in engine.sites.iter().flatten() {
@@ -491,9 +402,9 @@ fn statistics(engine: &mut Engine, time: Nanos, host: Duration) -> Statistics {
     Statistics {
         time,
         hash,
-        events,
-        switches,
-        spin_sleeps,
+        events: engine.events,
+        switches: engine.switches,
+        spin_sleeps: engine.spin_sleeps,
         processors,
         programs,
         caches,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::atomic::AtomicU32;
-use crate::engine::{engine, here};
+use crate::engine::{Engine, engine, here};
 use crate::ids::{Cpu, Nanos, ThreadId};
 pub use crate::kernel::{Bandwidth, CpuSet, GroupTimes, Policy, ThreadState, ThreadTimes};
 use crate::time::nanos;
@@ -36,7 +36,7 @@ pub fn work(time: Duration) {
 pub fn count(more: u64) {
     let engine = here().get();
     let program = engine.program();
-    engine.programs[program.index()].count += more;
+    engine.programs[program].count += more;
 }
 
 /// A random number that the machine's seed decides.
@@ -71,12 +71,18 @@ pub fn current_cpu() -> Cpu {
 /// # Panics
 /// Outside of a machine.
 pub fn topology() -> Topology {
-    here().get().settings.topology
+    here().get().topology
 }
 
 /// How many processors the machine has.
 pub fn processors() -> usize {
-    engine().map_or(1, |here| here.get().settings.topology.processors())
+    engine().map_or(1, |here| here.get().topology.processors())
+}
+
+/// Reads what the kernel shows in a small file of `/proc` or of a control group.
+fn read_file<T>(read: impl FnOnce(&mut Engine) -> T) -> T {
+    let here = here();
+    here.system_call(here.get().settings.system.file, read)
 }
 
 /// What other threads see of a thread.
@@ -110,14 +116,12 @@ pub fn observe(thread: ThreadId) -> Observation {
 
 /// The times of all threads of this program, together.
 pub fn program_times() -> ThreadTimes {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| {
+    read_file(|engine| {
         let program = engine.program();
         let mut sum = ThreadTimes::default();
-        for (index, thread) in engine.threads.iter().enumerate() {
+        for (id, thread) in engine.threads.entries() {
             if thread.program == program {
-                sum.add(&engine.kernel.times(ThreadId(index as u32), engine.clock));
+                sum.add(&engine.kernel.times(id, engine.clock));
             }
         }
         sum
@@ -128,18 +132,16 @@ pub fn program_times() -> ThreadTimes {
 pub fn program_affinity() -> CpuSet {
     here().system_call(0, |engine| {
         let program = engine.program();
-        let first = engine.threads.iter().position(|thread| thread.program == program);
-        let first = first.expect("a program has a first thread");
-        engine.kernel.affinity(ThreadId(first as u32))
+        let first = engine.threads.entries().find(|(_, thread)| thread.program == program);
+        let (first, _) = first.expect("a program has a first thread");
+        engine.kernel.affinity(first)
     })
 }
 
 /// The bandwidth of this program's control group, and what the group has used of it.
 pub fn bandwidth() -> Option<(Bandwidth, GroupTimes)> {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| {
-        let group = engine.programs[engine.program().index()].group?;
+    read_file(|engine| {
+        let group = engine.programs[engine.program()].group?;
         Some((engine.kernel.bandwidth(group), engine.kernel.group_times(group)))
     })
 }
@@ -153,26 +155,20 @@ pub fn run_time(thread: ThreadId) -> Nanos {
 
 /// A thread's times, from a file of `/proc`.
 pub fn times(thread: ThreadId) -> ThreadTimes {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| engine.kernel.times(thread, engine.clock))
+    read_file(|engine| engine.kernel.times(thread, engine.clock))
 }
 
 /// How many threads are ready or run, in the whole machine.
 pub fn runnable_threads() -> usize {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| {
-        let all = engine.settings.topology.all();
+    read_file(|engine| {
+        let all = engine.topology.all();
         all.map(|cpu| engine.kernel.runnable(cpu)).sum()
     })
 }
 
 /// How long the hypervisor has taken a processor away: `steal` of `/proc/stat`.
 pub fn steal_time(cpu: Cpu) -> Nanos {
-    let here = here();
-    let cost = here.get().settings.system.file;
-    here.system_call(cost, |engine| engine.stolen(cpu, engine.clock))
+    read_file(|engine| engine.stolen(cpu, engine.clock))
 }
 
 /// The processors that a thread may run on.
@@ -227,6 +223,6 @@ pub fn name<T: ?Sized>(value: &T, name: &str) {
     // Lines of two pages are not numbered one after the other.
     for address in (first & !63..=last).step_by(64) {
         let line = engine.lines.of(address);
-        crate::arena::outside(|| engine.coherence.name(line, line, name));
+        crate::arena::outside(|| engine.coherence.name(line, name));
     }
 }

@@ -12,9 +12,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
 use crate::atomic::{AtomicBool, AtomicU32, AtomicUsize};
-pub use crate::engine::local::{AccessError, LocalKey};
+pub use crate::engine::locals::AccessError;
 use crate::engine::{engine, here};
 pub use crate::ids::ThreadId;
+pub use crate::local_key::LocalKey;
 use crate::os::{futex_wait, futex_wake};
 use crate::time::nanos;
 
@@ -186,19 +187,23 @@ impl<T> Packet<T> {
     }
 }
 
-/// As [`std::thread::JoinHandle`].
-pub struct JoinHandle<T> {
+/// As [`std::thread::ScopedJoinHandle`].
+pub struct ScopedJoinHandle<'scope, T> {
     packet: Arc<Packet<T>>,
     thread: Thread,
+    scope: PhantomData<&'scope ()>,
 }
 
-impl<T> std::fmt::Debug for JoinHandle<T> {
+/// As [`std::thread::JoinHandle`].
+pub type JoinHandle<T> = ScopedJoinHandle<'static, T>;
+
+impl<T> std::fmt::Debug for ScopedJoinHandle<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("JoinHandle").field("thread", &self.thread).finish_non_exhaustive()
     }
 }
 
-impl<T> JoinHandle<T> {
+impl<T> ScopedJoinHandle<'_, T> {
     /// The thread's handle.
     pub fn thread(&self) -> &Thread {
         &self.thread
@@ -251,12 +256,8 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let packet = Arc::new(Packet { result: UnsafeCell::new(None), scope: None });
-        let theirs = Arc::clone(&packet);
-        let thread = self.start(Box::new(move || {
-            theirs.set(catch_unwind(AssertUnwindSafe(body)));
-        }))?;
-        Ok(JoinHandle { packet, thread })
+        // SAFETY: the closure and its result borrow nothing.
+        unsafe { self.start(None, body) }
     }
 
     /// Starts a thread that ends before the scope does.
@@ -273,21 +274,30 @@ impl Builder {
         T: Send + 'scope,
     {
         scope.data.running.fetch_add(1, Relaxed);
-        let scope_data = Some(Arc::clone(&scope.data));
-        let packet = Arc::new(Packet { result: UnsafeCell::new(None), scope: scope_data });
+        // SAFETY: the scope waits for the thread before what the closure borrows ends.
+        unsafe { self.start(Some(Arc::clone(&scope.data)), body) }
+    }
+
+    /// # Safety
+    /// What `body` and its result borrow does not end before the thread does.
+    unsafe fn start<'scope, F, T>(
+        self,
+        scope: Option<Arc<ScopeData>>,
+        body: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + 'scope,
+        T: 'scope,
+    {
+        let packet = Arc::new(Packet { result: UnsafeCell::new(None), scope });
         let theirs = Arc::clone(&packet);
         let body: Box<dyn FnOnce() + 'scope> = Box::new(move || {
             theirs.set(catch_unwind(AssertUnwindSafe(body)));
         });
-        // SAFETY: the scope waits for the thread before what the closure borrows ends.
+        // SAFETY: the caller's promise.
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
         };
-        let thread = self.start(body)?;
-        Ok(ScopedJoinHandle { packet, thread, scope: PhantomData })
-    }
-
-    fn start(self, body: Box<dyn FnOnce()>) -> io::Result<Thread> {
         let thread = Thread::new(self.name);
         let (own, ending) = (thread.clone(), thread.clone());
         let body = Box::new(move || {
@@ -302,7 +312,7 @@ impl Builder {
         let name = thread.name().map(str::to_owned);
         let id = here().spawn(name.as_deref(), self.stack_bytes, body, at_exit);
         thread.0.id.store(id.ok_or(io::ErrorKind::OutOfMemory)?.0, Release);
-        Ok(thread)
+        Ok(ScopedJoinHandle { packet, thread, scope: PhantomData })
     }
 }
 
@@ -342,34 +352,6 @@ pub struct Scope<'scope, 'env: 'scope> {
     data: Arc<ScopeData>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
-}
-
-/// As [`std::thread::ScopedJoinHandle`].
-pub struct ScopedJoinHandle<'scope, T> {
-    packet: Arc<Packet<T>>,
-    thread: Thread,
-    scope: PhantomData<&'scope ()>,
-}
-
-impl<T> std::fmt::Debug for ScopedJoinHandle<'_, T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ScopedJoinHandle").field("thread", &self.thread).finish_non_exhaustive()
-    }
-}
-
-impl<T> ScopedJoinHandle<'_, T> {
-    /// The thread's handle.
-    pub fn thread(&self) -> &Thread {
-        &self.thread
-    }
-
-    /// Waits for the thread's end.
-    ///
-    /// # Errors
-    /// The payload, if the thread has panicked.
-    pub fn join(self) -> Result<T> {
-        self.packet.take(&self.thread)
-    }
 }
 
 impl<'scope> Scope<'scope, '_> {
@@ -414,20 +396,8 @@ where
 /// Declares values that each virtual thread has for itself, as std's macro of this name.
 #[macro_export]
 macro_rules! thread_local {
-    () => {};
-    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = const $init:block; $($rest:tt)*) => {
-        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = const $init);
-        $crate::thread_local!($($rest)*);
-    };
-    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = const $init:block) => {
-        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = $init);
-    };
-    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = $init:expr; $($rest:tt)*) => {
-        $crate::thread_local!($(#[$meta])* $visibility static $name: $t = $init);
-        $crate::thread_local!($($rest)*);
-    };
-    ($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = $init:expr) => {
+    ($($(#[$meta:meta])* $visibility:vis static $name:ident: $t:ty = $init:expr);* $(;)?) => {$(
         $(#[$meta])* $visibility static $name: $crate::thread::LocalKey<$t> =
             $crate::thread::LocalKey::new(|| $init);
-    };
+    )*};
 }

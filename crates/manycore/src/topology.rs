@@ -1,6 +1,8 @@
 //! Which processors share a core, a last-level cache and a socket.
 
-use crate::ids::Cpu;
+use std::ops::Range;
+
+use crate::ids::{Cpu, Id};
 
 /// The shape of the machine. Processors are numbered socket by socket, cluster by cluster, core by
 /// core; the threads of a core are neighbours.
@@ -25,6 +27,13 @@ pub enum Distance {
     Socket,
     /// Two sockets.
     Remote,
+}
+
+impl Distance {
+    /// The distances between two processors, from the inside out.
+    pub(crate) const LEVELS: [Self; 4] = [Self::Core, Self::Cluster, Self::Socket, Self::Remote];
+    /// How many distances there are.
+    pub(crate) const COUNT: usize = Self::LEVELS.len() + 1;
 }
 
 /// The most processors that a machine can have.
@@ -66,44 +75,55 @@ impl Topology {
 
     /// How many processors there are.
     pub const fn processors(&self) -> usize {
-        self.sockets * self.processors_of_socket()
+        self.size(Distance::Remote)
     }
 
-    /// How many processors a cluster has.
-    pub const fn processors_of_cluster(&self) -> usize {
-        self.cores * self.threads
-    }
-
-    /// How many processors a socket has.
-    pub const fn processors_of_socket(&self) -> usize {
-        self.clusters * self.processors_of_cluster()
-    }
-
-    /// How many hardware threads a core has.
-    pub const fn threads_of_core(&self) -> usize {
-        self.threads
+    /// How many processors have at most this distance from each other.
+    pub const fn size(&self, distance: Distance) -> usize {
+        let Self { sockets, clusters, cores, threads } = *self;
+        match distance {
+            Distance::Same => 1,
+            Distance::Core => threads,
+            Distance::Cluster => threads * cores,
+            Distance::Socket => threads * cores * clusters,
+            Distance::Remote => threads * cores * clusters * sockets,
+        }
     }
 
     /// The number of the processor's core.
     pub const fn core(&self, cpu: Cpu) -> usize {
-        cpu.index() / self.threads
+        cpu.index() / self.size(Distance::Core)
     }
 
     /// The number of the processor's cluster, in the whole machine.
     pub const fn cluster(&self, cpu: Cpu) -> usize {
-        cpu.index() / self.processors_of_cluster()
+        cpu.index() / self.size(Distance::Cluster)
     }
 
     /// The number of the processor's socket.
     pub const fn socket(&self, cpu: Cpu) -> usize {
-        cpu.index() / self.processors_of_socket()
+        cpu.index() / self.size(Distance::Socket)
     }
 
-    /// The processors with the same last-level cache as `cpu`.
-    pub fn cluster_of(&self, cpu: Cpu) -> impl DoubleEndedIterator<Item = Cpu> + use<> {
-        let count = self.processors_of_cluster();
-        let first = self.cluster(cpu) * count;
-        (first..first + count).map(Cpu::new)
+    /// The indexes of the processors that have at most this distance from `cpu`.
+    pub const fn within(&self, distance: Distance, cpu: Cpu) -> Range<usize> {
+        let size = self.size(distance);
+        let first = cpu.index() / size * size;
+        first..first + size
+    }
+
+    /// The distances at which there are processors that are no nearer to `cpu`. With the processors
+    /// at most that far, and with those that are nearer.
+    pub(crate) fn levels(
+        self,
+        cpu: Cpu,
+    ) -> impl Iterator<Item = (Distance, Range<usize>, Range<usize>)> {
+        let mut inside = self.within(Distance::Same, cpu);
+        Distance::LEVELS.into_iter().filter_map(move |level| {
+            let span = self.within(level, cpu);
+            let nearer = std::mem::replace(&mut inside, span.clone());
+            (span.len() > nearer.len()).then_some((level, span, nearer))
+        })
     }
 
     /// All processors.
@@ -141,8 +161,7 @@ mod tests {
         assert_eq!(distance(5, 6), Distance::Cluster);
         assert_eq!(distance(7, 8), Distance::Socket);
         assert_eq!(distance(15, 16), Distance::Remote);
-        assert_eq!(topology.cluster_of(Cpu(9)).next(), Some(Cpu(8)));
-        assert_eq!(topology.cluster_of(Cpu(9)).next_back(), Some(Cpu(15)));
+        assert_eq!(topology.within(Distance::Cluster, Cpu(9)), 8..16);
     }
 
     #[test]

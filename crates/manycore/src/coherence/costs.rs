@@ -1,44 +1,58 @@
 //! What an access costs.
 
-use crate::ids::Nanos;
+use crate::costs::costs;
+use crate::ids::{Cpu, Nanos};
 use crate::topology::{Distance, Topology};
 
-/// The costs of a machine's caches. All are times in nanoseconds.
-///
-/// The presets name the source of each group of values. Values without a source are assumptions,
-/// and are said to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CacheCosts {
-    /// A load or store of a line that the processor has in the state that it needs.
-    pub hit: Nanos,
-    /// A read-modify-write of a line that the processor owns, instead of `hit`. One that misses
-    /// takes the transfer and then this.
-    pub read_modify_write: Nanos,
-    /// A sequentially consistent fence, once earlier stores are done.
-    pub fence: Nanos,
-    /// One `spin_loop`.
-    pub pause: Nanos,
-    /// Transfer of a line between two hardware threads of a core.
-    pub core: Nanos,
-    /// Transfer between two cores with the same last-level cache.
-    pub cluster: Nanos,
-    /// Transfer between two clusters of a socket.
-    pub socket: Nanos,
-    /// Transfer between two sockets.
-    pub remote: Nanos,
-    /// First access to a line that no processor has touched.
-    pub memory: Nanos,
-    /// Added to a store or read-modify-write of a shared line for each other sharer.
-    pub invalidation: Nanos,
-    /// How long one read of a shared line occupies it: the next request starts that much later.
-    /// Every other transfer occupies its line until it has arrived.
-    pub shared_occupancy: Nanos,
-    /// How long a processor keeps a line that a read-modify-write brought, counted from its
-    /// arrival. Requests by others are served afterwards. 0: until the operation is over.
-    pub lease: Nanos,
-    /// How long a transfer between sockets occupies the link of the socket that it goes to. 0: the
-    /// link has no limit.
-    pub link: Nanos,
+/// What an operation does to its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes as one operation: also a compare-exchange that fails.
+    ReadModifyWrite,
+}
+
+costs! {
+    /// The costs of a machine's caches. All are times in nanoseconds.
+    ///
+    /// The presets name the source of each group of values. Values without a source are
+    /// assumptions, and are said to be.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CacheCosts {
+        /// A load or store of a line that the processor has in the state that it needs.
+        hit = 1,
+        /// A read-modify-write of a line that the processor owns, instead of `hit`. One that misses
+        /// takes the transfer and then this.
+        read_modify_write = 8,
+        /// A sequentially consistent fence, once earlier stores are done.
+        fence = 8,
+        /// One `spin_loop`.
+        pause = 16,
+        /// Transfer of a line between two hardware threads of a core.
+        core = 10,
+        /// Transfer between two cores with the same last-level cache.
+        cluster = 38,
+        /// Transfer between two clusters of a socket.
+        socket = 107,
+        /// Transfer between two sockets.
+        remote = 197,
+        /// First access to a line that no processor has touched.
+        memory = 90,
+        /// Added to a store or read-modify-write of a shared line for each other sharer.
+        invalidation = 1,
+        /// How long one read of a shared line occupies it: the next request starts that much later.
+        /// Every other transfer occupies its line until it has arrived.
+        shared_occupancy = 10,
+        /// How long a processor keeps a line that a read-modify-write brought, counted from its
+        /// arrival. Requests by others are served afterwards. 0: until the operation is over.
+        lease = 40,
+        /// How long a transfer between sockets occupies the link of the socket that it goes to. 0:
+        /// the link has no limit.
+        link = 1,
+    }
 }
 
 impl CacheCosts {
@@ -48,21 +62,10 @@ impl CacheCosts {
     /// <https://github.com/nviennot/core-to-core-latency>. Pause: 140 cycles (Intel's optimization
     /// manual) at 2.9 GHz. A socket is one cluster. The others are assumptions.
     pub const fn ice_lake_8375c() -> Self {
-        Self {
-            hit: 1,
-            read_modify_write: 6,
-            fence: 8,
-            pause: 48,
-            core: 8,
-            cluster: 51,
-            socket: 51,
-            remote: 108,
-            memory: 85,
-            invalidation: 1,
-            shared_occupancy: 10,
-            lease: 40,
-            link: 1,
-        }
+        let (read_modify_write, pause) = (6, 48);
+        let (core, cluster, socket, remote, memory) = (8, 51, 51, 108, 85);
+        let assumed = Self::DEFAULT;
+        Self { read_modify_write, pause, core, cluster, socket, remote, memory, ..assumed }
     }
 
     /// EPYC 7R13 (Milan, 48 cores in clusters of 8, two sockets: `c6a.metal`).
@@ -71,21 +74,7 @@ impl CacheCosts {
     /// medians of <https://github.com/nviennot/core-to-core-latency>. Pause, read-modify-write and
     /// lease as in [`epyc_guest`](Self::epyc_guest). The others are assumptions.
     pub const fn milan() -> Self {
-        Self {
-            hit: 1,
-            read_modify_write: 8,
-            fence: 8,
-            pause: 16,
-            core: 10,
-            cluster: 23,
-            socket: 107,
-            remote: 197,
-            memory: 100,
-            invalidation: 1,
-            shared_occupancy: 10,
-            lease: 40,
-            link: 1,
-        }
+        Self { cluster: 23, memory: 100, ..Self::DEFAULT }
     }
 
     /// Graviton 3 (64 cores, one socket, one cluster, no hardware threads, `c7g.16xlarge`).
@@ -93,37 +82,26 @@ impl CacheCosts {
     /// Core to core 46 ns: the median of <https://github.com/nviennot/core-to-core-latency>. The
     /// others are assumptions; there is no second socket, so `remote` is twice `cluster`.
     pub const fn graviton_3() -> Self {
-        Self {
-            hit: 1,
-            read_modify_write: 5,
-            fence: 8,
-            pause: 15,
-            core: 46,
-            cluster: 46,
-            socket: 46,
-            remote: 92,
-            memory: 115,
-            invalidation: 1,
-            shared_occupancy: 10,
-            lease: 40,
-            link: 0,
-        }
+        let (read_modify_write, pause, link) = (5, 15, 0);
+        let (core, cluster, socket, remote, memory) = (46, 46, 46, 92, 115);
+        let assumed = Self::DEFAULT;
+        Self { read_modify_write, pause, core, cluster, socket, remote, memory, link, ..assumed }
     }
 
-    /// A virtual machine with two EPYC processors, which have one last-level cache.
+    /// A virtual machine with two EPYC processors, which have one last-level cache: the default.
     ///
     /// `cluster`, `read_modify_write`, `pause` and `lease` are fitted: a ping-pong between the two
     /// then takes 162 ns (173 to 187 measured), a contended add 31 ns (31 measured). The other
     /// distances are those of [`milan`](Self::milan). The remaining values are assumptions.
     pub const fn epyc_guest() -> Self {
-        Self { cluster: 38, memory: 90, ..Self::milan() }
+        Self::DEFAULT
     }
 
     /// The time of an access by a processor that has the line.
-    pub(super) const fn access(&self, access: super::Access) -> Nanos {
+    pub(super) const fn access(&self, access: Access) -> Nanos {
         match access {
-            super::Access::Load | super::Access::Store => self.hit,
-            super::Access::ReadModifyWrite => self.read_modify_write,
+            Access::Load | Access::Store => self.hit,
+            Access::ReadModifyWrite => self.read_modify_write,
         }
     }
 
@@ -141,16 +119,7 @@ impl CacheCosts {
     /// The least time that a miss takes on such a machine: how far a processor may run ahead of
     /// the others. See [the module](super).
     pub fn min_transfer(&self, topology: &Topology) -> Nanos {
-        let (core, cluster) = (topology.threads_of_core(), topology.processors_of_cluster());
-        let (socket, machine) = (topology.processors_of_socket(), topology.processors());
-        [
-            (1 < core, self.core),
-            (core < cluster, self.cluster),
-            (cluster < socket, self.socket),
-            (socket < machine, self.remote),
-        ]
-        .into_iter()
-        .filter_map(|(occurs, cost)| occurs.then_some(cost))
-        .fold(self.memory, Nanos::min)
+        let levels = topology.levels(Cpu(0));
+        levels.map(|(distance, ..)| self.transfer(distance)).fold(self.memory, Nanos::min)
     }
 }

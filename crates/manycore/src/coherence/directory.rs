@@ -15,8 +15,8 @@
 
 use std::ops::Range;
 
-use super::LineIndex;
-use crate::ids::Cpu;
+use crate::cpu_set::CpuSet;
+use crate::ids::{Cpu, LineIndex, Table};
 
 const UNHELD: u64 = 0;
 const OWNED: u64 = 1 << 62;
@@ -42,10 +42,9 @@ pub(super) enum Holders {
 
 /// The holders of all lines.
 pub(super) struct Directory {
-    words: Vec<u64>,
-    /// The pool of blocks, one after the other.
-    blocks: Vec<u64>,
-    block_words: usize,
+    words: Table<LineIndex, u64>,
+    /// The pool of blocks.
+    blocks: Vec<CpuSet>,
     free: Vec<usize>,
 }
 
@@ -58,16 +57,20 @@ fn tags(word: u64) -> impl Iterator<Item = u64> {
     (0..INLINE).map(move |slot| word >> (slot * TAG_BITS) & TAG).filter(|&tag| tag != 0)
 }
 
+/// The number of the block in a word of kind `MANY`.
+const fn block(word: u64) -> usize {
+    (word & !KIND) as usize
+}
+
 impl Directory {
-    pub(super) fn new(processors: usize, lines: usize) -> Self {
-        let block_words = processors.div_ceil(64);
-        Self { words: vec![UNHELD; lines], blocks: Vec::new(), block_words, free: Vec::new() }
+    pub(super) fn new(lines: usize) -> Self {
+        Self { words: vec![UNHELD; lines].into(), blocks: Vec::new(), free: Vec::new() }
     }
 
     /// True if `cpu` may read the line and, if it `writes`, write it.
     #[inline]
     pub(super) fn permits(&self, line: LineIndex, cpu: Cpu, writes: bool) -> bool {
-        let word = self.words[line.index()];
+        let word = self.words[line];
         word == OWNED | tag(cpu) || (!writes && word >= FEW && self.is_sharer(word, cpu))
     }
 
@@ -76,12 +79,12 @@ impl Directory {
         if word & KIND == FEW {
             tags(word).any(|other| other == tag(cpu))
         } else {
-            self.block(word)[cpu.index() / 64] >> (cpu.index() % 64) & 1 != 0
+            self.blocks[block(word)].contains(cpu)
         }
     }
 
     pub(super) fn holders(&self, line: LineIndex) -> Holders {
-        let word = self.words[line.index()];
+        let word = self.words[line];
         match word & KIND {
             UNHELD => Holders::Unheld,
             OWNED => Holders::Owner(Cpu((word & TAG) as u16 - 1)),
@@ -91,66 +94,47 @@ impl Directory {
 
     /// How many sharers of the line have numbers in `range`.
     pub(super) fn sharers_in(&self, line: LineIndex, range: Range<usize>) -> u32 {
-        let word = self.words[line.index()];
+        let word = self.words[line];
         if word & KIND == FEW {
             return tags(word).map(|tag| u32::from(range.contains(&(tag as usize - 1)))).sum();
         }
-        let block = self.block(word);
-        let count = |index: usize| {
-            let first = range.start.saturating_sub(index * 64).min(63);
-            let unused = 64 - (range.end - index * 64).min(64);
-            (block[index] >> first << first << unused).count_ones()
-        };
-        (range.start / 64..range.end.div_ceil(64)).map(count).sum()
+        self.blocks[block(word)].count(range) as u32
     }
 
     /// Makes `cpu` the owner.
     pub(super) fn set_owner(&mut self, line: LineIndex, cpu: Cpu) {
-        let word = std::mem::replace(&mut self.words[line.index()], OWNED | tag(cpu));
+        let word = std::mem::replace(&mut self.words[line], OWNED | tag(cpu));
         if word & KIND == MANY {
-            self.free.push(self.start(word));
+            self.free.push(block(word));
         }
     }
 
     /// Adds `cpu` to the sharers. An owner becomes a sharer.
     pub(super) fn add_sharer(&mut self, line: LineIndex, cpu: Cpu) {
-        let word = self.words[line.index()];
+        let word = self.words[line];
         let inline = if word & KIND == MANY { INLINE } else { tags(word).count() as u32 };
-        self.words[line.index()] = if inline < INLINE {
+        self.words[line] = if inline < INLINE {
             FEW | word & !KIND | tag(cpu) << (inline * TAG_BITS)
         } else {
             let many = if word & KIND == MANY { word } else { self.spill(word) };
-            self.set_bit(many, tag(cpu));
+            self.blocks[block(many)].insert(cpu);
             many
         };
     }
 
     /// Moves the sharers of a full word into a block.
     fn spill(&mut self, word: u64) -> u64 {
-        let start = self.free.pop().unwrap_or(self.blocks.len());
-        self.blocks.resize(self.blocks.len().max(start + self.block_words), 0);
-        self.blocks[start..start + self.block_words].fill(0);
-        let many = MANY | (start / self.block_words) as u64;
-        tags(word).for_each(|tag| self.set_bit(many, tag));
-        many
-    }
-
-    fn set_bit(&mut self, many: u64, tag: u64) {
-        let (start, cpu) = (self.start(many), tag as usize - 1);
-        self.blocks[start + cpu / 64] |= 1 << (cpu % 64);
-    }
-
-    fn start(&self, many: u64) -> usize {
-        (many & !KIND) as usize * self.block_words
-    }
-
-    fn block(&self, many: u64) -> &[u64] {
-        let start = self.start(many);
-        &self.blocks[start..start + self.block_words]
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.blocks.push(CpuSet::new());
+            self.blocks.len() - 1
+        });
+        self.blocks[number].clear();
+        tags(word).for_each(|tag| self.blocks[number].insert(Cpu(tag as u16 - 1)));
+        MANY | number as u64
     }
 
     #[cfg(test)]
     pub(super) fn blocks(&self) -> usize {
-        self.blocks.len() / self.block_words
+        self.blocks.len()
     }
 }

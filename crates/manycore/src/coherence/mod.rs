@@ -23,32 +23,13 @@ mod directory;
 #[cfg(test)]
 mod tests;
 
-pub use self::costs::CacheCosts;
+pub use self::costs::{Access, CacheCosts};
 use self::directory::{Directory, Holders};
-use crate::ids::{Cpu, Nanos};
+use std::collections::HashMap;
+
+pub use crate::ids::LineIndex;
+use crate::ids::{Cpu, Nanos, Table};
 use crate::topology::{Distance, Topology};
-
-/// What an operation does to its line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reads.
-    Load,
-    /// Writes.
-    Store,
-    /// Reads and writes as one operation: also a compare-exchange that fails.
-    ReadModifyWrite,
-}
-
-/// The number of a cache line in the table of lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LineIndex(pub u32);
-
-impl LineIndex {
-    /// Its index in tables of lines.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// How a request was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +103,7 @@ pub struct Statistics {
     /// First accesses to a line.
     pub from_memory: u64,
     /// Transfers from another processor, by `Distance as usize`. That of `Same` is 0.
-    pub transfers: [u64; 5],
+    pub transfers: [u64; Distance::COUNT],
     /// Copies that became invalid.
     pub invalidations: u64,
     /// How long all processors together waited for lines.
@@ -186,13 +167,13 @@ pub struct Coherence {
     topology: Topology,
     costs: CacheCosts,
     directory: Directory,
-    lines: Vec<[u64; 3]>,
-    processors: Vec<Processor>,
+    lines: Table<LineIndex, [u64; 3]>,
+    processors: Table<Cpu, Processor>,
     /// When each socket's link to the others is free.
     links: Vec<Nanos>,
     /// In the order of first accesses.
     touched: Vec<LineIndex>,
-    names: Vec<(LineIndex, LineIndex, String)>,
+    names: HashMap<LineIndex, String>,
     statistics: Statistics,
 }
 
@@ -204,12 +185,12 @@ impl Coherence {
         Self {
             topology,
             costs,
-            directory: Directory::new(processors, lines),
-            lines: vec![[0; 3]; lines],
-            processors: vec![Processor::default(); processors],
-            links: vec![0; processors / topology.processors_of_socket()],
+            directory: Directory::new(lines),
+            lines: vec![[0; 3]; lines].into(),
+            processors: vec![Processor::default(); processors].into(),
+            links: vec![0; processors / topology.size(Distance::Socket)],
             touched: Vec::new(),
-            names: Vec::new(),
+            names: HashMap::new(),
             statistics: Statistics::default(),
         }
     }
@@ -233,7 +214,7 @@ impl Coherence {
     #[inline]
     pub fn hit(&mut self, cpu: Cpu, line: LineIndex, access: Access) -> Option<Nanos> {
         let is_hit = self.directory.permits(line, cpu, access != Access::Load)
-            && (access != Access::ReadModifyWrite || !self.processors[cpu.index()].has_stores);
+            && (access != Access::ReadModifyWrite || !self.processors[cpu].has_stores);
         self.statistics.hits += u64::from(is_hit);
         is_hit.then(|| self.costs.access(access))
     }
@@ -253,10 +234,10 @@ impl Coherence {
         now: Nanos,
         noise: Nanos,
     ) -> Miss {
-        let mut state = Line::unpack(self.lines[line.index()]);
+        let mut state = Line::unpack(self.lines[line]);
         let ready = if access == Access::ReadModifyWrite { self.drain(cpu, now) } else { now };
         let has_line = self.directory.permits(line, cpu, access != Access::Load);
-        let lease = self.processors[cpu.index()].lease;
+        let lease = self.processors[cpu].lease;
         let has_lease = lease.is_some_and(|(of, until)| of == line && now < until);
         if has_line || (has_lease && !state.is_watched) {
             self.statistics.hits += 1;
@@ -288,7 +269,7 @@ impl Coherence {
                 done = arrival.max(ready) + self.costs.read_modify_write;
                 retires = done;
                 state.busy_until = done.max(arrival + self.costs.lease);
-                self.processors[cpu.index()].lease = Some((line, state.busy_until));
+                self.processors[cpu].lease = Some((line, state.busy_until));
             }
         }
 
@@ -307,7 +288,7 @@ impl Coherence {
         state.transfers = state.transfers.saturating_add(1);
         state.invalidations = state.invalidations.saturating_add(lost);
         state.waited += retires - now;
-        self.lines[line.index()] = state.pack();
+        self.lines[line] = state.pack();
         Miss { done, retires, invalidated: lost > 0, kind }
     }
 
@@ -329,19 +310,9 @@ impl Coherence {
                     _ => others(0..self.topology.processors()),
                 };
                 let is_met = |count| if access == Access::Load { count > 0 } else { count == all };
-                let within = |count: usize| {
-                    let first = cpu.index() / count * count;
-                    is_met(others(first..first + count))
-                };
-                let distance = if within(self.topology.threads_of_core()) {
-                    Distance::Core
-                } else if within(self.topology.processors_of_cluster()) {
-                    Distance::Cluster
-                } else if within(self.topology.processors_of_socket()) {
-                    Distance::Socket
-                } else {
-                    Distance::Remote
-                };
+                let reaches = |it: &Distance| is_met(others(self.topology.within(*it, cpu)));
+                let near = [Distance::Core, Distance::Cluster, Distance::Socket];
+                let distance = near.into_iter().find(reaches).unwrap_or(Distance::Remote);
                 (kind(distance), all)
             }
         }
@@ -363,7 +334,7 @@ impl Coherence {
     /// Puts a store that misses into the processor's buffer. Returns when the processor goes on:
     /// at once, or when the buffer has a free entry.
     fn retire_early(&mut self, cpu: Cpu, now: Nanos, done: Nanos) -> Nanos {
-        let Processor { stores, oldest, has_stores, .. } = &mut self.processors[cpu.index()];
+        let Processor { stores, oldest, has_stores, .. } = &mut self.processors[cpu];
         let free = std::mem::replace(&mut stores[*oldest], done);
         *oldest = (*oldest + 1) % STORE_BUFFER;
         *has_stores = true;
@@ -372,7 +343,7 @@ impl Coherence {
 
     /// When the stores of the processor are done that retired early, or `now` if that is later.
     fn drain(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.has_stores = false;
         processor.stores.into_iter().fold(now, Nanos::max)
     }
@@ -389,28 +360,27 @@ impl Coherence {
     /// A write by a processor that already owns the line invalidates nothing. A thread that sleeps
     /// so, and loses its processor to another thread, has to look again when it runs.
     pub fn watch(&mut self, line: LineIndex) {
-        self.lines[line.index()][1] |= WATCHED;
+        self.lines[line][1] |= WATCHED;
     }
 
     /// Ends [`watch`](Self::watch): no thread sleeps so any more.
     pub fn unwatch(&mut self, line: LineIndex) {
-        self.lines[line.index()][1] &= !WATCHED;
+        self.lines[line][1] &= !WATCHED;
     }
 
-    /// Names the lines from `first` to `last` in reports. The last name of a line counts.
-    pub fn name(&mut self, first: LineIndex, last: LineIndex, name: impl Into<String>) {
-        self.names.push((first, last, name.into()));
+    /// Names the line in reports. Its last name counts.
+    pub fn name(&mut self, line: LineIndex, name: impl Into<String>) {
+        self.names.insert(line, name.into());
     }
 
     /// The `count` lines that moved most often. Equal ones are in the order of their indexes.
     pub fn hottest(&self, count: usize) -> Vec<HotLine> {
-        let state = |line: LineIndex| Line::unpack(self.lines[line.index()]);
+        let state = |line: LineIndex| Line::unpack(self.lines[line]);
         let mut lines = self.touched.clone();
         lines.sort_by_key(|&line| (std::cmp::Reverse(state(line).transfers), line));
         let hot = |&line: &LineIndex| {
-            let named = self.names.iter().rev().find(|(a, b, _)| (*a..=*b).contains(&line));
             let Line { waited, transfers, invalidations, .. } = state(line);
-            let name = named.map(|(.., name)| name.clone());
+            let name = self.names.get(&line).cloned();
             HotLine { line, name, transfers, invalidations, waited }
         };
         lines.iter().take(count).map(hot).collect()

@@ -5,8 +5,8 @@ use std::panic::Location;
 use super::thread_state::Wait;
 use super::{Engine, Here, Pause, What};
 use crate::arena::outside;
-use crate::coherence::{Access, LineIndex};
-use crate::ids::{Cpu, Nanos, ThreadId};
+use crate::coherence::Access;
+use crate::ids::{Cpu, LineIndex, Nanos, ThreadId};
 use crate::kernel::Kernel;
 
 impl Here {
@@ -35,7 +35,7 @@ impl Here {
         engine.pause = pause;
         let unwinds = engine.is_unwinding(std::thread::panicking());
         engine.suspended_unwinding += usize::from(unwinds);
-        let thread = &mut engine.threads[engine.current.index()];
+        let thread = &mut engine.threads[engine.current];
         thread.unwinds = unwinds;
         // SAFETY: the thread's code runs now, so that its coroutine and yielder exist.
         let yielder = unsafe { &*thread.yielder };
@@ -113,7 +113,7 @@ impl Here {
     /// The thread spins. If nothing can change, it is not run until something does.
     pub(crate) fn spin_loop(self) {
         let engine = self.get();
-        let (pause, quantum) = (engine.settings.pause, engine.settings.spin_quantum);
+        let (pause, quantum) = (engine.coherence.costs().pause, engine.settings.spin_quantum);
         let spin = engine.spin_of_current();
         let sleeps = spin.end_iteration() && quantum > 0;
         if !sleeps {
@@ -152,7 +152,7 @@ impl Here {
             return;
         }
         let current = engine.current;
-        engine.threads[current.index()].remaining = time.max(1);
+        engine.threads[current].remaining = time.max(1);
         self.suspend(Pause::Work);
     }
 
@@ -198,14 +198,13 @@ impl Here {
         self.enter_kernel(0);
         let engine = self.get();
         let cost = engine.kernel_read(address);
-        let thread = engine.current;
-        let program = engine.threads[thread.index()].program;
+        let futex = (engine.program(), address);
         let blocks = outside(|| {
-            engine.lock_futex(program, address);
+            engine.lock_futex(futex);
             engine.clock += cost;
             let blocks = is_unchanged();
             if blocks {
-                engine.futexes.entry((program, address)).or_default().waiters.push_back(thread);
+                engine.futexes.entry(futex).or_default().waiters.push_back(engine.current);
             }
             blocks
         });
@@ -218,26 +217,21 @@ impl Here {
 
     /// Wakes up to `count` threads that wait for the futex, and returns how many.
     pub(crate) fn futex_wake(self, address: usize, count: usize) -> usize {
-        self.enter_kernel(0);
-        let engine = self.get();
-        let program = engine.program();
-        let woken = outside(|| {
-            engine.lock_futex(program, address);
+        self.system_call(0, |engine| {
+            let futex = (engine.program(), address);
+            engine.lock_futex(futex);
             let mut woken = 0;
             while woken < count {
-                let Some(futex) = engine.futexes.get_mut(&(program, address)) else { break };
-                let Some(thread) = futex.waiters.pop_front() else {
-                    engine.futexes.remove(&(program, address));
+                let waiting = engine.futexes.get_mut(&futex);
+                let Some(thread) = waiting.and_then(|it| it.waiters.pop_front()) else {
+                    engine.futexes.remove(&futex);
                     break;
                 };
                 engine.wake(thread, Some(engine.cpu), engine.clock);
                 woken += 1;
             }
-            engine.carry_out();
             woken
-        });
-        self.charge(0);
-        woken
+        })
     }
 
     /// Blocks for `time`.
@@ -250,7 +244,7 @@ impl Here {
     fn block(self, wait: Wait, timeout: Option<Nanos>) -> bool {
         let engine = self.get();
         let (id, clock) = (engine.current, engine.clock);
-        let thread = &mut engine.threads[id.index()];
+        let thread = &mut engine.threads[id];
         (thread.wait, thread.has_timed_out) = (wait, false);
         thread.wait_number += 1;
         let number = thread.wait_number;
@@ -259,33 +253,26 @@ impl Here {
             outside(|| engine.queue.push(end, What::Timeout(id, number)));
         }
         self.suspend(Pause::Block);
-        !self.get().threads[id.index()].has_timed_out
+        !self.get().threads[id].has_timed_out
     }
 
     /// Interrupts all other processors that run this program, and waits for them.
     pub(crate) fn membarrier(self) {
-        self.enter_kernel(0);
-        let engine = self.get();
-        let system = engine.settings.system;
-        // One barrier at a time.
-        engine.clock = engine.clock.max(engine.membarrier_until) + system.membarrier
-            - system.system_call.min(system.membarrier);
-        let program = engine.program();
-        let others = (0..engine.processors.len()).map(Cpu::new).filter(|&cpu| {
-            let running = engine.processors[cpu.index()].running;
-            cpu != engine.cpu
-                && running.is_some_and(|thread| engine.threads[thread.index()].program == program)
-        });
-        let others: Vec<_> = outside(|| others.collect());
-        outside(|| {
-            for &cpu in &others {
-                engine.clock += system.membarrier_each;
-                engine.queue.push(engine.clock, What::Interrupt(cpu, system.interrupt));
+        self.system_call(0, |engine| {
+            let system = engine.settings.system;
+            // One barrier at a time.
+            engine.clock = engine.clock.max(engine.membarrier_until) + system.membarrier
+                - system.system_call.min(system.membarrier);
+            let program = engine.program();
+            for (cpu, processor) in engine.processors.entries() {
+                let runs_it = |thread| engine.threads[thread].program == program;
+                if cpu != engine.cpu && processor.running.is_some_and(runs_it) {
+                    engine.clock += system.membarrier_each;
+                    engine.queue.push(engine.clock, What::Interrupt(cpu, system.interrupt));
+                }
             }
+            engine.membarrier_until = engine.clock;
         });
-        engine.membarrier_until = engine.clock;
-        outside(|| drop(others));
-        self.charge(0);
     }
 
     /// Makes a thread, which begins to run. Returns `None` if there is no memory for its stack.
@@ -296,20 +283,15 @@ impl Here {
         body: Box<dyn FnOnce()>,
         at_exit: Box<dyn FnOnce()>,
     ) -> Option<ThreadId> {
-        self.enter_kernel(self.get().settings.system.spawn);
-        let engine = self.get();
         // Without a stack, the code is dropped here, where its destructors may do anything.
-        let stack = outside(|| engine.new_stack(stack_bytes))?;
-        let id = outside(|| {
-            let program = engine.program();
-            let parent = Some(engine.current);
-            let name = name.map(Box::from);
-            let id = engine.add_thread(program, parent, name, stack, (body, at_exit));
+        let mut code = Some((body, at_exit));
+        self.system_call(self.get().settings.system.spawn, |engine| {
+            let stack = engine.new_stack(stack_bytes)?;
+            let (program, parent) = (engine.program(), Some(engine.current));
+            let code = code.take().expect("it is taken once");
+            let id = engine.add_thread(program, parent, name.map(Box::from), stack, code);
             engine.wake(id, Some(engine.cpu), engine.clock);
-            engine.carry_out();
-            id
-        });
-        self.charge(0);
-        Some(id)
+            Some(id)
+        })
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::arena::outside;
-use crate::coherence::LineIndex;
+use crate::ids::LineIndex;
 
 /// Pages of 64 lines, whatever the host's are.
 const LINE_BITS: u32 = 6;

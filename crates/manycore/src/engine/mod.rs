@@ -7,27 +7,30 @@
 
 mod calls;
 pub(crate) mod lines;
-pub(crate) mod local;
+pub(crate) mod locals;
 mod queue;
 mod thread_state;
 pub(crate) mod trace;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::ptr::NonNull;
 use std::time::Duration;
 
+use corosensei::{Coroutine, Yielder};
+
 use crate::arena::{self, Heap, Stack, outside};
-use crate::coherence::{Access, Coherence, LineIndex};
+use crate::coherence::{Access, Coherence};
 use crate::costs::SystemCosts;
+use crate::error::RunError;
 use crate::hypervisor::{Hypervisor, View};
-use crate::ids::{Cpu, Nanos, ProgramId, ThreadId};
+use crate::ids::{Cpu, GroupId, Id, LineIndex, Nanos, ProgramId, Table, ThreadId};
 use crate::kernel::{Kernel, KernelTimer, Request as KernelRequest};
-use crate::topology::Topology;
+use crate::topology::{Distance, Topology};
 use lines::LineNumbers;
 use queue::Queue;
-use thread_state::{Code, ThreadState, Wait};
+use thread_state::{Spin, ThreadState, Wait};
 use trace::{Trace, TraceKind};
 
 /// What an event is about. An event with an old number is stale.
@@ -62,15 +65,15 @@ enum Pause {
 }
 
 /// A processor as the engine sees it.
+#[derive(Default)]
 struct Processor {
+    /// Until when its thread's work is up to date.
     clock: Nanos,
     /// Counts runs, so that the event of an earlier one is known as stale.
     number: u32,
     /// The number of the run in which the thread sleeps until a line changes.
     spins: u32,
     running: Option<ThreadId>,
-    /// Since when the running thread computes.
-    since: Nanos,
     /// The hypervisor has taken the processor away since then.
     away_since: Option<Nanos>,
     /// The kernel wants to pick a thread when the processor is back.
@@ -96,17 +99,14 @@ struct Futex {
 /// A program's part of the statistics.
 pub(crate) struct ProgramState {
     pub(crate) name: String,
-    pub(crate) group: Option<crate::kernel::GroupId>,
+    pub(crate) group: Option<GroupId>,
     pub(crate) count: u64,
 }
 
-/// Settings that the builder has checked.
+/// Settings of a machine that concern the engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) topology: Topology,
     pub(crate) system: SystemCosts,
-    pub(crate) pause: Nanos,
-    pub(crate) look_ahead: Nanos,
     pub(crate) seed: u64,
     /// Each transfer takes up to this much longer, at random.
     pub(crate) noise: Nanos,
@@ -115,14 +115,12 @@ pub(crate) struct Settings {
     /// What a hardware thread does while its core's other one runs, in thousandths.
     pub(crate) smt_speed: u64,
     pub(crate) stack_bytes: usize,
+    pub(crate) keeps_trace: bool,
+    pub(crate) keeps_sites: bool,
 }
 
-/// Why a run cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    Deadlock,
-    TimeLimit,
-}
+/// What a thread runs; and what it runs when its locals were dropped.
+pub(crate) type Code = (Box<dyn FnOnce()>, Box<dyn FnOnce()>);
 
 /// The machine while it runs. The first fields are those of the fast paths.
 pub(crate) struct Engine {
@@ -135,15 +133,18 @@ pub(crate) struct Engine {
     pub(crate) current: ThreadId,
     pub(crate) lines: LineNumbers,
     pub(crate) coherence: Coherence,
+    pub(crate) topology: Topology,
     pub(crate) settings: Settings,
+    /// How far a thread may run ahead of the next event.
+    look_ahead: Nanos,
     pause: Pause,
     random: u64,
     pub(crate) kernel: Kernel,
     queue: Queue<What>,
-    processors: Vec<Processor>,
-    #[expect(clippy::vec_box, reason = "a thread stays where it is while others are made")]
-    pub(crate) threads: Vec<Box<ThreadState>>,
-    pub(crate) programs: Vec<ProgramState>,
+    processors: Table<Cpu, Processor>,
+    /// A thread stays where it is while others are made.
+    pub(crate) threads: Table<ThreadId, Box<ThreadState>>,
+    pub(crate) programs: Table<ProgramId, ProgramState>,
     futexes: BTreeMap<(ProgramId, usize), Futex>,
     /// The processors whose threads spin on a line, or did since it was last invalidated.
     watchers: HashMap<LineIndex, Vec<Cpu>>,
@@ -183,28 +184,14 @@ pub(crate) fn here() -> Here {
 
 impl Engine {
     pub(crate) fn new(
+        topology: Topology,
         settings: Settings,
         coherence: Coherence,
         kernel: Kernel,
         speeds: &[u64],
         hypervisor: Option<Box<dyn Hypervisor>>,
-        trace: Trace,
-        keeps_sites: bool,
     ) -> Box<Self> {
-        let processor = |&speed: &u64| Processor {
-            clock: 0,
-            number: 0,
-            spins: u32::MAX,
-            running: None,
-            since: 0,
-            away_since: None,
-            has_yielded: false,
-            wants_pick: false,
-            deferred: Vec::new(),
-            watched: Vec::new(),
-            stolen: 0,
-            speed,
-        };
+        let processor = |&speed: &u64| Processor { spins: u32::MAX, speed, ..Processor::default() };
         let mut queue = Queue::new();
         if hypervisor.is_some() {
             queue.push(0, What::Hypervisor);
@@ -216,21 +203,23 @@ impl Engine {
             cpu: Cpu(0),
             current: ThreadId(0),
             lines: LineNumbers::new(),
+            topology,
+            look_ahead: coherence.min_transfer(),
             coherence,
             pause: Pause::Turn,
             random: settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
-            settings,
             kernel,
             queue,
             processors: speeds.iter().map(processor).collect(),
-            threads: Vec::new(),
-            programs: Vec::new(),
+            threads: Table::default(),
+            programs: Table::default(),
             futexes: BTreeMap::new(),
             watchers: HashMap::new(),
             membarrier_until: 0,
             hypervisor,
-            trace,
-            sites: keeps_sites.then(HashMap::new),
+            trace: Trace::new(settings.seed, settings.keeps_trace),
+            sites: settings.keeps_sites.then(HashMap::new),
+            settings,
             events: 0,
             switches: 0,
             spin_sleeps: 0,
@@ -240,7 +229,7 @@ impl Engine {
     }
 
     /// Runs until the thread `root` has ended.
-    pub(crate) fn run(self: &mut Box<Self>, root: ThreadId) -> Result<(), Stop> {
+    pub(crate) fn run(self: &mut Box<Self>, root: ThreadId) -> Result<(), RunError> {
         struct AtEnd;
         impl Drop for AtEnd {
             fn drop(&mut self) {
@@ -251,19 +240,10 @@ impl Engine {
         let here = Here(NonNull::from(&mut **self));
         ENGINE.set(Some(here.0));
         let _at_end = AtEnd;
-        while !here.get().threads[root.index()].is_over {
+        while here.get().threads[root].coroutine.is_some() {
             step(here)?;
         }
         Ok(())
-    }
-
-    pub(crate) fn add_program(
-        &mut self,
-        name: String,
-        group: Option<crate::kernel::GroupId>,
-    ) -> ProgramId {
-        self.programs.push(ProgramState { name, group, count: 0 });
-        ProgramId(u16::try_from(self.programs.len() - 1).expect("at most 65,536 programs"))
     }
 
     /// Makes a thread that is blocked.
@@ -275,23 +255,20 @@ impl Engine {
         stack: Stack,
         code: Code,
     ) -> ThreadId {
-        let group = self.programs[program.index()].group;
-        let next = u32::try_from(self.threads.len()).expect("there is no memory for more stacks");
-        let next = ThreadId(next);
-        let heap = self.heaps.pop().unwrap_or_default();
-        let state = ThreadState::new(next, program, name, (stack, heap), code);
-        let id = self.kernel.add_thread(program, group, self.cpu);
-        assert_eq!(id, next);
+        let group = self.programs[program].group;
+        let id = self.kernel.add_thread(group, self.cpu);
         if let Some(parent) = parent {
             self.kernel.inherit(id, parent);
         }
-        self.threads.push(state);
-        id
+        let coroutine = Some(coroutine(id, stack, code));
+        let heap = self.heaps.pop().unwrap_or_default();
+        let state = ThreadState { coroutine, heap, program, name, ..ThreadState::default() };
+        self.threads.push(Box::new(state))
     }
 
     /// The stack of the next thread, or `None` if there is no memory for it.
     pub(crate) fn new_stack(&self, bytes: Option<usize>) -> Option<Stack> {
-        Stack::new(bytes.unwrap_or(self.settings.stack_bytes), self.threads.len()).ok()
+        Stack::new(bytes.unwrap_or(self.settings.stack_bytes), self.threads.len())
     }
 
     /// The first wake-up of a thread, from outside of the machine.
@@ -302,7 +279,7 @@ impl Engine {
 
     /// The program of the current thread.
     pub(crate) fn program(&self) -> ProgramId {
-        self.threads[self.current.index()].program
+        self.threads[self.current].program
     }
 
     /// The thread has read the clock: the next iteration of a spin is not like the last one.
@@ -313,7 +290,7 @@ impl Engine {
 
     /// Whether the current thread unwinds, as far as the host's counter of panics tells.
     pub(crate) fn is_unwinding(&self, host_is_panicking: bool) -> bool {
-        let current = &self.threads[self.current.index()];
+        let current = &self.threads[self.current];
         host_is_panicking && (self.suspended_unwinding == 0 || current.unwinds)
     }
 
@@ -332,8 +309,8 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn spin_of_current(&mut self) -> &mut crate::engine::thread_state::Spin {
-        &mut self.threads[self.current.index()].spin
+    fn spin_of_current(&mut self) -> &mut Spin {
+        &mut self.threads[self.current].spin
     }
 
     /// The kernel reads a word of the program.
@@ -346,16 +323,16 @@ impl Engine {
     }
 
     /// Takes the kernel's lock of a futex, whose holders come one after the other.
-    fn lock_futex(&mut self, program: ProgramId, address: usize) {
+    fn lock_futex(&mut self, futex: (ProgramId, usize)) {
         let held = self.settings.system.futex_lock;
-        let futex = self.futexes.entry((program, address)).or_default();
+        let futex = self.futexes.entry(futex).or_default();
         self.clock = self.clock.max(futex.busy_until) + held;
         futex.busy_until = self.clock;
     }
 
     /// Ends a thread's wait. The waker pays on its clock.
     fn wake(&mut self, thread: ThreadId, waker: Option<Cpu>, now: Nanos) {
-        let state = &mut self.threads[thread.index()];
+        let state = &mut self.threads[thread];
         state.wait = Wait::Nothing;
         state.wait_number += 1;
         let cost = self.kernel.wake(thread, waker, now);
@@ -384,7 +361,7 @@ impl Engine {
     fn bring_forward(&mut self, event: Nanos) {
         if event < self.next_event {
             self.next_event = event;
-            self.limit = self.limit.min(event.saturating_add(self.settings.look_ahead));
+            self.limit = self.limit.min(event.saturating_add(self.look_ahead));
         }
     }
 
@@ -398,47 +375,44 @@ impl Engine {
 
     /// The speed of a processor now, in thousandths: hardware threads of a core share it.
     fn speed(&self, cpu: Cpu) -> u64 {
-        let speed = self.processors[cpu.index()].speed;
+        let speed = self.processors[cpu].speed;
         let is_shared =
-            self.siblings(cpu).any(|sibling| self.processors[sibling.index()].running.is_some());
+            self.siblings(cpu).any(|sibling| self.processors[sibling].running.is_some());
         if is_shared { (speed * self.settings.smt_speed / 1000).max(1) } else { speed }
     }
 
     fn siblings(&self, cpu: Cpu) -> impl Iterator<Item = Cpu> + use<> {
-        let threads = self.settings.topology.threads_of_core();
-        let first = cpu.index() / threads * threads;
-        (first..first + threads).map(Cpu::new).filter(move |&other| other != cpu)
+        let core = self.topology.within(Distance::Core, cpu);
+        core.map(Cpu::new).filter(move |&other| other != cpu)
     }
 
     /// Brings a processor's clock to `now` at least, and the work of its thread up to date. Its
     /// next run needs a new event.
     fn settle(&mut self, cpu: Cpu, now: Nanos) {
         let speed = self.speed(cpu);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.number += 1;
         if let Some(thread) = processor.running
             && processor.away_since.is_none()
         {
-            let remaining = &mut self.threads[thread.index()].remaining;
-            let passed = now.saturating_sub(processor.since);
+            let remaining = &mut self.threads[thread].remaining;
+            let passed = now.saturating_sub(processor.clock);
             let done = (u128::from(passed) * u128::from(speed) / 1000) as Nanos;
             *remaining = remaining.saturating_sub(done);
-            processor.since = processor.since.max(now);
         }
         processor.clock = processor.clock.max(now);
     }
 
     /// Lets the thread of a processor go on, at the processor's clock.
     fn go_on(&mut self, cpu: Cpu) {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         let Some(thread) = processor.running else { return };
         if processor.away_since.is_some() {
             return;
         }
-        let remaining = self.threads[thread.index()].remaining;
+        let remaining = self.threads[thread].remaining;
         let end = processor.clock.saturating_add(self.stretched(cpu, remaining));
-        let processor = &mut self.processors[cpu.index()];
-        processor.since = processor.clock;
+        let processor = &mut self.processors[cpu];
         processor.number += 1;
         self.queue.push(end, What::Run(cpu, processor.number));
         self.bring_forward(end);
@@ -446,28 +420,28 @@ impl Engine {
 
     /// The kernel picks a thread for a processor.
     fn pick(&mut self, cpu: Cpu, now: Nanos) {
-        if self.processors[cpu.index()].away_since.is_some() {
-            self.processors[cpu.index()].wants_pick = true;
+        if self.processors[cpu].away_since.is_some() {
+            self.processors[cpu].wants_pick = true;
             return;
         }
         self.settle(cpu, now);
-        let clock = self.processors[cpu.index()].clock;
+        let clock = self.processors[cpu].clock;
         let picked = self.kernel.pick(cpu, clock);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.clock += picked.cost;
         let was_idle = processor.running.is_none();
         let clock = processor.clock;
-        if was_idle != picked.thread.is_none() && self.settings.topology.threads_of_core() > 1 {
+        if was_idle != picked.thread.is_none() && self.topology.size(Distance::Core) > 1 {
             let siblings: Vec<_> = self.siblings(cpu).collect();
             siblings.iter().for_each(|&sibling| self.settle(sibling, now));
-            self.processors[cpu.index()].running = picked.thread;
+            self.processors[cpu].running = picked.thread;
             siblings.iter().for_each(|&sibling| self.go_on(sibling));
         }
-        self.processors[cpu.index()].running = picked.thread;
+        self.processors[cpu].running = picked.thread;
         if let Some(thread) = picked.thread {
             // A thread's own time does not go back when it moves.
-            let ran_until = self.threads[thread.index()].clock;
-            let processor = &mut self.processors[cpu.index()];
+            let ran_until = self.threads[thread].clock;
+            let processor = &mut self.processors[cpu];
             processor.clock = processor.clock.max(ran_until);
             if picked.switched {
                 self.trace.note(clock, cpu, thread, TraceKind::Run);
@@ -479,13 +453,13 @@ impl Engine {
     /// Something takes `cost` from a processor.
     fn interrupt(&mut self, cpu: Cpu, now: Nanos, cost: Nanos) {
         self.settle(cpu, now);
-        self.processors[cpu.index()].clock += cost;
+        self.processors[cpu].clock += cost;
         self.go_on(cpu);
     }
 
     /// The current processor's thread is about to sleep until a line changes.
     fn watch(&mut self, line: LineIndex) {
-        let processor = &mut self.processors[self.cpu.index()];
+        let processor = &mut self.processors[self.cpu];
         processor.spins = processor.number;
         if !processor.watched.contains(&line) {
             processor.watched.push(line);
@@ -498,7 +472,7 @@ impl Engine {
     fn wake_spinners(&mut self, line: LineIndex, now: Nanos) {
         self.coherence.unwatch(line);
         for cpu in self.watchers.remove(&line).unwrap_or_default() {
-            let processor = &mut self.processors[cpu.index()];
+            let processor = &mut self.processors[cpu];
             processor.watched.retain(|&watched| watched != line);
             // A thread that has watched the line before may sleep for another one.
             if processor.spins == processor.number {
@@ -510,9 +484,9 @@ impl Engine {
 
     /// A timer of the kernel: its handler takes time from its processor.
     fn expire(&mut self, timer: KernelTimer, now: Nanos) {
-        let of_absent = timer.cpu().filter(|cpu| self.processors[cpu.index()].away_since.is_some());
+        let of_absent = timer.cpu().filter(|cpu| self.processors[*cpu].away_since.is_some());
         if let Some(cpu) = of_absent {
-            self.processors[cpu.index()].deferred.push(timer);
+            self.processors[cpu].deferred.push(timer);
             return;
         }
         let cost = self.kernel.expire(timer, now);
@@ -524,7 +498,7 @@ impl Engine {
     }
 
     fn time_out(&mut self, id: ThreadId, now: Nanos) {
-        let thread = &mut self.threads[id.index()];
+        let thread = &mut self.threads[id];
         thread.has_timed_out = true;
         if let Wait::Futex(address) = thread.wait
             && let Some(futex) = self.futexes.get_mut(&(thread.program, address))
@@ -551,11 +525,11 @@ impl Engine {
         ENGINE.set(here);
         for (index, is_available) in available.into_iter().enumerate() {
             let cpu = Cpu::new(index);
-            match (is_available, self.processors[index].away_since) {
+            match (is_available, self.processors[cpu].away_since) {
                 (true, Some(since)) => self.give_back(cpu, since, now),
                 (false, None) => {
                     self.settle(cpu, now);
-                    self.processors[index].away_since = Some(now);
+                    self.processors[cpu].away_since = Some(now);
                 }
                 _ => {}
             }
@@ -566,19 +540,18 @@ impl Engine {
 
     /// The current thread yields.
     pub(crate) fn note_yield(&mut self) {
-        self.processors[self.cpu.index()].has_yielded = true;
+        self.processors[self.cpu].has_yielded = true;
     }
 
     fn give_back(&mut self, cpu: Cpu, since: Nanos, now: Nanos) {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let stolen = now - since;
         processor.away_since = None;
         processor.stolen += stolen;
         processor.clock = processor.clock.max(now);
-        processor.since = processor.since.max(now);
         let wants_pick = std::mem::take(&mut processor.wants_pick);
         self.kernel.steal(cpu, stolen);
-        for timer in std::mem::take(&mut self.processors[cpu.index()].deferred) {
+        for timer in std::mem::take(&mut self.processors[cpu].deferred) {
             self.queue.push(now, What::Kernel(timer));
         }
         if wants_pick { self.pick(cpu, now) } else { self.go_on(cpu) }
@@ -598,14 +571,14 @@ impl Engine {
 
     /// How long the hypervisor has taken a processor away.
     pub(crate) fn stolen(&self, cpu: Cpu, now: Nanos) -> Nanos {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         processor.stolen + processor.away_since.map_or(0, |since| now.saturating_sub(since))
     }
 
     /// Lists threads that have not ended, for the message about a deadlock.
-    pub(crate) fn describe_threads(&self) -> String {
+    fn describe_threads(&self) -> String {
         let threads = self.threads.iter().map(|thread| &**thread).enumerate();
-        let waiting = threads.filter(|(_, thread)| !thread.is_over);
+        let waiting = threads.filter(|(_, thread)| thread.coroutine.is_some());
         let describe = |(id, thread): (usize, &ThreadState)| {
             let name = thread.name.as_deref().unwrap_or("unnamed");
             format!("thread {id} ({name}): {:?}", thread.wait)
@@ -624,25 +597,41 @@ impl Drop for Engine {
     }
 }
 
+/// What a thread does from its begin to its end.
+fn coroutine(id: ThreadId, stack: Stack, (body, at_exit): Code) -> Coroutine<(), (), (), Stack> {
+    Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+        let here = here();
+        here.get().threads[id].yielder = yielder;
+        // A panic that reaches this was reported by the hook: it ends the thread alone.
+        let _ = catch_unwind(AssertUnwindSafe(body));
+        // A destructor may use locals that are left, and make others.
+        while let Some(local) = here.get().threads[id].locals.take_last() {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(local)));
+        }
+        let _ = catch_unwind(AssertUnwindSafe(at_exit));
+    })
+}
+
 /// Handles the next event. No reference to the engine lives while code of a thread runs.
-fn step(here: Here) -> Result<(), Stop> {
+fn step(here: Here) -> Result<(), RunError> {
     let engine = here.get();
-    let Some(event) = engine.queue.pop() else { return Err(Stop::Deadlock) };
-    let now = event.time;
+    let Some((now, what)) = engine.queue.pop() else {
+        return Err(RunError::Deadlock(engine.describe_threads()));
+    };
     engine.events += 1;
     if now >= engine.settings.time_limit {
-        return Err(Stop::TimeLimit);
+        return Err(RunError::TimeLimit(engine.settings.time_limit));
     }
-    match event.what {
+    match what {
         What::Run(cpu, number) => {
-            if engine.processors[cpu.index()].number == number {
+            if engine.processors[cpu].number == number {
                 run_code(here, cpu, now);
             }
         }
         What::Reschedule(cpu) => engine.pick(cpu, now),
         What::Kernel(timer) => engine.expire(timer, now),
         What::Timeout(thread, number) => {
-            if engine.threads[thread.index()].wait_number == number {
+            if engine.threads[thread].wait_number == number {
                 engine.time_out(thread, now);
             }
         }
@@ -656,19 +645,17 @@ fn step(here: Here) -> Result<(), Stop> {
 /// Runs the code of a processor's thread until it pauses.
 fn run_code(here: Here, cpu: Cpu, now: Nanos) {
     let engine = here.get();
-    let processor = &mut engine.processors[cpu.index()];
+    let processor = &mut engine.processors[cpu];
     processor.clock = processor.clock.max(now);
     processor.number += 1;
     let id = processor.running.expect("a processor runs a thread");
     (engine.clock, engine.cpu, engine.current) = (processor.clock, cpu, id);
     engine.next_event = engine.queue.next_time();
-    engine.limit = engine
-        .next_event
-        .saturating_add(engine.settings.look_ahead)
-        .min(engine.settings.time_limit);
+    engine.limit =
+        engine.next_event.saturating_add(engine.look_ahead).min(engine.settings.time_limit);
     engine.switches += 1;
     engine.trace.mix(engine.clock ^ u64::from(id.0) << 40 ^ u64::from(cpu.0) << 52);
-    let thread = &mut engine.threads[id.index()];
+    let thread = &mut engine.threads[id];
     thread.remaining = 0;
     let mut coroutine = thread.coroutine.take().expect("a thread that runs has not ended");
     arena::activate(&raw mut thread.heap);
@@ -676,19 +663,17 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
     arena::activate(std::ptr::null_mut());
 
     let engine = here.get();
-    let thread = &mut engine.threads[id.index()];
-    thread.is_over = is_over;
+    let clock = engine.clock;
+    let thread = &mut engine.threads[id];
+    thread.clock = clock;
     if !is_over {
         thread.coroutine = Some(coroutine);
     }
-    let clock = engine.clock;
-    engine.threads[id.index()].clock = clock;
-    let processor = &mut engine.processors[cpu.index()];
-    (processor.clock, processor.since) = (clock, clock);
+    engine.processors[cpu].clock = clock;
     // No code runs: events may be pushed at any time.
     engine.next_event = 0;
     if is_over {
-        let heap = std::mem::take(&mut engine.threads[id.index()].heap);
+        let heap = std::mem::take(&mut engine.threads[id].heap);
         engine.heaps.push(heap);
         engine.trace.note(clock, cpu, id, TraceKind::Exit);
         engine.kernel.exit(cpu, clock);
@@ -703,7 +688,7 @@ fn run_code(here: Here, cpu: Cpu, now: Nanos) {
         }
         Pause::Reschedule => engine.pick(cpu, clock),
         Pause::Spin(until) => {
-            let number = engine.processors[cpu.index()].number;
+            let number = engine.processors[cpu].number;
             engine.queue.push(until, What::Run(cpu, number));
         }
     }

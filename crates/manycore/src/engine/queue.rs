@@ -7,38 +7,18 @@ use std::collections::BinaryHeap;
 
 use crate::ids::Nanos;
 
-/// An event, and what it is about.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Event<T> {
-    pub(crate) time: Nanos,
-    sequence: u64,
-    pub(crate) what: T,
-}
-
-impl<T> PartialEq for Event<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<T> Eq for Event<T> {}
-
-impl<T> PartialOrd for Event<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Event<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.time, self.sequence).cmp(&(other.time, other.sequence))
-    }
-}
-
 /// A power of two, and at most 64 words of 64 bits.
 const SLOTS: usize = 4096;
 const WORDS: usize = SLOTS / 64;
 const NONE: u32 = u32::MAX;
+
+/// An event, or a free node.
+struct Node<T> {
+    time: Nanos,
+    what: T,
+    /// The next node of the list, or `NONE`.
+    next: u32,
+}
 
 pub(crate) struct Queue<T> {
     /// No event is earlier. The wheel has the events that are less than `SLOTS` later.
@@ -48,9 +28,10 @@ pub(crate) struct Queue<T> {
     /// One bit for each slot that has a node, and one for each word of these that is not 0.
     used: [u64; WORDS],
     used_words: u64,
-    nodes: Vec<(Event<T>, u32)>,
+    nodes: Vec<Node<T>>,
     free: u32,
-    far: BinaryHeap<Reverse<Event<T>>>,
+    /// The times of far events, how many were pushed before, and their nodes.
+    far: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     sequence: u64,
 }
 
@@ -70,33 +51,33 @@ impl<T: Copy> Queue<T> {
 
     /// Adds an event. A time that is over is now.
     pub(crate) fn push(&mut self, time: Nanos, what: T) {
-        self.sequence += 1;
-        let event = Event { time: time.max(self.base), sequence: self.sequence, what };
-        if event.time - self.base < SLOTS as u64 {
-            self.insert(event);
+        let time = time.max(self.base);
+        let event = Node { time, what, next: NONE };
+        let node = if self.free == NONE {
+            self.nodes.push(event);
+            u32::try_from(self.nodes.len() - 1).expect("as many events as threads")
         } else {
-            self.far.push(Reverse(event));
+            let free = std::mem::replace(&mut self.nodes[self.free as usize], event).next;
+            std::mem::replace(&mut self.free, free)
+        };
+        if time - self.base < SLOTS as u64 {
+            self.link(time, node);
+        } else {
+            self.sequence += 1;
+            self.far.push(Reverse((time, self.sequence, node)));
         }
     }
 
-    fn insert(&mut self, event: Event<T>) {
-        let node = if self.free == NONE {
-            self.nodes.push((event, NONE));
-            u32::try_from(self.nodes.len() - 1).expect("as many events as threads")
-        } else {
-            let node = self.free;
-            self.free = self.nodes[node as usize].1;
-            self.nodes[node as usize] = (event, NONE);
-            node
-        };
-        let at = event.time as usize % SLOTS;
+    /// Appends a node to the list of its slot.
+    fn link(&mut self, time: Nanos, node: u32) {
+        let at = time as usize % SLOTS;
         let (first, last) = &mut self.slots[at];
         if *last == NONE {
             *first = node;
             self.used[at / 64] |= 1 << (at % 64);
             self.used_words |= 1 << (at / 64);
         } else {
-            self.nodes[*last as usize].1 = node;
+            self.nodes[*last as usize].next = node;
         }
         *last = node;
     }
@@ -121,42 +102,42 @@ impl<T: Copy> Queue<T> {
     #[inline]
     pub(crate) fn next_time(&self) -> Nanos {
         match self.first_slot() {
-            Some(slot) => self.nodes[self.slots[slot].0 as usize].0.time,
-            None => self.far.peek().map_or(Nanos::MAX, |Reverse(event)| event.time),
+            Some(slot) => self.nodes[self.slots[slot].0 as usize].time,
+            None => self.far.peek().map_or(Nanos::MAX, |Reverse((time, ..))| *time),
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Event<T>> {
+    /// Takes the first event out, with its time.
+    pub(crate) fn pop(&mut self) -> Option<(Nanos, T)> {
         if self.used_words == 0 {
-            self.advance(self.far.peek()?.0.time);
+            self.advance(self.far.peek()?.0.0);
         }
         let slot = self.first_slot()?;
         let (first, last) = &mut self.slots[slot];
-        let node = *first as usize;
-        let (event, next) = self.nodes[node];
-        *first = next;
-        if next == NONE {
+        let index = *first;
+        let node = &mut self.nodes[index as usize];
+        let (time, what) = (node.time, node.what);
+        *first = std::mem::replace(&mut node.next, self.free);
+        self.free = index;
+        if *first == NONE {
             *last = NONE;
             self.used[slot / 64] &= !(1 << (slot % 64));
             if self.used[slot / 64] == 0 {
                 self.used_words &= !(1 << (slot / 64));
             }
         }
-        self.nodes[node].1 = self.free;
-        self.free = node as u32;
-        self.advance(event.time);
-        Some(event)
+        self.advance(time);
+        Some((time, what))
     }
 
     /// Moves the wheel on. Far events enter it before later ones of the same time can be pushed.
     fn advance(&mut self, base: Nanos) {
         self.base = base;
-        while let Some(Reverse(event)) = self.far.peek()
-            && event.time - base < SLOTS as u64
+        while let Some(&Reverse((time, _, node))) = self.far.peek()
+            && time - base < SLOTS as u64
         {
-            let event = *event;
             self.far.pop();
-            self.insert(event);
+            self.link(time, node);
         }
     }
 }
@@ -185,8 +166,8 @@ mod tests {
                 let expected = oracle.pop_first().map(|(key, ())| key);
                 assert_eq!(queue.next_time(), expected.map_or(Nanos::MAX, |(time, _)| time));
                 let event = queue.pop();
-                assert_eq!(event.map(|event| (event.time, event.what)), expected);
-                now = event.map_or(now, |event| event.time);
+                assert_eq!(event, expected);
+                now = event.map_or(now, |(time, _)| time);
             }
         }
     }
@@ -195,9 +176,9 @@ mod tests {
     fn a_time_that_is_over_is_now() {
         let mut queue = Queue::new();
         queue.push(10_000, 1);
-        assert_eq!(queue.pop().unwrap().time, 10_000);
+        assert_eq!(queue.pop().unwrap().0, 10_000);
         queue.push(5, 2);
-        assert_eq!(queue.pop().unwrap().time, 10_000);
+        assert_eq!(queue.pop().unwrap().0, 10_000);
         assert!(queue.pop().is_none());
     }
 }

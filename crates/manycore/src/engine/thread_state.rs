@@ -1,15 +1,12 @@
 //! A virtual thread as the engine sees it: a coroutine, its heap, and what it waits for.
 
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use corosensei::{Coroutine, Yielder};
 
+use super::locals::Locals;
 use crate::arena::{Heap, Stack};
-use crate::coherence::LineIndex;
-use crate::engine::engine;
-use crate::engine::local::Locals;
-use crate::ids::{Nanos, ProgramId, ThreadId};
+use crate::ids::{LineIndex, Nanos, ProgramId};
 
 /// How many lines a loop may read and still count as a pure spin.
 const SPIN_LINES: usize = 4;
@@ -69,9 +66,10 @@ impl Spin {
 }
 
 /// What a blocked thread waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// It is not blocked.
+    #[default]
     Nothing,
     /// A wake-up of the futex at this address, or its timeout.
     Futex(usize),
@@ -79,12 +77,12 @@ pub(crate) enum Wait {
     Sleep,
 }
 
-/// What a thread runs; and what it runs when its locals were dropped.
-pub(crate) type Code = (Box<dyn FnOnce()>, Box<dyn FnOnce()>);
-
 /// A virtual thread.
+#[derive(Default)]
 pub(crate) struct ThreadState {
+    /// `None` while its code runs, and when it is over.
     pub(crate) coroutine: Option<Coroutine<(), (), (), Stack>>,
+    /// Null before the thread begins.
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) heap: Heap,
     pub(crate) locals: Locals,
@@ -97,7 +95,6 @@ pub(crate) struct ThreadState {
     /// Counts waits, so that the timeout of an earlier wait is known as stale.
     pub(crate) wait_number: u32,
     pub(crate) has_timed_out: bool,
-    pub(crate) is_over: bool,
     /// The clock of its processor when it ran last.
     pub(crate) clock: Nanos,
     /// It was unwinding when it was suspended last.
@@ -105,47 +102,6 @@ pub(crate) struct ThreadState {
 }
 
 impl ThreadState {
-    /// A thread that has not begun.
-    pub(crate) fn new(
-        id: ThreadId,
-        program: ProgramId,
-        name: Option<Box<str>>,
-        (stack, heap): (Stack, Heap),
-        (body, at_exit): Code,
-    ) -> Box<Self> {
-        let code = move |yielder: &Yielder<(), ()>, ()| {
-            let here = engine().expect("the engine resumes it");
-            here.get().threads[id.index()].yielder = yielder;
-            // A panic that reaches this was reported by the hook: it ends the thread alone.
-            let _ = catch_unwind(AssertUnwindSafe(body));
-            let take_last = || {
-                let here = engine().expect("the engine resumes it");
-                here.get().threads[id.index()].locals.take_last()
-            };
-            // A destructor may use locals that are left, and make others.
-            while let Some(local) = take_last() {
-                let _ = catch_unwind(AssertUnwindSafe(|| drop(local)));
-            }
-            let _ = catch_unwind(AssertUnwindSafe(at_exit));
-        };
-        Box::new(Self {
-            coroutine: Some(Coroutine::with_stack(stack, code)),
-            yielder: std::ptr::null(),
-            heap,
-            locals: Locals::default(),
-            program,
-            name,
-            spin: Spin::default(),
-            remaining: 0,
-            wait: Wait::Nothing,
-            wait_number: 0,
-            has_timed_out: false,
-            is_over: false,
-            unwinds: false,
-            clock: 0,
-        })
-    }
-
     /// Forgets what the thread has on its stack and in its locals, as the end of a process does.
     /// The stack is not used again: threads of the host, and values that were pinned on it and
     /// leave the machine, may refer to it.

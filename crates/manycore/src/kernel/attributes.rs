@@ -7,10 +7,11 @@ impl Kernel {
     /// Gives a new thread the affinity, policy and nice level of the one that makes it. Slices are
     /// not inherited, as if they were set with `SCHED_FLAG_RESET_ON_FORK`.
     pub fn inherit(&mut self, child: ThreadId, parent: ThreadId) {
-        let of = &self.threads[parent.index()];
-        let (affinity, policy, nice) = (of.affinity.clone(), of.policy, of.nice);
-        let new = &mut self.threads[child.index()];
-        (new.affinity, new.policy, new.nice) = (affinity, policy, nice);
+        let of = &self.threads[parent];
+        let (affinity, nice) = (of.affinity.clone(), of.nice);
+        let new = &mut self.threads[child];
+        (new.affinity, new.nice) = (affinity, nice);
+        let policy = self.entities[parent].policy;
         self.entities[child].policy = policy;
         self.entities[child].weight = weights::weight(policy, nice);
     }
@@ -18,7 +19,7 @@ impl Kernel {
     /// The processors that the thread may run on.
     pub fn affinity(&self, thread: ThreadId) -> CpuSet {
         let all = || self.topology.all().collect();
-        self.threads[thread.index()].affinity.clone().unwrap_or_else(all)
+        self.threads[thread].affinity.clone().unwrap_or_else(all)
     }
 
     /// True if the set has a processor of this machine.
@@ -35,7 +36,7 @@ impl Kernel {
         assert!(self.has_any(&set), "an affinity without processors");
         let cpu = self.processor(thread);
         let is_allowed = set.contains(cpu);
-        self.threads[thread.index()].affinity = Some(set);
+        self.threads[thread].affinity = Some(set);
         if is_allowed {
             return;
         }
@@ -54,19 +55,18 @@ impl Kernel {
 
     /// Sets the scheduling policy.
     pub fn set_policy(&mut self, thread: ThreadId, policy: Policy, now: Nanos) {
-        self.threads[thread.index()].policy = policy;
         self.entities[thread].policy = policy;
         self.reweight(thread, now);
     }
 
     /// The nice level of the thread.
     pub fn nice(&self, thread: ThreadId) -> i8 {
-        self.threads[thread.index()].nice
+        self.threads[thread].nice
     }
 
     /// Sets the nice level, -20 to 19; other values are clamped.
     pub fn set_nice(&mut self, thread: ThreadId, nice: i8, now: Nanos) {
-        self.threads[thread.index()].nice = nice;
+        self.threads[thread].nice = nice;
         self.reweight(thread, now);
     }
 
@@ -79,23 +79,23 @@ impl Kernel {
         if matches!(self.state(thread), ThreadState::Ready | ThreadState::Running) {
             let weight = self.entities[thread].weight;
             let cpu = self.processor(thread);
-            self.processors[cpu.index()].queue.reweight(&mut self.entities, thread, weight);
+            self.queues[cpu].reweight(&mut self.entities, thread, weight);
         }
     }
 
     fn reweight(&mut self, id: ThreadId, now: Nanos) {
-        let thread = &self.threads[id.index()];
-        let weight = weights::weight(thread.policy, thread.nice);
+        let thread = &self.threads[id];
+        let weight = weights::weight(self.entities[id].policy, thread.nice);
         let cpu = thread.cpu;
         if self.entities[id].is_delayed {
             self.settle(cpu, now);
-            let queue = &mut self.processors[cpu.index()].queue;
+            let queue = &mut self.queues[cpu];
             queue.dequeue(&mut self.entities, id, Dequeue::Leave);
         }
         match self.state(id) {
             ThreadState::Ready | ThreadState::Running => {
                 self.settle(cpu, now);
-                self.processors[cpu.index()].queue.reweight(&mut self.entities, id, weight);
+                self.queues[cpu].reweight(&mut self.entities, id, weight);
             }
             ThreadState::Blocked | ThreadState::Throttled | ThreadState::Exited => {
                 self.entities[id].weight = weight;

@@ -1,20 +1,9 @@
-//! Balancing: processors take waiting threads from others.
+//! Balancing: processors take waiting threads from others. The processors within a [`Distance`] of
+//! each other are a scheduling domain of Linux.
 
-use super::{Kernel, KernelConfig, Policy, Processor, TimerKind};
+use super::{Kernel, KernelConfig, KernelTimer, Policy, Processor};
 use crate::ids::{Cpu, Nanos, ThreadId};
-use std::ops::Range;
-
-/// A group of processors that balance among each other: a scheduling domain of Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
-    Core,
-    Cluster,
-    Socket,
-    Machine,
-}
-
-/// All levels, from the inside out.
-pub(super) const LEVELS: [Level; 4] = [Level::Core, Level::Cluster, Level::Socket, Level::Machine];
+use crate::topology::Distance;
 
 /// Why a processor balances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,39 +23,14 @@ pub(super) fn update_average_idle(processor: &mut Processor, config: &KernelConf
     processor.average_idle = average.min(2 * config.balancing.hot);
 }
 
-impl KernelConfig {
+impl Kernel {
     /// What it costs to look at this many processors.
     pub(super) fn search_cost(&self, processors: usize) -> Nanos {
-        processors as Nanos * self.costs.balance
-    }
-}
-
-impl Kernel {
-    /// The processors around `cpu` at this level.
-    pub(super) fn span(&self, cpu: Cpu, level: Level) -> Range<usize> {
-        let size = match level {
-            Level::Core => self.topology.threads_of_core(),
-            Level::Cluster => self.topology.processors_of_cluster(),
-            Level::Socket => self.topology.processors_of_socket(),
-            Level::Machine => self.topology.processors(),
-        };
-        let start = cpu.index() / size * size;
-        start..start + size
+        processors as Nanos * self.config.costs.balance
     }
 
-    /// The levels that have more processors than the one inside, each with its processors and those
-    /// of the level inside.
-    fn levels(
-        &self,
-        cpu: Cpu,
-    ) -> impl Iterator<Item = (Level, Range<usize>, Range<usize>)> + use<> {
-        let mut inside = cpu.index()..cpu.index() + 1;
-        let spans = LEVELS.map(|level| (level, self.span(cpu, level)));
-        spans.into_iter().filter_map(move |(level, span)| {
-            let is_wider = span.len() > inside.len();
-            let before = std::mem::replace(&mut inside, span.clone());
-            is_wider.then_some((level, span, before))
-        })
+    fn balancing_cost(&self, level: Distance) -> Nanos {
+        self.search_cost(self.topology.size(level).min(self.config.balancing.budget))
     }
 
     /// Before `cpu` becomes idle, it takes a thread that waits elsewhere, unless the search takes
@@ -76,14 +40,14 @@ impl Kernel {
         if !self.config.balancing.enabled {
             return cost;
         }
-        for (level, span, _) in self.levels(cpu) {
-            let search = self.config.search_cost(span.len().min(self.config.balancing.budget));
-            let is_worthwhile = self.processors[cpu.index()].average_idle >= cost + search;
+        for (level, ..) in self.topology.levels(cpu) {
+            let search = self.balancing_cost(level);
+            let is_worthwhile = self.processors[cpu].average_idle >= cost + search;
             if self.overloaded.is_empty() || !is_worthwhile {
                 break;
             }
             cost += search;
-            if self.pull(cpu, level, span, Reason::NewIdle, now) {
+            if self.pull(cpu, level, Reason::NewIdle, now) {
                 break;
             }
         }
@@ -98,8 +62,8 @@ impl Kernel {
         if !balancing.enabled {
             return cost;
         }
-        for (level, span, inside) in self.levels(cpu) {
-            let next = &mut self.processors[cpu.index()].next_balance[level as usize];
+        for (level, span, inside) in self.topology.levels(cpu) {
+            let next = &mut self.processors[cpu].next_balance[level as usize];
             if now < *next {
                 continue;
             }
@@ -108,8 +72,8 @@ impl Kernel {
             *next = now + (ticks * Nanos::from(balancing.busy_factor)).saturating_sub(1) * tick;
             // One processor balances for its part of the level: an idle one, or the first.
             if self.idle.in_range(inside.clone()).next().is_none() && inside.start == cpu.index() {
-                cost += self.config.search_cost(span.len().min(balancing.budget));
-                self.pull(cpu, level, span, Reason::Busy, now);
+                cost += self.balancing_cost(level);
+                self.pull(cpu, level, Reason::Busy, now);
             }
         }
         self.kick_idle(cpu, now);
@@ -121,55 +85,48 @@ impl Kernel {
         if !self.overloaded.contains(cpu) || self.idle.is_empty() {
             return;
         }
-        let queue = &self.processors[cpu.index()].queue;
         let find = |thread: ThreadId| {
-            let thread = &self.threads[thread.index()];
+            let thread = &self.threads[thread];
             let is_free =
-                |idle: &Cpu| thread.is_allowed(*idle) && !self.processors[idle.index()].is_kicked;
+                |idle: &Cpu| thread.is_allowed(*idle) && !self.processors[*idle].is_kicked;
             let near = |(_, span, _)| self.idle.around(span, cpu.index()).find(is_free);
-            self.levels(cpu).find_map(near)
+            self.topology.levels(cpu).find_map(near)
         };
-        let waiting =
-            (0..self.config.balancing.budget).map_while(|n| queue.waiting(&self.entities, n));
-        if let Some(idle) = waiting.into_iter().find_map(find) {
-            self.processors[idle.index()].is_kicked = true;
+        let waiting = |n| self.queues[cpu].waiting(&self.entities, n);
+        let budget = self.config.balancing.budget;
+        if let Some(idle) = (0..budget).map_while(waiting).find_map(find) {
+            self.processors[idle].is_kicked = true;
             let at = now + self.idle_exit(idle, now);
-            self.request_timer(at, TimerKind::IdleBalance(idle));
+            self.request_timer(at, KernelTimer::IdleBalance(idle));
         }
     }
 
     /// An idle processor that was kicked takes a thread. Returns what the search costs.
     pub(super) fn balance_idle(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
-        self.processors[cpu.index()].is_kicked = false;
+        self.processors[cpu].is_kicked = false;
         let mut cost = 0;
-        for (level, span, _) in self.levels(cpu) {
+        for (level, ..) in self.topology.levels(cpu) {
             if !self.idle.contains(cpu) {
                 break;
             }
-            cost += self.config.search_cost(span.len().min(self.config.balancing.budget));
-            if self.pull(cpu, level, span, Reason::Idle, now) {
+            cost += self.balancing_cost(level);
+            if self.pull(cpu, level, Reason::Idle, now) {
                 self.reschedule(cpu, now + cost);
             }
         }
         cost
     }
 
-    /// `cpu` takes threads from the most loaded queue of the span that has suitable ones. True if
+    /// `cpu` takes threads from the most loaded queue of the level that has suitable ones. True if
     /// it took one.
-    fn pull(
-        &mut self,
-        cpu: Cpu,
-        level: Level,
-        span: Range<usize>,
-        reason: Reason,
-        now: Nanos,
-    ) -> bool {
+    fn pull(&mut self, cpu: Cpu, level: Distance, reason: Reason, now: Nanos) -> bool {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
         let budget = self.config.balancing.budget;
+        let span = self.topology.within(level, cpu);
         let others = self.overloaded.around(span, cpu.index()).filter(|&other| other != cpu);
         candidates.extend(others.take(budget).map(|other| {
-            let queue = &self.processors[other.index()].queue;
+            let queue = &self.queues[other];
             (if reason == Reason::Busy { queue.load() } else { queue.len() as u64 }, other)
         }));
         // Stable: equal ones in the order around `cpu`.
@@ -181,53 +138,47 @@ impl Kernel {
         });
         self.candidates = candidates;
         if reason != Reason::NewIdle {
-            let failed = &mut self.processors[cpu.index()].failed_balance[level as usize];
+            let failed = &mut self.processors[cpu].failed_balance[level as usize];
             *failed = if is_unbalanced && !took { *failed + 1 } else { 0 };
         }
         took
     }
 
     fn is_heavier(&self, other: Cpu, cpu: Cpu, reason: Reason) -> bool {
-        let load = |cpu: Cpu| self.processors[cpu.index()].queue.load();
-        let has_idle_sibling = || self.idle.in_range(self.span(other, Level::Cluster)).next();
+        let load = |cpu: Cpu| self.queues[cpu].load();
+        let has_idle_sibling =
+            || self.idle.in_range(self.topology.within(Distance::Cluster, other)).next();
         reason != Reason::Busy
             || load(other) * 100 > load(cpu) * self.config.balancing.imbalance_percent
                 && has_idle_sibling().is_none()
     }
 
-    /// `cpu` takes threads from `other` until half the difference is moved. True if it took one.
-    fn pull_from(
-        &mut self,
-        other: Cpu,
-        cpu: Cpu,
-        level: Level,
-        reason: Reason,
-        now: Nanos,
-    ) -> bool {
-        let [from, to] = [other, cpu].map(|cpu| &self.processors[cpu.index()].queue);
-        let mut imbalance = from.load().saturating_sub(to.load()) / 2;
-        let mut threads = match reason {
+    /// `to` takes threads of `from` until half the difference is moved. True if it took one.
+    fn pull_from(&mut self, from: Cpu, to: Cpu, level: Distance, why: Reason, now: Nanos) -> bool {
+        let [source, target] = [from, to].map(|cpu| &self.queues[cpu]);
+        let mut imbalance = source.load().saturating_sub(target.load()) / 2;
+        let mut threads = match why {
             Reason::NewIdle => 1,
-            Reason::Idle => from.len().saturating_sub(to.len()).div_ceil(2),
+            Reason::Idle => source.len().saturating_sub(target.len()).div_ceil(2),
             Reason::Busy => self.config.balancing.budget,
         };
-        let failed = self.processors[cpu.index()].failed_balance[level as usize];
+        let failed = self.processors[to].failed_balance[level as usize];
         let mut took = false;
         let mut n = 0;
         for _ in 0..self.config.balancing.budget {
-            let queue = &self.processors[other.index()].queue;
+            let queue = &self.queues[from];
             let Some(thread) = queue.waiting(&self.entities, n).filter(|_| threads > 0) else {
                 break;
             };
             let weight = self.entities[thread].weight;
-            let fits = reason != Reason::Busy || weight >> failed.min(10) <= imbalance;
-            if !fits || !self.can_move(thread, cpu, level, failed, now) {
+            let fits = why != Reason::Busy || weight >> failed.min(10) <= imbalance;
+            if !fits || !self.can_move(thread, to, level, failed, now) {
                 n += 1;
                 continue;
             }
-            self.migrate(thread, cpu, now);
-            if reason == Reason::Busy {
-                self.check_preemption(thread, Some(cpu), now, 0);
+            self.migrate(thread, to, now);
+            if why == Reason::Busy {
+                self.check_preemption(thread, Some(to), now, 0);
             }
             took = true;
             threads -= 1;
@@ -238,16 +189,16 @@ impl Kernel {
 
     /// True if balancing may move a waiting thread: it is allowed and not cache-hot. After some
     /// failures hot threads are moved, too.
-    fn can_move(&self, id: ThreadId, to: Cpu, level: Level, failed: u32, now: Nanos) -> bool {
-        let thread = &self.threads[id.index()];
+    fn can_move(&self, id: ThreadId, to: Cpu, level: Distance, failed: u32, now: Nanos) -> bool {
+        let thread = &self.threads[id];
         if !thread.is_allowed(to) || self.is_throttled(id, to) || self.is_throttled(id, thread.cpu)
         {
             return false;
         }
-        let patience = if level == Level::Machine { 2 } else { 1 };
+        let patience = if level == Distance::Remote { 2 } else { 1 };
         let is_hot = thread.ran_on.is_some()
-            && thread.policy != Policy::Idle
-            && level != Level::Core
+            && self.entities[id].policy != Policy::Idle
+            && level != Distance::Core
             && now.saturating_sub(thread.ran_at) < self.config.balancing.hot;
         !is_hot || failed > patience
     }

@@ -1,7 +1,7 @@
 //! Control groups with a quota (`cpu.max`).
 
-use super::{Enqueue, Kernel, ThreadState, TimerKind};
-use crate::ids::{Cpu, MILLISECOND, Nanos, ThreadId};
+use super::{Enqueue, Kernel, KernelTimer, ThreadState};
+use crate::ids::{Cpu, GroupId, MILLISECOND, Nanos, Table, ThreadId};
 
 /// What a processor keeps of its slice when the group's last thread leaves it: Linux's
 /// `min_cfs_rq_runtime`.
@@ -9,17 +9,6 @@ const KEPT: Nanos = MILLISECOND;
 /// How long run time that processors returned waits for more of it: Linux's
 /// `cfs_bandwidth_slack_period`.
 const SLACK_DELAY: Nanos = 5 * MILLISECOND;
-
-/// A control group, counted from 0 in the order of creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupId(pub u32);
-
-impl GroupId {
-    /// Its index in tables of groups.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// The quota of a control group: its threads together run for `quota` in each `period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +53,7 @@ pub(super) struct Group {
     /// True if the pool was not used since the last period.
     is_idle: bool,
     has_slack_timer: bool,
-    locals: Vec<Local>,
+    locals: Table<Cpu, Local>,
     /// The processors on which the group is throttled, in that order.
     throttled: Vec<Cpu>,
     times: GroupTimes,
@@ -85,7 +74,7 @@ struct Local {
 impl Group {
     /// Takes run time from the pool until `cpu` has `wanted`. True if it has some.
     fn assign(&mut self, cpu: Cpu, wanted: Nanos) -> bool {
-        let local = &mut self.locals[cpu.index()];
+        let local = &mut self.locals[cpu];
         let missing = signed(wanted) - local.remaining;
         let amount = u64::try_from(missing).unwrap_or(0).min(self.pool);
         self.pool -= amount;
@@ -106,68 +95,66 @@ impl Kernel {
     /// If the quota, the period or the slice is 0.
     pub fn add_group(&mut self, bandwidth: Bandwidth) -> GroupId {
         assert!(bandwidth.is_possible(), "a quota without time");
-        let id = GroupId(u32::try_from(self.groups.len()).expect("fewer than 2^32 groups"));
         self.groups.push(Group {
             bandwidth,
             pool: bandwidth.quota,
             is_active: false,
             is_idle: true,
             has_slack_timer: false,
-            locals: vec![Local::default(); self.topology.processors()],
+            locals: vec![Local::default(); self.topology.processors()].into(),
             throttled: Vec::new(),
             times: GroupTimes::default(),
-        });
-        id
+        })
     }
 
     /// The group's quota.
     pub fn bandwidth(&self, group: GroupId) -> Bandwidth {
-        self.groups[group.index()].bandwidth
+        self.groups[group].bandwidth
     }
 
     /// What the group's quota did until the last call that concerned it.
     pub fn group_times(&self, group: GroupId) -> GroupTimes {
-        self.groups[group.index()].times
+        self.groups[group].times
     }
 
     /// A thread of the group ran for `ran` on `cpu`. False if the group has no run time left there.
     pub(super) fn charge(&mut self, id: GroupId, cpu: Cpu, ran: Nanos, now: Nanos) -> bool {
-        let group = &mut self.groups[id.index()];
-        group.locals[cpu.index()].remaining -= signed(ran);
+        let group = &mut self.groups[id];
+        group.locals[cpu].remaining -= signed(ran);
         self.has_run_time(id, cpu, now)
     }
 
     /// True if `cpu` has run time of the group, or got a slice from the pool.
     fn has_run_time(&mut self, id: GroupId, cpu: Cpu, now: Nanos) -> bool {
-        let group = &mut self.groups[id.index()];
-        if group.locals[cpu.index()].remaining > 0 {
+        let group = &mut self.groups[id];
+        if group.locals[cpu].remaining > 0 {
             return true;
         }
         if !group.is_active {
             group.is_active = true;
             let at = now + group.bandwidth.period;
-            self.request_timer(at, TimerKind::Period(id));
+            self.request_timer(at, KernelTimer::Period(id));
         }
-        let group = &mut self.groups[id.index()];
+        let group = &mut self.groups[id];
         group.assign(cpu, group.bandwidth.slice)
     }
 
     /// True if the thread's group is throttled on `cpu`.
     pub(super) fn is_throttled(&self, thread: ThreadId, cpu: Cpu) -> bool {
-        let group = self.threads[thread.index()].group;
-        group.is_some_and(|id| self.groups[id.index()].locals[cpu.index()].is_throttled)
+        let group = self.threads[thread].group;
+        group.is_some_and(|id| self.groups[id].locals[cpu].is_throttled)
     }
 
     /// True if a thread that was picked may run: its group, if it has one, has run time on `cpu`.
     /// Otherwise the group is throttled there.
     pub(super) fn may_run(&mut self, thread: ThreadId, cpu: Cpu, now: Nanos) -> bool {
-        let Some(id) = self.threads[thread.index()].group else { return true };
+        let Some(id) = self.threads[thread].group else { return true };
         if !self.is_throttled(thread, cpu) {
             if self.has_run_time(id, cpu, now) {
                 return true;
             }
-            let group = &mut self.groups[id.index()];
-            group.locals[cpu.index()].is_throttled = true;
+            let group = &mut self.groups[id];
+            group.locals[cpu].is_throttled = true;
             group.throttled.push(cpu);
         }
         false
@@ -175,27 +162,27 @@ impl Kernel {
 
     /// A thread that is in no queue waits for its group's run time.
     pub(super) fn throttle(&mut self, id: ThreadId, now: Nanos) {
-        let thread = &mut self.threads[id.index()];
+        let thread = &mut self.threads[id];
         thread.enter(ThreadState::Throttled, now);
         let group = thread.group.expect("only groups are throttled");
-        self.groups[group.index()].locals[thread.cpu.index()].threads.push(id);
+        self.groups[group].locals[thread.cpu].threads.push(id);
     }
 
     /// A thread entered its processor's queue.
     pub(super) fn count_queued(&mut self, thread: ThreadId) {
-        let thread = &self.threads[thread.index()];
+        let thread = &self.threads[thread];
         if let Some(group) = thread.group {
-            self.groups[group.index()].locals[thread.cpu.index()].runnable += 1;
+            self.groups[group].locals[thread.cpu].runnable += 1;
         }
     }
 
     /// A thread left its processor's queue. The last one of its group returns all of the slice but
     /// 1 ms to the pool.
     pub(super) fn count_dequeued(&mut self, thread: ThreadId, now: Nanos) {
-        let thread = &self.threads[thread.index()];
+        let thread = &self.threads[thread];
         let Some(id) = thread.group else { return };
-        let group = &mut self.groups[id.index()];
-        let local = &mut group.locals[thread.cpu.index()];
+        let group = &mut self.groups[id];
+        let local = &mut group.locals[thread.cpu];
         local.runnable -= 1;
         let slack = local.remaining - signed(KEPT);
         if local.runnable > 0 || slack <= 0 {
@@ -206,13 +193,13 @@ impl Kernel {
         let is_useful = group.pool > group.bandwidth.slice && !group.throttled.is_empty();
         if is_useful && !group.has_slack_timer {
             group.has_slack_timer = true;
-            self.request_timer(now + SLACK_DELAY, TimerKind::Slack(id));
+            self.request_timer(now + SLACK_DELAY, KernelTimer::Slack(id));
         }
     }
 
     /// The end of a period: the pool is full again, and throttled processors take from it.
     pub(super) fn end_period(&mut self, id: GroupId, now: Nanos) {
-        let group = &mut self.groups[id.index()];
+        let group = &mut self.groups[id];
         group.times.periods += 1;
         group.pool = group.bandwidth.quota;
         if group.is_idle && group.throttled.is_empty() {
@@ -222,36 +209,36 @@ impl Kernel {
         group.times.throttled_periods += u64::from(!group.throttled.is_empty());
         group.is_idle = true;
         let at = now + group.bandwidth.period;
-        self.request_timer(at, TimerKind::Period(id));
+        self.request_timer(at, KernelTimer::Period(id));
         self.distribute(id, now);
     }
 
     pub(super) fn distribute_slack(&mut self, id: GroupId, now: Nanos) {
-        self.groups[id.index()].has_slack_timer = false;
+        self.groups[id].has_slack_timer = false;
         self.distribute(id, now);
     }
 
     /// Throttled processors get run time, the longest throttled one first. One that has paid its
     /// debt goes on.
     fn distribute(&mut self, id: GroupId, now: Nanos) {
-        let mut throttled = std::mem::take(&mut self.groups[id.index()].throttled);
+        let mut throttled = std::mem::take(&mut self.groups[id].throttled);
         throttled.retain(|&cpu| {
-            let group = &mut self.groups[id.index()];
+            let group = &mut self.groups[id];
             if group.pool == 0 || !group.assign(cpu, 1) {
                 return true;
             }
-            let local = &mut group.locals[cpu.index()];
+            let local = &mut group.locals[cpu];
             local.is_throttled = false;
             for thread in std::mem::take(&mut local.threads) {
                 self.unthrottle(thread, cpu, now);
             }
             false
         });
-        self.groups[id.index()].throttled.extend(throttled);
+        self.groups[id].throttled.extend(throttled);
     }
 
     fn unthrottle(&mut self, thread: ThreadId, cpu: Cpu, now: Nanos) {
-        let is_allowed = self.threads[thread.index()].is_allowed(cpu);
+        let is_allowed = self.threads[thread].is_allowed(cpu);
         let target = if is_allowed { cpu } else { self.place(thread, None, now).0 };
         self.enqueue(thread, target, Enqueue::Wake, now);
         self.check_preemption(thread, None, now, 0);

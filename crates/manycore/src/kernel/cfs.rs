@@ -3,23 +3,26 @@
 use super::run_queue::{Dequeue, Enqueue, Entities, RunQueue, Timeline};
 use super::thread::Policy;
 use super::weights::virtual_time;
+use crate::costs::options;
 use crate::ids::{MILLISECOND, Nanos, ThreadId};
 
-/// Options of the completely fair scheduler. Times are scaled with the number of processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cfs {
-    /// The period in which each thread of a queue should run once (`sched_latency_ns`).
-    pub latency: Nanos,
-    /// The shortest slice (`sched_min_granularity_ns`).
-    pub min_granularity: Nanos,
-    /// A woken thread preempts if it is behind the current one by more than this
-    /// (`sched_wakeup_granularity_ns`).
-    pub wakeup_granularity: Nanos,
-    /// True: a sleeper's credit is half the latency instead of all of it
-    /// (`GENTLE_FAIR_SLEEPERS`, since 2.6.32).
-    pub gentle_sleepers: bool,
-    /// What `sched_yield` does.
-    pub yielding: CfsYield,
+options! {
+    /// Options of the completely fair scheduler. Times are scaled with the number of processors.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Cfs {
+        /// The period in which each thread of a queue should run once (`sched_latency_ns`).
+        latency: Nanos = 6 * MILLISECOND,
+        /// The shortest slice (`sched_min_granularity_ns`).
+        min_granularity: Nanos = MILLISECOND * 3 / 4,
+        /// A woken thread preempts if it is behind the current one by more than this
+        /// (`sched_wakeup_granularity_ns`).
+        wakeup_granularity: Nanos = MILLISECOND,
+        /// True: a sleeper's credit is half the latency instead of all of it
+        /// (`GENTLE_FAIR_SLEEPERS`, since 2.6.32).
+        gentle_sleepers: bool = true,
+        /// What `sched_yield` does.
+        yielding: CfsYield = CfsYield::Skip,
+    }
 }
 
 /// What `sched_yield` does under CFS, if other threads are in the queue.
@@ -36,19 +39,8 @@ pub enum CfsYield {
     Skip,
 }
 
-impl Default for Cfs {
-    fn default() -> Self {
-        Self {
-            latency: 6 * MILLISECOND,
-            min_granularity: MILLISECOND * 3 / 4,
-            wakeup_granularity: MILLISECOND,
-            gentle_sleepers: true,
-            yielding: CfsYield::Skip,
-        }
-    }
-}
-
 /// The queue of one processor: the thread with the least virtual run time runs.
+#[derive(Default)]
 pub(super) struct Queue {
     /// With scaled times.
     options: Cfs,
@@ -72,15 +64,7 @@ impl Queue {
             wakeup_granularity: options.wakeup_granularity * scale,
             ..options
         };
-        Self {
-            options,
-            timeline: Timeline::default(),
-            current: None,
-            weights: 0,
-            floor: 0,
-            skip: None,
-            next: None,
-        }
+        Self { options, ..Self::default() }
     }
 
     /// The slice of a thread of this weight, among `threads` whose weights sum to `weights`.
@@ -164,7 +148,7 @@ impl RunQueue for Queue {
         self.timeline.insert(entity.vruntime, thread);
     }
 
-    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) -> bool {
+    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) {
         self.forget(thread);
         self.weights -= entities[thread].weight;
         if self.current == Some(thread) {
@@ -176,7 +160,6 @@ impl RunQueue for Queue {
             self.detach(entities, thread);
         }
         self.raise_floor(entities);
-        true
     }
 
     fn detach(&mut self, entities: &mut Entities, thread: ThreadId) {

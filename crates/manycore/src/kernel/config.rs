@@ -4,6 +4,7 @@ use super::{
     cfs::{Cfs, CfsYield},
     eevdf::{Eevdf, EevdfYield},
 };
+use crate::costs::{costs, options};
 use crate::ids::{MICROSECOND, MILLISECOND, Nanos};
 
 /// Which threads of a processor's queue run, and for how long.
@@ -40,56 +41,60 @@ pub struct KernelConfig {
     pub balancing: Balancing,
 }
 
-/// What operations of the kernel cost. The values of presets are near published ones; calibrate
-/// them for a given host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelCosts {
-    /// Nanoseconds of a processor to go from one thread to another, between two user programs.
-    /// Source: lmbench's and Tsafrir's direct costs on current x86, 1 to 1.5 µs; fitted.
-    pub context_switch: Nanos,
-    /// Nanoseconds of the waker to make a thread runnable, without the entry into the kernel.
-    /// Fitted to a futex wake-up with one sleeper.
-    pub wake_up: Nanos,
-    /// Nanoseconds from a wake-up until a halted processor schedules: interrupt and exit from C1.
-    /// Source: 2 µs in Linux's `intel_idle` tables for C1, plus the interrupt.
-    pub idle_exit: Nanos,
-    /// As `idle_exit`, of a processor that has been idle for longer than `deep_idle_after`. Equal
-    /// to `idle_exit` where deep states are off, as in many virtual machines.
-    pub deep_idle_exit: Nanos,
-    /// Nanoseconds of idleness after which a processor is in a deep state. Source: the target
-    /// residency of C6 in `intel_idle`, 600 µs on Skylake servers.
-    pub deep_idle_after: Nanos,
-    /// Nanoseconds from the request until a running processor handles a reschedule interrupt.
-    /// Fitted; about 1 µs on hardware, several in virtual machines.
-    pub reschedule_interrupt: Nanos,
-    /// Nanoseconds that a thread loses when it runs on another core than before, as it fills the
-    /// private caches again. Fitted.
-    pub migration: Nanos,
-    /// Nanoseconds to look at one processor, in balancing and in the search for an idle one.
-    /// Fitted.
-    pub balance: Nanos,
-    /// Nanoseconds of a tick's handler. Source: 1 to 2 µs in measurements of `nohz_full`.
-    pub tick: Nanos,
+costs! {
+    /// What operations of the kernel cost. The values of presets are near published ones; calibrate
+    /// them for a given host.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct KernelCosts {
+        /// Nanoseconds of a processor to go from one thread to another, between two user programs.
+        /// Source: lmbench's and Tsafrir's direct costs on current x86, 1 to 1.5 µs; fitted.
+        context_switch = 1_200,
+        /// Nanoseconds of the waker to make a thread runnable, without the entry into the kernel.
+        /// Fitted to a futex wake-up with one sleeper.
+        wake_up = 800,
+        /// Nanoseconds from a wake-up until a halted processor schedules: interrupt and exit from
+        /// C1. Source: 2 µs in Linux's `intel_idle` tables for C1, plus the interrupt.
+        idle_exit = 3_000,
+        /// As `idle_exit`, of a processor that has been idle for longer than `deep_idle_after`.
+        /// Equal to `idle_exit` where deep states are off, as in many virtual machines.
+        deep_idle_exit = 3_000,
+        /// Nanoseconds of idleness after which a processor is in a deep state. Source: the target
+        /// residency of C6 in `intel_idle`, 600 µs on Skylake servers.
+        deep_idle_after = 600 * MICROSECOND,
+        /// Nanoseconds from the request until a running processor handles a reschedule interrupt.
+        /// Fitted; about 1 µs on hardware, several in virtual machines.
+        reschedule_interrupt = 1_000,
+        /// Nanoseconds that a thread loses when it runs on another core than before, as it fills
+        /// the private caches again. Fitted.
+        migration = 2_000,
+        /// Nanoseconds to look at one processor, in balancing and in the search for an idle one.
+        /// Fitted.
+        balance = 30,
+        /// Nanoseconds of a tick's handler. Source: 1 to 2 µs in measurements of `nohz_full`.
+        tick = 1_500,
+    }
 }
 
-/// How threads are placed at wake-ups and moved between processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Balancing {
-    /// False: a thread stays on its parent's processor, unless its affinity excludes that.
-    pub enabled: bool,
-    /// How many processors a wake-up looks at in the search for an idle one.
-    pub idle_scan: IdleScan,
-    /// A thread that ran less than this long ago is cache-hot, and balancing leaves it. Linux:
-    /// `sched_migration_cost_ns`, 0.5 ms.
-    pub hot: Nanos,
-    /// The most processors that one balancing looks at, and the most threads of one queue.
-    pub budget: usize,
-    /// Periodic balancing of a group of `n` processors has an interval of `n` times this.
-    pub interval: Nanos,
-    /// A busy processor balances less often by this factor. Linux: 16 (32 until 5.9).
-    pub busy_factor: u32,
-    /// Percent by which a queue must be heavier than another one. Linux: 117.
-    pub imbalance_percent: u64,
+options! {
+    /// How threads are placed at wake-ups and moved between processors.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Balancing {
+        /// False: a thread stays on its parent's processor, unless its affinity excludes that.
+        enabled: bool = true,
+        /// How many processors a wake-up looks at in the search for an idle one.
+        idle_scan: IdleScan = IdleScan::Utilization,
+        /// A thread that ran less than this long ago is cache-hot, and balancing leaves it. Linux:
+        /// `sched_migration_cost_ns`, 0.5 ms.
+        hot: Nanos = 500 * MICROSECOND,
+        /// The most processors that one balancing looks at, and the most threads of one queue.
+        budget: usize = 32,
+        /// Periodic balancing of a group of `n` processors has an interval of `n` times this.
+        interval: Nanos = MILLISECOND,
+        /// A busy processor balances less often by this factor. Linux: 16 (32 until 5.9).
+        busy_factor: u32 = 16,
+        /// Percent by which a queue must be heavier than another one. Linux: 117.
+        imbalance_percent: u64 = 117,
+    }
 }
 
 /// How many processors of the last-level cache a wake-up looks at in the search for an idle one.
@@ -102,51 +107,6 @@ pub enum IdleScan {
     /// The fewer, the busier the cache's processors are: Linux since 6.0 (`SIS_UTIL`). Its formula
     /// is used with an average of the share of busy processors, which forgets half in 32 ms.
     Utilization,
-}
-
-impl KernelCosts {
-    /// No operation costs time. For tests of policies.
-    pub const FREE: Self = Self {
-        context_switch: 0,
-        wake_up: 0,
-        idle_exit: 0,
-        deep_idle_exit: 0,
-        deep_idle_after: 0,
-        reschedule_interrupt: 0,
-        migration: 0,
-        balance: 0,
-        tick: 0,
-    };
-}
-
-impl Default for KernelCosts {
-    fn default() -> Self {
-        Self {
-            context_switch: 1_200,
-            wake_up: 800,
-            idle_exit: 3_000,
-            deep_idle_exit: 3_000,
-            deep_idle_after: 600 * MICROSECOND,
-            reschedule_interrupt: 1_000,
-            migration: 2_000,
-            balance: 30,
-            tick: 1_500,
-        }
-    }
-}
-
-impl Default for Balancing {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            idle_scan: IdleScan::Utilization,
-            hot: 500 * MICROSECOND,
-            budget: 32,
-            interval: MILLISECOND,
-            busy_factor: 16,
-            imbalance_percent: 117,
-        }
-    }
 }
 
 impl Default for KernelConfig {

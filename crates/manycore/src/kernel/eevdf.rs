@@ -3,23 +3,26 @@
 use super::run_queue::{Dequeue, Enqueue, Entities, Entity, RunQueue, Timeline};
 use super::thread::Policy;
 use super::weights::{real_time, virtual_time};
+use crate::costs::options;
 use crate::ids::{MICROSECOND, Nanos, ThreadId};
 
-/// Options of the EEVDF scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Eevdf {
-    /// The slice of a thread that asks for none, before it is scaled with the number of processors.
-    /// Linux: 0.75 ms until 6.14, 0.7 ms since (2.8 ms on 8 processors or more).
-    pub base_slice: Nanos,
-    /// True: the current thread runs until its slice ends or its lag is 0 (`RUN_TO_PARITY`).
-    pub run_to_parity: bool,
-    /// True: a thread that sleeps while it is ahead stays in its queue until it is eligible
-    /// (`DELAY_DEQUEUE`, since 6.12).
-    pub delay_dequeue: bool,
-    /// True: a thread with a shorter slice may preempt earlier (`PREEMPT_SHORT`, since 6.12).
-    pub preempt_short: bool,
-    /// What `sched_yield` does.
-    pub yielding: EevdfYield,
+options! {
+    /// Options of the EEVDF scheduler.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Eevdf {
+        /// The slice of a thread that asks for none, before it is scaled with the number of
+        /// processors. Linux: 0.75 ms until 6.14, 0.7 ms since (2.8 ms on 8 processors or more).
+        base_slice: Nanos = 700 * MICROSECOND,
+        /// True: the current thread runs until its slice ends or its lag is 0 (`RUN_TO_PARITY`).
+        run_to_parity: bool = true,
+        /// True: a thread that sleeps while it is ahead stays in its queue until it is eligible
+        /// (`DELAY_DEQUEUE`, since 6.12).
+        delay_dequeue: bool = true,
+        /// True: a thread with a shorter slice may preempt earlier (`PREEMPT_SHORT`, since 6.12).
+        preempt_short: bool = true,
+        /// What `sched_yield` does.
+        yielding: EevdfYield = EevdfYield::Forfeit,
+    }
 }
 
 /// What `sched_yield` does under EEVDF, if other threads are in the queue.
@@ -34,24 +37,13 @@ pub enum EevdfYield {
     Forfeit,
 }
 
-impl Default for Eevdf {
-    fn default() -> Self {
-        Self {
-            base_slice: 700 * MICROSECOND,
-            run_to_parity: true,
-            delay_dequeue: true,
-            preempt_short: true,
-            yielding: EevdfYield::Forfeit,
-        }
-    }
-}
-
 /// The queue of one processor.
 ///
 /// A thread's virtual run time `vruntime` grows by its run time over its weight. The queue's
 /// virtual time `V` is the average of them, by weight. A thread's lag is `V - vruntime`: what it is
 /// owed. It is *eligible* if that is not negative. The eligible thread with the earliest deadline
 /// runs, where the deadline is a slice after the virtual run time that the slice began with.
+#[derive(Default)]
 pub(super) struct Queue {
     options: Eevdf,
     base_slice: Nanos,
@@ -73,19 +65,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(options: Eevdf, scale: u64, tick: Nanos) -> Self {
-        Self {
-            options,
-            base_slice: options.base_slice * scale,
-            tick,
-            timeline: Timeline::default(),
-            current: None,
-            weights: 0,
-            sum: 0,
-            last_virtual_time: 0,
-            sleeping: 0,
-            sleeping_weights: 0,
-            has_own_slices: false,
-        }
+        Self { options, base_slice: options.base_slice * scale, tick, ..Self::default() }
     }
 
     fn slice(&self, entity: &Entity) -> Nanos {
@@ -226,14 +206,14 @@ impl RunQueue for Queue {
         self.timeline.insert(entity.deadline, thread);
     }
 
-    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) -> bool {
+    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) {
         let entity = &mut entities[thread];
         if why == Dequeue::Sleep && self.options.delay_dequeue && !self.is_eligible(entity) {
             entity.is_delayed = true;
             self.sleeping += 1;
             self.sleeping_weights += entity.weight;
             self.put_current(entities);
-            return false;
+            return;
         }
         if self.current == Some(thread) {
             self.current = None;
@@ -249,7 +229,6 @@ impl RunQueue for Queue {
             entity.deadline -= entity.vruntime;
             entity.is_relative = true;
         }
-        true
     }
 
     fn requeue(&mut self, entities: &mut Entities, thread: ThreadId) {
@@ -361,10 +340,6 @@ impl RunQueue for Queue {
             entities[current].protected = old.protected.min(protected);
         }
         preempts
-    }
-
-    fn tick(&mut self, _entities: &mut Entities) -> bool {
-        false
     }
 
     fn slice_left(&self, entities: &Entities) -> Option<Nanos> {

@@ -9,7 +9,6 @@ mod balance;
 mod bandwidth;
 mod cfs;
 mod config;
-mod cpu_set;
 mod eevdf;
 mod placement;
 mod round_robin;
@@ -19,16 +18,16 @@ mod tests;
 mod thread;
 mod weights;
 
-pub use bandwidth::{Bandwidth, GroupId, GroupTimes};
+pub use bandwidth::{Bandwidth, GroupTimes};
 pub use cfs::{Cfs, CfsYield};
 pub use config::{Balancing, IdleScan, KernelConfig, KernelCosts, Scheduler};
-pub use cpu_set::CpuSet;
 pub use eevdf::{Eevdf, EevdfYield};
 pub use thread::{Policy, ThreadState, ThreadTimes};
 
-use crate::ids::{Cpu, Nanos, ProgramId, ThreadId};
-use crate::topology::Topology;
-use balance::{LEVELS, Level};
+pub use crate::cpu_set::CpuSet;
+pub use crate::ids::GroupId;
+use crate::ids::{Cpu, Nanos, Table, ThreadId};
+use crate::topology::{Distance, Topology};
 use bandwidth::Group;
 use run_queue::{Dequeue, Enqueue, Entities, Entity, RunQueue};
 use thread::Thread;
@@ -54,13 +53,12 @@ pub enum Request {
     },
 }
 
-/// A timer of the kernel: a tick, the end of a slice, a group's period, or balancing.
+/// A timer of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct KernelTimer(TimerKind);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum TimerKind {
+pub enum KernelTimer {
+    /// A tick.
     Tick(Cpu),
+    /// The end of a slice.
     SliceEnd(Cpu),
     /// An idle processor was asked to look for threads.
     IdleBalance(Cpu),
@@ -73,11 +71,9 @@ enum TimerKind {
 impl KernelTimer {
     /// The processor whose time the timer's handler takes. `None` if it takes no time.
     pub const fn cpu(self) -> Option<Cpu> {
-        match self.0 {
-            TimerKind::Tick(cpu) | TimerKind::SliceEnd(cpu) | TimerKind::IdleBalance(cpu) => {
-                Some(cpu)
-            }
-            TimerKind::Period(_) | TimerKind::Slack(_) => None,
+        match self {
+            Self::Tick(cpu) | Self::SliceEnd(cpu) | Self::IdleBalance(cpu) => Some(cpu),
+            Self::Period(_) | Self::Slack(_) => None,
         }
     }
 }
@@ -106,10 +102,11 @@ pub struct Picked {
 pub struct Kernel {
     topology: Topology,
     config: KernelConfig,
-    threads: Vec<Thread>,
+    threads: Table<ThreadId, Thread>,
     entities: Entities,
-    processors: Vec<Processor>,
-    groups: Vec<Group>,
+    queues: Table<Cpu, Box<dyn RunQueue>>,
+    processors: Table<Cpu, Processor>,
+    groups: Table<GroupId, Group>,
     /// Processors without a current thread and without a runnable one.
     idle: CpuSet,
     /// The average share of busy processors of each cluster, in 1024ths, and when it was updated.
@@ -130,8 +127,8 @@ fn new_queue(scheduler: Scheduler, scale: u64, tick: Nanos) -> Box<dyn RunQueue>
     }
 }
 
+#[derive(Clone, Default)]
 struct Processor {
-    queue: Box<dyn RunQueue>,
     current: Option<ThreadId>,
     /// Run time and idle time are accounted until then.
     clock: Nanos,
@@ -156,43 +153,29 @@ struct Processor {
     average_idle: Nanos,
     /// True if it was asked to look for threads while it is idle.
     is_kicked: bool,
-    /// When it balances next, at each level.
-    next_balance: [Nanos; LEVELS.len()],
-    /// How often balancing found a heavier queue and moved nothing, at each level.
-    failed_balance: [u32; LEVELS.len()],
+    /// When it balances next, at each distance.
+    next_balance: [Nanos; Distance::COUNT],
+    /// How often balancing found a heavier queue and moved nothing, at each distance.
+    failed_balance: [u32; Distance::COUNT],
 }
 
 impl Kernel {
     /// A machine without threads, whose processors are idle.
     pub fn new(topology: Topology, config: KernelConfig) -> Self {
         let scale = config.scale(topology.processors());
-        let processor = |_| Processor {
-            queue: new_queue(config.scheduler, scale, config.tick()),
-            current: None,
-            clock: 0,
-            idle_time: 0,
-            stolen: 0,
-            must_pick: false,
-            chosen: None,
-            reschedule_at: None,
-            is_ticking: false,
-            slice_end: None,
-            is_halted: true,
-            idle_since: 0,
-            average_idle: 2 * config.balancing.hot,
-            is_kicked: false,
-            next_balance: [0; LEVELS.len()],
-            failed_balance: [0; LEVELS.len()],
-        };
+        let queue = |_| new_queue(config.scheduler, scale, config.tick());
+        let average_idle = 2 * config.balancing.hot;
+        let processor = Processor { is_halted: true, average_idle, ..Processor::default() };
         Self {
             topology,
             config,
-            threads: Vec::new(),
+            threads: Table::default(),
             entities: Entities::default(),
-            processors: topology.all().map(processor).collect(),
-            groups: Vec::new(),
+            queues: topology.all().map(queue).collect(),
+            processors: vec![processor; topology.processors()].into(),
+            groups: Table::default(),
             idle: topology.all().collect(),
-            utilization: vec![(0, 0); topology.processors() / topology.processors_of_cluster()],
+            utilization: vec![(0, 0); topology.processors() / topology.size(Distance::Cluster)],
             overloaded: CpuSet::new(),
             requests: Vec::new(),
             candidates: Vec::new(),
@@ -200,16 +183,10 @@ impl Kernel {
     }
 
     /// Adds a thread, which is blocked at first. Its first wake-up places it near `parent_cpu`.
-    pub fn add_thread(
-        &mut self,
-        program: ProgramId,
-        group: Option<GroupId>,
-        parent_cpu: Cpu,
-    ) -> ThreadId {
-        let id = ThreadId(u32::try_from(self.threads.len()).expect("fewer than 2^32 threads"));
-        self.threads.push(Thread::new(program, group, parent_cpu));
-        self.entities.push(Entity::new());
-        id
+    pub fn add_thread(&mut self, group: Option<GroupId>, parent_cpu: Cpu) -> ThreadId {
+        self.entities.push(Entity { weight: weights::NICE_0, ..Entity::default() });
+        let cpu = parent_cpu;
+        self.threads.push(Thread { group, cpu, is_new: true, ..Thread::default() })
     }
 
     /// Makes a blocked thread runnable; no effect on another one. `waker` is the processor whose
@@ -222,10 +199,10 @@ impl Kernel {
         if self.entities[thread].is_delayed {
             let cpu = self.processor(thread);
             self.settle(cpu, now);
-            let queue = &mut self.processors[cpu.index()].queue;
-            if self.threads[thread.index()].is_allowed(cpu) {
+            let queue = &mut self.queues[cpu];
+            if self.threads[thread].is_allowed(cpu) {
                 queue.requeue(&mut self.entities, thread);
-                self.threads[thread.index()].enter(ThreadState::Ready, now);
+                self.threads[thread].enter(ThreadState::Ready, now);
                 self.count_queued(thread);
                 self.note(cpu);
                 self.check_preemption(thread, waker, now, wake_up);
@@ -235,7 +212,7 @@ impl Kernel {
         }
         let (cpu, search) = self.place(thread, waker, now);
         let cost = wake_up + search;
-        let entry = &mut self.threads[thread.index()];
+        let entry = &mut self.threads[thread];
         let why = if entry.is_new { Enqueue::New } else { Enqueue::Wake };
         entry.is_new = false;
         self.enqueue(thread, cpu, why, now);
@@ -259,12 +236,11 @@ impl Kernel {
     /// The current thread of `cpu` calls `sched_yield`.
     pub fn yield_now(&mut self, cpu: Cpu, now: Nanos) {
         self.settle(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
-        assert!(processor.current.is_some(), "a yield on an idle processor");
-        if processor.queue.len() > 1 {
-            processor.queue.yield_current(&mut self.entities);
+        assert!(self.current(cpu).is_some(), "a yield on an idle processor");
+        if self.runnable(cpu) > 1 {
+            self.queues[cpu].yield_current(&mut self.entities);
         }
-        processor.must_pick = true;
+        self.processors[cpu].must_pick = true;
     }
 
     /// The current thread of `cpu` yields to `target`, which the next pick runs there for the rest
@@ -276,7 +252,7 @@ impl Kernel {
     pub fn yield_to(&mut self, cpu: Cpu, target: ThreadId, now: Nanos) -> bool {
         let source = self.processor(target);
         if self.state(target) != ThreadState::Ready
-            || !self.threads[target.index()].is_allowed(cpu)
+            || !self.threads[target].is_allowed(cpu)
             || self.is_throttled(target, cpu)
         {
             return false;
@@ -286,9 +262,9 @@ impl Kernel {
         if source != cpu {
             self.migrate(target, cpu, now);
         }
-        let processor = &mut self.processors[cpu.index()];
-        let left = processor.queue.slice_left(&self.entities).filter(|_| !is_over);
-        processor.queue.pick_directly(&mut self.entities, target, left.unwrap_or(0));
+        let left = self.queues[cpu].slice_left(&self.entities).filter(|_| !is_over);
+        self.queues[cpu].pick_directly(&mut self.entities, target, left.unwrap_or(0));
+        let processor = &mut self.processors[cpu];
         processor.chosen = Some(target);
         processor.must_pick = true;
         true
@@ -296,27 +272,27 @@ impl Kernel {
 
     /// A timer has expired. Returns how long its handler keeps the timer's processor busy.
     pub fn expire(&mut self, timer: KernelTimer, now: Nanos) -> Nanos {
-        match timer.0 {
-            TimerKind::Tick(cpu) => return self.tick(cpu, now),
-            TimerKind::SliceEnd(cpu) => self.end_slice(cpu, now),
-            TimerKind::IdleBalance(cpu) => return self.balance_idle(cpu, now),
-            TimerKind::Period(group) => self.end_period(group, now),
-            TimerKind::Slack(group) => self.distribute_slack(group, now),
+        match timer {
+            KernelTimer::Tick(cpu) => return self.tick(cpu, now),
+            KernelTimer::SliceEnd(cpu) => self.end_slice(cpu, now),
+            KernelTimer::IdleBalance(cpu) => return self.balance_idle(cpu, now),
+            KernelTimer::Period(group) => self.end_period(group, now),
+            KernelTimer::Slack(group) => self.distribute_slack(group, now),
         }
         0
     }
 
     /// Chooses what `cpu` does next. A call that is not due changes nothing.
     pub fn pick(&mut self, cpu: Cpu, now: Nanos) -> Picked {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let previous = processor.current;
         let is_asked = processor.reschedule_at.is_some_and(|at| at <= now);
-        let may_stay = previous.is_none_or(|id| self.threads[id.index()].is_allowed(cpu));
+        let may_stay = previous.is_none_or(|id| self.threads[id].is_allowed(cpu));
         if !processor.must_pick && !is_asked && may_stay {
             return Picked { thread: previous, switched: false, cost: 0 };
         }
         let _ = self.account(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.must_pick = false;
         processor.reschedule_at = None;
         let chosen = processor.chosen.take();
@@ -343,7 +319,7 @@ impl Kernel {
 
     /// The thread that runs on `cpu`.
     pub fn current(&self, cpu: Cpu) -> Option<ThreadId> {
-        self.processors[cpu.index()].current
+        self.processors[cpu].current
     }
 
     /// True if `cpu` has no runnable thread.
@@ -353,57 +329,45 @@ impl Kernel {
 
     /// How many threads of `cpu` are runnable, the current one included.
     pub fn runnable(&self, cpu: Cpu) -> usize {
-        self.processors[cpu.index()].queue.len()
+        self.queues[cpu].len()
     }
 
     /// The processor that runs or queues the thread, or did so before it blocked.
     pub fn processor(&self, thread: ThreadId) -> Cpu {
-        self.threads[thread.index()].cpu
+        self.threads[thread].cpu
     }
 
     /// Whether the thread runs, waits or sleeps.
     pub fn state(&self, thread: ThreadId) -> ThreadState {
-        self.threads[thread.index()].state
-    }
-
-    /// The program of the thread.
-    pub fn program(&self, thread: ThreadId) -> ProgramId {
-        self.threads[thread.index()].program
+        self.threads[thread].state
     }
 
     /// A hypervisor takes `cpu`, or took it, for this long. The next `stolen` nanoseconds of the
     /// processor's time are neither run time nor idle time.
     pub fn steal(&mut self, cpu: Cpu, stolen: Nanos) {
-        self.processors[cpu.index()].stolen += stolen;
+        self.processors[cpu].stolen += stolen;
     }
 
     /// The thread's times until `now`.
     pub fn times(&self, thread: ThreadId, now: Nanos) -> ThreadTimes {
-        let thread = &self.threads[thread.index()];
-        let mut times = thread.times;
-        let waited = now.saturating_sub(thread.since);
-        match thread.state {
-            ThreadState::Running => times.run += self.unsettled(thread.cpu, now),
-            ThreadState::Ready => times.delay += waited,
-            ThreadState::Throttled => {
-                times.delay += waited;
-                times.throttled += waited;
-            }
-            ThreadState::Blocked | ThreadState::Exited => {}
+        let thread = &self.threads[thread];
+        let mut times = thread.settled_times(now);
+        if thread.state == ThreadState::Running {
+            times.run += self.unsettled(thread.cpu, now);
         }
         times
     }
 
     /// How long `cpu` has had no current thread, until `now`.
     pub fn idle_time(&self, cpu: Cpu, now: Nanos) -> Nanos {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         let running = if processor.current.is_none() { self.unsettled(cpu, now) } else { 0 };
         processor.idle_time + running
     }
 
     /// The processor's time since its clock, without what a hypervisor took.
     fn unsettled(&self, cpu: Cpu, now: Nanos) -> Nanos {
-        let processor = &self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         now.saturating_sub(processor.clock).saturating_sub(processor.stolen)
     }
 
@@ -411,7 +375,7 @@ impl Kernel {
     #[must_use = "the processor may have to reschedule"]
     fn account(&mut self, cpu: Cpu, now: Nanos) -> bool {
         let ran = self.unsettled(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let elapsed = now.saturating_sub(processor.clock);
         processor.stolen -= elapsed - ran;
         processor.clock += elapsed;
@@ -419,11 +383,11 @@ impl Kernel {
             processor.idle_time += ran;
             return false;
         };
-        let thread = &mut self.threads[current.index()];
+        let thread = &mut self.threads[current];
         thread.times.run += ran;
         thread.ran_at = processor.clock;
         let group = thread.group;
-        let is_over = processor.queue.update_current(&mut self.entities, ran);
+        let is_over = self.queues[cpu].update_current(&mut self.entities, ran);
         let is_spent = group.is_some_and(|group| !self.charge(group, cpu, ran, now));
         is_over || is_spent
     }
@@ -437,7 +401,7 @@ impl Kernel {
 
     /// Asks for a pick at `at`, unless an earlier one is requested.
     fn reschedule(&mut self, cpu: Cpu, at: Nanos) {
-        let pending = &mut self.processors[cpu.index()].reschedule_at;
+        let pending = &mut self.processors[cpu].reschedule_at;
         if pending.is_none_or(|pending| pending > at) {
             *pending = Some(at);
             self.requests.push(Request::Reschedule { cpu, at });
@@ -447,22 +411,21 @@ impl Kernel {
     /// The current thread leaves its processor and its queue.
     fn leave(&mut self, cpu: Cpu, state: ThreadState, why: Dequeue, now: Nanos) {
         let _ = self.account(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         processor.must_pick = true;
         let thread = processor.current.take().expect("the processor runs a thread");
-        processor.queue.dequeue(&mut self.entities, thread, why);
-        self.threads[thread.index()].times.voluntary_switches += 1;
-        self.threads[thread.index()].enter(state, now);
-        self.count_dequeued(thread, now);
+        self.dequeue(thread, why, now);
+        self.threads[thread].times.voluntary_switches += 1;
+        self.threads[thread].enter(state, now);
     }
 
     /// A thread that left its queue enters the queue of `cpu`, unless its group is throttled there.
     fn enqueue(&mut self, id: ThreadId, cpu: Cpu, why: Enqueue, now: Nanos) {
         self.settle(cpu, now);
-        let thread = &mut self.threads[id.index()];
+        let thread = &mut self.threads[id];
         thread.enter(ThreadState::Ready, now);
         if why == Enqueue::Wake && thread.cpu != cpu {
-            self.processors[thread.cpu.index()].queue.detach(&mut self.entities, id);
+            self.queues[thread.cpu].detach(&mut self.entities, id);
         }
         thread.times.migrations += u64::from(why != Enqueue::New && thread.cpu != cpu);
         thread.cpu = cpu;
@@ -471,17 +434,22 @@ impl Kernel {
             return;
         }
         self.count_queued(id);
-        self.processors[cpu.index()].queue.enqueue(&mut self.entities, id, why);
+        self.queues[cpu].enqueue(&mut self.entities, id, why);
         self.note(cpu);
         self.request_slice_end(cpu, now);
+    }
+
+    /// A thread leaves its queue.
+    fn dequeue(&mut self, thread: ThreadId, why: Dequeue, now: Nanos) {
+        self.queues[self.threads[thread].cpu].dequeue(&mut self.entities, thread, why);
+        self.count_dequeued(thread, now);
     }
 
     /// A thread that waits moves to the queue of `cpu`.
     fn migrate(&mut self, thread: ThreadId, cpu: Cpu, now: Nanos) {
         let source = self.processor(thread);
         self.settle(source, now);
-        self.processors[source.index()].queue.dequeue(&mut self.entities, thread, Dequeue::Move);
-        self.count_dequeued(thread, now);
+        self.dequeue(thread, Dequeue::Move, now);
         self.note(source);
         self.enqueue(thread, cpu, Enqueue::Move, now);
     }
@@ -493,11 +461,11 @@ impl Kernel {
             return;
         }
         let cpu = self.processor(thread);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &self.processors[cpu];
         let latency = if processor.is_halted {
             self.idle_exit(cpu, now)
         } else if processor.current.is_none()
-            || !processor.queue.preempts(&mut self.entities, thread)
+            || !self.queues[cpu].preempts(&mut self.entities, thread)
         {
             return;
         } else if actor == Some(cpu) {
@@ -511,29 +479,28 @@ impl Kernel {
     /// How long a halted processor takes until it schedules.
     fn idle_exit(&self, cpu: Cpu, now: Nanos) -> Nanos {
         let costs = &self.config.costs;
-        let idle = now.saturating_sub(self.processors[cpu.index()].idle_since);
+        let idle = now.saturating_sub(self.processors[cpu].idle_since);
         if idle > costs.deep_idle_after { costs.deep_idle_exit } else { costs.idle_exit }
     }
 
     /// Updates the sets of processors after a change of `cpu`.
     fn note(&mut self, cpu: Cpu) {
-        let processor = &self.processors[cpu.index()];
-        let current = usize::from(processor.current.is_some());
-        let queued = processor.queue.len();
+        let current = usize::from(self.current(cpu).is_some());
+        let queued = self.runnable(cpu);
         self.idle.set(cpu, current == 0 && queued == 0);
         self.overloaded.set(cpu, queued > current.max(1));
     }
 
     /// The current thread of `cpu` goes elsewhere, if it may not run there any more.
     fn expel_current(&mut self, cpu: Cpu, now: Nanos) {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let Some(current) = processor.current else { return };
-        if self.threads[current.index()].is_allowed(cpu) {
+        if self.threads[current].is_allowed(cpu) {
             return;
         }
         processor.current = None;
-        self.threads[current.index()].times.involuntary_switches += 1;
-        self.threads[current.index()].enter(ThreadState::Ready, now);
+        self.threads[current].times.involuntary_switches += 1;
+        self.threads[current].enter(ThreadState::Ready, now);
         let (target, cost) = self.place(current, None, now);
         self.migrate(current, target, now);
         self.check_preemption(current, Some(cpu), now, cost);
@@ -542,18 +509,16 @@ impl Kernel {
     /// The next thread of `cpu` whose group has run time. Threads of other groups leave the queue.
     fn pick_unthrottled(&mut self, cpu: Cpu, now: Nanos) -> Option<ThreadId> {
         loop {
-            let processor = &mut self.processors[cpu.index()];
-            let next = processor.queue.pick(&mut self.entities)?;
+            let next = self.queues[cpu].pick(&mut self.entities)?;
             if self.may_run(next, cpu, now) {
                 return Some(next);
             }
-            let processor = &mut self.processors[cpu.index()];
-            processor.queue.dequeue(&mut self.entities, next, Dequeue::Leave);
+            self.dequeue(next, Dequeue::Leave, now);
+            let processor = &mut self.processors[cpu];
             if processor.current == Some(next) {
                 processor.current = None;
-                self.threads[next.index()].times.involuntary_switches += 1;
+                self.threads[next].times.involuntary_switches += 1;
             }
-            self.count_dequeued(next, now);
             self.throttle(next, now);
         }
     }
@@ -567,15 +532,15 @@ impl Kernel {
         now: Nanos,
     ) -> Nanos {
         let costs = self.config.costs;
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         let mut cost = 0;
         if previous != next {
             if let Some(waits) = processor.current {
-                self.threads[waits.index()].times.involuntary_switches += 1;
-                self.threads[waits.index()].enter(ThreadState::Ready, now);
+                self.threads[waits].times.involuntary_switches += 1;
+                self.threads[waits].enter(ThreadState::Ready, now);
             }
             if let Some(next) = next {
-                let thread = &mut self.threads[next.index()];
+                let thread = &mut self.threads[next];
                 thread.enter(ThreadState::Running, now);
                 let core = |cpu| self.topology.core(cpu);
                 let moved = thread.ran_on.is_some_and(|before| core(before) != core(cpu));
@@ -601,12 +566,12 @@ impl Kernel {
 
     fn tick(&mut self, cpu: Cpu, now: Nanos) -> Nanos {
         self.settle(cpu, now);
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         if processor.current.is_none() {
             processor.is_ticking = false;
             return 0;
         }
-        if processor.queue.tick(&mut self.entities) {
+        if self.queues[cpu].tick(&mut self.entities) {
             self.reschedule(cpu, now);
         }
         self.request_tick(cpu, now);
@@ -616,21 +581,21 @@ impl Kernel {
     /// Asks for the next tick. The ticks of all processors are at the same times.
     fn request_tick(&mut self, cpu: Cpu, now: Nanos) {
         let tick = self.config.tick();
-        self.request_timer((now / tick + 1) * tick, TimerKind::Tick(cpu));
+        self.request_timer((now / tick + 1) * tick, KernelTimer::Tick(cpu));
     }
 
-    fn request_timer(&mut self, at: Nanos, kind: TimerKind) {
-        self.requests.push(Request::Timer { at, timer: KernelTimer(kind) });
+    fn request_timer(&mut self, at: Nanos, timer: KernelTimer) {
+        self.requests.push(Request::Timer { at, timer });
     }
 
     fn end_slice(&mut self, cpu: Cpu, now: Nanos) {
-        let processor = &mut self.processors[cpu.index()];
+        let processor = &mut self.processors[cpu];
         if processor.slice_end.is_none_or(|end| end > now) {
             return;
         }
         processor.slice_end = None;
         self.settle(cpu, now);
-        if self.processors[cpu.index()].queue.tick(&mut self.entities) {
+        if self.queues[cpu].tick(&mut self.entities) {
             self.reschedule(cpu, now);
         } else {
             self.request_slice_end(cpu, now);
@@ -640,15 +605,15 @@ impl Kernel {
     /// Asks for a timer at the end of the current slice, if slices end precisely and another
     /// thread waits.
     fn request_slice_end(&mut self, cpu: Cpu, now: Nanos) {
-        let processor = &mut self.processors[cpu.index()];
-        if !self.config.precise_slices || processor.queue.len() < 2 {
+        if !self.config.precise_slices || self.runnable(cpu) < 2 {
             return;
         }
-        let Some(left) = processor.queue.slice_left(&self.entities) else { return };
+        let Some(left) = self.queues[cpu].slice_left(&self.entities) else { return };
+        let processor = &mut self.processors[cpu];
         let at = now.max(processor.clock) + processor.stolen + left.max(1);
         if processor.slice_end.is_none_or(|end| end > at) {
             processor.slice_end = Some(at);
-            self.request_timer(at, TimerKind::SliceEnd(cpu));
+            self.request_timer(at, KernelTimer::SliceEnd(cpu));
         }
     }
 }

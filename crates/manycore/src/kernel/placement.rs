@@ -1,16 +1,17 @@
 //! The processor on which a thread wakes up.
 
-use super::{CpuSet, IdleScan, Kernel, Level, balance::LEVELS, thread::Thread};
+use super::{CpuSet, IdleScan, Kernel, thread::Thread};
 use crate::ids::{Cpu, Nanos, ThreadId};
+use crate::topology::Distance;
 
 impl Kernel {
     /// The processor for a thread that wakes up, and what the search costs.
     pub(super) fn place(&mut self, id: ThreadId, waker: Option<Cpu>, now: Nanos) -> (Cpu, Nanos) {
-        self.update_utilization(self.topology.cluster(self.threads[id.index()].cpu), now);
+        self.update_utilization(self.threads[id].cpu, now);
         if let Some(waker) = waker {
-            self.update_utilization(self.topology.cluster(waker), now);
+            self.update_utilization(waker, now);
         }
-        let thread = &self.threads[id.index()];
+        let thread = &self.threads[id];
         let previous = thread.cpu;
         if !self.config.balancing.enabled {
             return (self.nearest_allowed(thread), 0);
@@ -21,17 +22,17 @@ impl Kernel {
         let target = self.previous_or_waker(id, waker);
         let (cpu, looked_at) = self.idle_sibling(thread, previous, target);
         let cpu = if thread.is_allowed(cpu) { cpu } else { self.nearest_allowed(thread) };
-        (cpu, self.config.search_cost(looked_at))
+        (cpu, self.search_cost(looked_at))
     }
 
-    /// Moves a cluster's utilization towards its share of busy processors: the kernel's average
-    /// forgets half within 32 ms.
-    fn update_utilization(&mut self, cluster: usize, now: Nanos) {
+    /// Moves the utilization of a processor's cluster towards its share of busy processors: the
+    /// kernel's average forgets half within 32 ms.
+    fn update_utilization(&mut self, cpu: Cpu, now: Nanos) {
         const TIME_CONSTANT: Nanos = 46_000_000;
-        let size = self.topology.processors_of_cluster();
-        let span = cluster * size..(cluster + 1) * size;
+        let span = self.topology.within(Distance::Cluster, cpu);
+        let size = span.len();
         let busy = ((size - self.idle.count(span)) * 1024 / size) as Nanos;
-        let (average, since) = &mut self.utilization[cluster];
+        let (average, since) = &mut self.utilization[self.topology.cluster(cpu)];
         let passed = now.saturating_sub(*since);
         *average = (*average * TIME_CONSTANT + busy * passed) / (TIME_CONSTANT + passed);
         *since = (*since).max(now);
@@ -44,10 +45,10 @@ impl Kernel {
     /// The waker's processor if it has less load with the thread than the previous one without it,
     /// by half the percentage of an imbalance; else the previous one.
     fn previous_or_waker(&self, id: ThreadId, waker: Option<Cpu>) -> Cpu {
-        let thread = &self.threads[id.index()];
+        let thread = &self.threads[id];
         let previous = thread.cpu;
         let Some(waker) = waker.filter(|&waker| thread.is_allowed(waker)) else { return previous };
-        let load = |cpu: Cpu| self.processors[cpu.index()].queue.load();
+        let load = |cpu: Cpu| self.queues[cpu].load();
         let slack = (self.config.balancing.imbalance_percent.saturating_sub(100)) / 2;
         let at_waker = (load(waker) + self.entities[id].weight) * 100;
         if at_waker < load(previous) * (100 + slack) { waker } else { previous }
@@ -63,16 +64,18 @@ impl Kernel {
         {
             return (cpu, 1);
         }
-        let cluster = self.span(target, Level::Cluster);
+        let cluster = self.topology.within(Distance::Cluster, target);
         let size = cluster.len();
         let first = target.index() + 1;
         let distance = |cpu: Cpu| (cpu.index() + size - target.index()) % size;
-        if self.topology.threads_of_core() > 1 {
+        if self.topology.size(Distance::Core) > 1 {
             if let Some(cpu) = self.idle_cores(cluster.clone(), first).find(is_free) {
                 return (cpu, distance(cpu));
             }
-            if let Some(cpu) = self.idle.in_range(self.span(target, Level::Core)).find(is_free) {
-                return (cpu, self.topology.threads_of_core());
+            if let Some(cpu) =
+                self.idle.in_range(self.topology.within(Distance::Core, target)).find(is_free)
+            {
+                return (cpu, self.topology.size(Distance::Core));
             }
         }
         let budget = match self.config.balancing.idle_scan {
@@ -100,7 +103,8 @@ impl Kernel {
         first: usize,
     ) -> impl Iterator<Item = Cpu> + '_ {
         let is_idle_core = |cpu: &Cpu| {
-            self.idle.count(self.span(*cpu, Level::Core)) == self.topology.threads_of_core()
+            self.idle.count(self.topology.within(Distance::Core, *cpu))
+                == self.topology.size(Distance::Core)
         };
         self.idle.around(range, first).filter(is_idle_core)
     }
@@ -109,28 +113,24 @@ impl Kernel {
     /// its parent's socket, then of the machine; without an idle one, the least loaded processor.
     fn place_new(&self, thread: &Thread) -> Cpu {
         let parent = thread.cpu;
-        for level in [Level::Socket, Level::Machine] {
-            let span = self.span(parent, level);
-            let size = self.topology.processors_of_cluster();
-            let own = self.span(parent, Level::Cluster).start;
+        let is_free = |cpu: &Cpu| self.is_free(thread, *cpu);
+        let size = self.topology.size(Distance::Cluster);
+        let own = self.topology.within(Distance::Cluster, parent).start;
+        for level in [Distance::Socket, Distance::Remote] {
+            let span = self.topology.within(level, parent);
             let clusters = (own..span.end).chain(span.start..own).step_by(size);
-            let mut best = (0, parent);
-            for start in clusters {
-                let cluster = start..start + size;
-                let idle = self.idle.count(cluster.clone());
-                if idle > best.0 {
-                    let free = |cpu: &Cpu| self.is_free(thread, *cpu);
-                    let core = self.idle_cores(cluster.clone(), start).find(free);
-                    if let Some(cpu) = core.or_else(|| self.idle.in_range(cluster).find(free)) {
-                        best = (idle, cpu);
-                    }
-                }
-            }
-            if best.0 > 0 {
-                return best.1;
+            let mut clusters: Vec<_> = clusters.map(|start| start..start + size).collect();
+            // Stable: equal ones in the order from the parent's on.
+            clusters.sort_by_key(|cluster| std::cmp::Reverse(self.idle.count(cluster.clone())));
+            let free = clusters.into_iter().find_map(|cluster| {
+                let core = self.idle_cores(cluster.clone(), cluster.start).find(is_free);
+                core.or_else(|| self.idle.in_range(cluster).find(is_free))
+            });
+            if let Some(cpu) = free {
+                return cpu;
             }
         }
-        let queue = |cpu: &Cpu| &self.processors[cpu.index()].queue;
+        let queue = |cpu: &Cpu| &self.queues[*cpu];
         let allowed = self.topology.all().filter(|&cpu| thread.is_allowed(cpu));
         allowed.min_by_key(|cpu| (queue(cpu).load(), queue(cpu).len())).expect("an allowed one")
     }
@@ -142,10 +142,10 @@ impl Kernel {
             return thread.cpu;
         };
         let inside = |set: &CpuSet, level, free: bool| {
-            let span = self.span(thread.cpu, level);
+            let span = self.topology.within(level, thread.cpu);
             set.in_range(span).find(|cpu| !free || self.idle.contains(*cpu))
         };
-        let levels = LEVELS.into_iter().flat_map(|level| [(level, true), (level, false)]);
+        let levels = Distance::LEVELS.into_iter().flat_map(|level| [(level, true), (level, false)]);
         let mut found = levels.filter_map(|(level, free)| inside(affinity, level, free));
         found.next().expect("an affinity has a processor of the machine")
     }

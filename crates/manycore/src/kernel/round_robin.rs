@@ -32,14 +32,13 @@ impl RunQueue for RoundRobin {
         self.load += entities[thread].weight;
     }
 
-    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, _why: Dequeue) -> bool {
+    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, _why: Dequeue) {
         self.load -= entities[thread].weight;
         if self.current == Some(thread) {
             self.current = None;
         } else {
             self.waiting.retain(|&other| other != thread);
         }
-        true
     }
 
     fn reweight(&mut self, entities: &mut Entities, thread: ThreadId, weight: u64) {
@@ -88,10 +87,6 @@ impl RunQueue for RoundRobin {
     }
 
     fn preempts(&mut self, _entities: &mut Entities, _woken: ThreadId) -> bool {
-        false
-    }
-
-    fn tick(&mut self, _entities: &mut Entities) -> bool {
         false
     }
 

@@ -1,8 +1,7 @@
 //! The queue of one processor, as each scheduler implements it.
 
 use super::thread::Policy;
-use crate::ids::{Nanos, ThreadId};
-use std::ops::{Index, IndexMut};
+use crate::ids::{Nanos, Table, ThreadId};
 
 /// Why a thread enters a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +33,9 @@ pub(super) trait RunQueue {
     /// Adds a thread.
     fn enqueue(&mut self, entities: &mut Entities, thread: ThreadId, why: Enqueue);
 
-    /// Removes a thread, which may be the current one. False if it stays in the queue though it
-    /// sleeps: then [`pick`](Self::pick) removes it later.
-    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue) -> bool;
+    /// Removes a thread, which may be the current one. If it is now [delayed](Entity::is_delayed),
+    /// it stays in the queue though it sleeps, and [`pick`](Self::pick) removes it later.
+    fn dequeue(&mut self, entities: &mut Entities, thread: ThreadId, why: Dequeue);
 
     /// Wakes a thread up that [`dequeue`](Self::dequeue) left in the queue.
     fn requeue(&mut self, _entities: &mut Entities, _thread: ThreadId) {
@@ -69,7 +68,9 @@ pub(super) trait RunQueue {
 
     /// A tick, after [`update_current`](Self::update_current). True if the processor should
     /// reschedule.
-    fn tick(&mut self, entities: &mut Entities) -> bool;
+    fn tick(&mut self, _entities: &mut Entities) -> bool {
+        false
+    }
 
     /// How long the current thread may run until its slice ends. `None` without a current thread.
     fn slice_left(&self, entities: &Entities) -> Option<Nanos>;
@@ -85,7 +86,7 @@ pub(super) trait RunQueue {
 }
 
 /// What a scheduler knows of a thread.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entity {
     /// Its share relative to other threads. Nice 0 has [`NICE_0`](super::weights::NICE_0).
     pub(super) weight: u64,
@@ -108,46 +109,8 @@ pub(super) struct Entity {
     pub(super) ran: Nanos,
 }
 
-impl Entity {
-    pub(super) fn new() -> Self {
-        Self {
-            weight: super::weights::NICE_0,
-            policy: Policy::Other,
-            slice: None,
-            vruntime: 0,
-            deadline: 0,
-            lag: 0,
-            protected: 0,
-            is_relative: false,
-            is_delayed: false,
-            ran: 0,
-        }
-    }
-}
-
 /// The entities of all threads.
-#[derive(Default)]
-pub(super) struct Entities(Vec<Entity>);
-
-impl Entities {
-    pub(super) fn push(&mut self, entity: Entity) {
-        self.0.push(entity);
-    }
-}
-
-impl Index<ThreadId> for Entities {
-    type Output = Entity;
-
-    fn index(&self, thread: ThreadId) -> &Entity {
-        &self.0[thread.index()]
-    }
-}
-
-impl IndexMut<ThreadId> for Entities {
-    fn index_mut(&mut self, thread: ThreadId) -> &mut Entity {
-        &mut self.0[thread.index()]
-    }
-}
+pub(super) type Entities = Table<ThreadId, Entity>;
 
 /// Threads in the order of a key; equal keys in the order of arrival.
 #[derive(Default)]

@@ -1,12 +1,13 @@
 //! A thread as the kernel sees it: its state, where it may run, and its times.
 
-use super::{bandwidth::GroupId, cpu_set::CpuSet};
-use crate::ids::{Cpu, Nanos, ProgramId};
+use crate::cpu_set::CpuSet;
+use crate::ids::{Cpu, GroupId, Nanos};
 
 /// Whether a thread runs, waits for a processor, or waits for something else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThreadState {
     /// It waits for a wake-up. A thread that was added and not yet woken is blocked too.
+    #[default]
     Blocked,
     /// It waits in the queue of [`processor`](super::Kernel::processor).
     Ready,
@@ -61,9 +62,9 @@ impl ThreadTimes {
     }
 }
 
+#[derive(Default)]
 pub(super) struct Thread {
     pub(super) state: ThreadState,
-    pub(super) program: ProgramId,
     pub(super) group: Option<GroupId>,
     /// The processor that runs it, queues it, or ran it before it blocked.
     pub(super) cpu: Cpu,
@@ -76,46 +77,28 @@ pub(super) struct Thread {
     /// Until when it ran last.
     pub(super) ran_at: Nanos,
     pub(super) nice: i8,
-    pub(super) policy: Policy,
     /// True until its first wake-up.
     pub(super) is_new: bool,
     pub(super) times: ThreadTimes,
 }
 
 impl Thread {
-    pub(super) fn new(program: ProgramId, group: Option<GroupId>, cpu: Cpu) -> Self {
-        Self {
-            state: ThreadState::Blocked,
-            program,
-            group,
-            cpu,
-            ran_on: None,
-            affinity: None,
-            since: 0,
-            ran_at: 0,
-            nice: 0,
-            policy: Policy::Other,
-            is_new: true,
-            times: ThreadTimes::default(),
+    /// Its times, with the delay until now. The run time is that of its processor's clock.
+    pub(super) fn settled_times(&self, now: Nanos) -> ThreadTimes {
+        let mut times = self.times;
+        let waited = now.saturating_sub(self.since);
+        if matches!(self.state, ThreadState::Ready | ThreadState::Throttled) {
+            times.delay += waited;
         }
-    }
-
-    /// Adds the time since the last change of state to the delay, and restarts it.
-    pub(super) fn settle_delay(&mut self, now: Nanos) {
-        let delay = now.saturating_sub(self.since);
-        match self.state {
-            ThreadState::Ready => self.times.delay += delay,
-            ThreadState::Throttled => {
-                self.times.delay += delay;
-                self.times.throttled += delay;
-            }
-            _ => {}
+        if self.state == ThreadState::Throttled {
+            times.throttled += waited;
         }
-        self.since = self.since.max(now);
+        times
     }
 
     pub(super) fn enter(&mut self, state: ThreadState, now: Nanos) {
-        self.settle_delay(now);
+        self.times = self.settled_times(now);
+        self.since = self.since.max(now);
         self.state = state;
     }
 

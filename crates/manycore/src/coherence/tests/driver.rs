@@ -1,7 +1,7 @@
 //! A small engine for tests: each processor runs a program in virtual time.
 
 use super::super::{Access, Coherence, LineIndex, Miss};
-use crate::ids::{Cpu, Nanos};
+use crate::ids::{Cpu, Id, Nanos};
 
 /// What a program does next. Eight words share a line.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use self::driver::{Driver, Program, Step};
 use self::oracle::Oracle;
 use super::*;
+use crate::ids::Id;
 
 const LOAD: Access = Access::Load;
 const STORE: Access = Access::Store;
@@ -44,7 +45,7 @@ fn all_cpus(caches: &Coherence) -> impl Iterator<Item = Cpu> + use<> {
 /// The line, asked for long after everything else is done.
 fn access_alone(caches: &mut Coherence, cpu: u16, line: u32, access: Access) -> (Nanos, MissKind) {
     const LATER: Nanos = 1_000_000;
-    let now = (caches.lines[line as usize][0] / LATER + 1) * LATER;
+    let now = (caches.lines[LineIndex(line)][0] / LATER + 1) * LATER;
     let miss = caches.miss(Cpu(cpu), LineIndex(line), access, now, 0);
     (miss.done - now, miss.kind)
 }
@@ -447,8 +448,8 @@ fn transfers_to_a_socket_wait_for_its_link() {
 #[test]
 fn the_hottest_lines_have_their_names() {
     let caches = &mut cluster(4, COSTS);
-    caches.name(LineIndex(2), LineIndex(4), "table");
-    caches.name(LineIndex(3), LineIndex(3), "counter");
+    (2..=4).for_each(|line| caches.name(LineIndex(line), "table"));
+    caches.name(LineIndex(3), "counter");
     for round in 0..10 {
         for cpu in 0..4 {
             caches.miss(Cpu(cpu), LineIndex(3), ADD, 10_000 * round, 0);
@@ -492,7 +493,7 @@ fn lines_that_are_not_touched_take_no_memory() {
     let mut caches = Coherence::new(topology(1, 1, 2, 1), COSTS, 1 << 26);
     caches.miss(Cpu(0), LineIndex((1 << 26) - 1), LOAD, 0, 0);
     assert!(resident_pages() < before + (256 << 20) / 4096);
-    assert_eq!(size_of_val(&caches.lines[0]) + size_of::<u64>(), 32);
+    assert_eq!(size_of_val(&caches.lines[LineIndex(0)]) + size_of::<u64>(), 32);
 }
 
 /// How many accesses cannot have had their effect between their begin and their end, if effects

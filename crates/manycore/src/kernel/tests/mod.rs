@@ -8,6 +8,7 @@ mod wake_ups;
 mod yields;
 
 use super::*;
+use crate::ids::Id;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -90,7 +91,7 @@ impl Engine {
     }
 
     fn add_to(&mut self, group: Option<GroupId>, steps: &[Step]) -> ThreadId {
-        let thread = self.kernel.add_thread(ProgramId(0), group, Cpu(0));
+        let thread = self.kernel.add_thread(group, Cpu(0));
         self.bodies.push(Body { steps: steps.to_vec(), next: 0, left: 0 });
         thread
     }

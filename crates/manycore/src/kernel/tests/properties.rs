@@ -195,7 +195,7 @@ fn calls_that_are_not_due_change_nothing() {
         }
         // Another processor's time may be earlier.
         let before = engine.times(a).run;
-        let c = engine.kernel.add_thread(ProgramId(0), None, Cpu(0));
+        let c = engine.kernel.add_thread(None, Cpu(0));
         engine.kernel.wake(c, None, engine.now);
         assert_eq!(engine.times(a).run, before);
     }

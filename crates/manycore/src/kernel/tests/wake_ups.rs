@@ -41,7 +41,7 @@ fn a_short_slice_ends_the_protection_of_a_long_one() {
         let scheduler = Scheduler::Eevdf(options);
         let config = KernelConfig { scheduler, ..KernelConfig::linux_6_18().without_costs() };
         let mut kernel = Kernel::new(topology, config);
-        let [a, b, c] = [(); 3].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+        let [a, b, c] = [(); 3].map(|()| kernel.add_thread(None, Cpu(0)));
         kernel.set_slice(c, 100 * MICROSECOND);
         for thread in [a, b] {
             kernel.wake(thread, None, 0);
@@ -102,7 +102,7 @@ fn a_thread_that_is_ahead_sleeps_in_the_queue() {
         let scheduler = Scheduler::Eevdf(options);
         let config = KernelConfig { scheduler, ..KernelConfig::linux_6_18().without_costs() };
         let mut kernel = Kernel::new(Topology::new(1, 1, 1, 1).unwrap(), config);
-        let [a, b] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+        let [a, b] = [(); 2].map(|()| kernel.add_thread(None, Cpu(0)));
         kernel.wake(a, None, 0);
         kernel.wake(b, None, 0);
         kernel.pick(Cpu(0), 0);
@@ -163,7 +163,7 @@ fn a_wake_up_prefers_the_previous_processor_then_an_idle_core() {
         kernel.pick(kernel.processor(thread), 0);
         kernel.processor(thread).0
     };
-    let threads: Vec<_> = (0..17).map(|_| kernel.add_thread(ProgramId(0), None, Cpu(0))).collect();
+    let threads: Vec<_> = (0..17).map(|_| kernel.add_thread(None, Cpu(0))).collect();
     // First wake-ups: an idle core each, in the parent's socket; then its second threads; then the
     // other socket.
     let placed: Vec<_> =
@@ -180,14 +180,14 @@ fn a_wake_up_prefers_the_previous_processor_then_an_idle_core() {
     assert_eq!(place(&mut kernel, threads[6], Some(Cpu(0))), 5);
     // The previous one (5) is taken, as `threads[6]` runs there: the idle core 2, 3.
     let more = threads[9];
-    kernel.threads[more.index()].is_new = false;
-    kernel.threads[more.index()].cpu = Cpu(5);
+    kernel.threads[more].is_new = false;
+    kernel.threads[more].cpu = Cpu(5);
     assert_eq!(place(&mut kernel, more, Some(Cpu(0))), 2);
     // No core is idle: another thread of the same core, then a scan from there on.
     sleep(&mut kernel, 7);
     let more = threads[10];
-    kernel.threads[more.index()].is_new = false;
-    kernel.threads[more.index()].cpu = Cpu(2);
+    kernel.threads[more].is_new = false;
+    kernel.threads[more].cpu = Cpu(2);
     assert_eq!(place(&mut kernel, more, Some(Cpu(0))), 3);
 }
 
@@ -205,7 +205,7 @@ fn the_scan_for_an_idle_processor_has_a_budget() {
         }
         engine.run_for(time);
         let thread = engine.add(LOOP);
-        engine.kernel.threads[thread.index()].is_new = false;
+        engine.kernel.threads[thread].is_new = false;
         engine.wake(thread);
         engine.kernel.processor(thread).0
     };
@@ -226,7 +226,7 @@ fn an_overloaded_previous_processor_loses_to_the_waker() {
         engine.start_on(&[cpu], LOOP);
     }
     let thread = engine.add(LOOP);
-    engine.kernel.threads[thread.index()].is_new = false;
+    engine.kernel.threads[thread].is_new = false;
     assert_eq!(engine.kernel.place(thread, Some(Cpu(1)), 0).0, Cpu(1));
     // 3 + 1 threads are more than 3 and 8 percent.
     engine.start_on(&[1], LOOP);
@@ -242,7 +242,7 @@ fn a_deep_idle_state_takes_longer_to_leave() {
     for (idle, latency) in [(costs.deep_idle_after, 3_000), (costs.deep_idle_after + 1, 50_000)] {
         let mut kernel =
             Kernel::new(topology, KernelConfig { costs, ..KernelConfig::linux_6_18() });
-        let thread = kernel.add_thread(ProgramId(0), None, Cpu(0));
+        let thread = kernel.add_thread(None, Cpu(0));
         let cost = kernel.wake(thread, None, idle);
         let at = idle + cost + latency;
         let requests: Vec<_> = kernel.take_requests().collect();
@@ -257,7 +257,7 @@ fn a_deep_idle_state_takes_longer_to_leave() {
 #[test]
 fn a_new_thread_inherits_all_but_the_slice() {
     let mut kernel = Kernel::new(Topology::new(1, 1, 4, 1).unwrap(), KernelConfig::linux_6_18());
-    let [parent, child] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+    let [parent, child] = [(); 2].map(|()| kernel.add_thread(None, Cpu(0)));
     let set: CpuSet = [Cpu(1), Cpu(2)].into_iter().collect();
     kernel.set_affinity(parent, set.clone(), 0);
     kernel.set_policy(parent, Policy::Batch, 0);
@@ -279,7 +279,7 @@ fn a_migration_costs_between_cores() {
     let topology = Topology::new(1, 1, 2, 2).unwrap();
     let config = KernelConfig::linux_6_18();
     let mut kernel = Kernel::new(topology, config);
-    let thread = kernel.add_thread(ProgramId(0), None, Cpu(0));
+    let thread = kernel.add_thread(None, Cpu(0));
     let mut run_on = |cpu: u16, now| {
         kernel.set_affinity(thread, [Cpu(cpu)].into_iter().collect(), now);
         kernel.wake(thread, None, now);
@@ -303,7 +303,7 @@ fn lag_is_limited_to_a_tick_or_two_slices() {
         let scheduler = Scheduler::Eevdf(options);
         let config = KernelConfig { scheduler, ..KernelConfig::linux_6_18().without_costs() };
         let mut kernel = Kernel::new(Topology::new(1, 1, 1, 1).unwrap(), config);
-        let [a, b] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+        let [a, b] = [(); 2].map(|()| kernel.add_thread(None, Cpu(0)));
         if let Some(slice) = slice {
             kernel.set_slice(a, slice);
         }
@@ -321,8 +321,8 @@ fn cfs_runs_the_thread_that_preempts_although_another_one_is_further_behind() {
     for (behind, expected) in [(1_000_000, 2), (400_000, 1)] {
         let mut kernel = Kernel::new(topology, KernelConfig::linux_5().without_costs());
         let threads = [0, behind, 1_500_000].map(|vruntime| {
-            let thread = kernel.add_thread(ProgramId(0), None, Cpu(0));
-            kernel.threads[thread.index()].is_new = false;
+            let thread = kernel.add_thread(None, Cpu(0));
+            kernel.threads[thread].is_new = false;
             kernel.entities[thread].vruntime = vruntime;
             thread
         });
@@ -341,7 +341,7 @@ fn first_wake_ups_spread_over_clusters() {
     let topology = Topology::new(1, 4, 2, 1).unwrap();
     let mut kernel = Kernel::new(topology, KernelConfig::linux_6_18().without_costs());
     let placed = [(); 6].map(|()| {
-        let thread = kernel.add_thread(ProgramId(0), None, Cpu(3));
+        let thread = kernel.add_thread(None, Cpu(3));
         kernel.wake(thread, Some(Cpu(3)), 0);
         kernel.processor(thread).0
     });

@@ -6,9 +6,9 @@ use super::*;
 fn two_threads(config: KernelConfig) -> (Kernel, ThreadId, ThreadId) {
     let topology = Topology::new(1, 1, 1, 1).unwrap();
     let mut kernel = Kernel::new(topology, config.without_costs());
-    let [a, b] = [(); 2].map(|()| kernel.add_thread(ProgramId(0), None, Cpu(0)));
+    let [a, b] = [(); 2].map(|()| kernel.add_thread(None, Cpu(0)));
     for thread in [a, b] {
-        kernel.threads[thread.index()].is_new = false;
+        kernel.threads[thread].is_new = false;
         kernel.wake(thread, None, 0);
     }
     assert_eq!(kernel.pick(Cpu(0), 0).thread, Some(a));
@@ -111,7 +111,7 @@ fn cfs_skips_the_thread_that_yields() {
 #[test]
 fn round_robin_goes_to_the_end() {
     let (mut kernel, a, b) = two_threads(KernelConfig::round_robin(MILLISECOND));
-    let c = kernel.add_thread(ProgramId(0), None, Cpu(0));
+    let c = kernel.add_thread(None, Cpu(0));
     kernel.wake(c, None, T);
     let order = [(); 4].map(|()| yield_at(&mut kernel, T));
     assert_eq!(order, [b, c, a, b]);
@@ -122,7 +122,7 @@ fn a_yield_alone_changes_nothing() {
     for config in all_configs() {
         let topology = Topology::new(1, 1, 1, 1).unwrap();
         let mut kernel = Kernel::new(topology, config.without_costs());
-        let a = kernel.add_thread(ProgramId(0), None, Cpu(0));
+        let a = kernel.add_thread(None, Cpu(0));
         kernel.wake(a, None, 0);
         kernel.pick(Cpu(0), 0);
         let before = vruntime(&kernel, a);

@@ -1,6 +1,6 @@
 //! A set of processors, as bits.
 
-use crate::ids::Cpu;
+use crate::ids::{Cpu, Id};
 use std::ops::Range;
 
 const BITS: usize = u64::BITS as usize;
@@ -34,13 +34,18 @@ impl CpuSet {
     }
 
     /// Adds or removes a processor.
-    pub(super) fn set(&mut self, cpu: Cpu, is_member: bool) {
+    pub(crate) fn set(&mut self, cpu: Cpu, is_member: bool) {
         if is_member { self.insert(cpu) } else { self.remove(cpu) }
     }
 
     /// True if the processor is in the set.
     pub fn contains(&self, cpu: Cpu) -> bool {
-        self.word(cpu.index() / BITS) >> (cpu.index() % BITS) & 1 == 1
+        self.words.get(cpu.index() / BITS).is_some_and(|word| word >> (cpu.index() % BITS) & 1 == 1)
+    }
+
+    /// Removes all processors.
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
     }
 
     /// True if no processor is in the set.
@@ -58,51 +63,42 @@ impl CpuSet {
         self.in_range(0..self.words.len() * BITS)
     }
 
-    /// The processors of the set that are in a range, in order.
-    pub(super) fn in_range(&self, range: Range<usize>) -> impl Iterator<Item = Cpu> + '_ {
+    /// The words that have processors of a range, without others. With the first number of each.
+    fn words_in(&self, range: Range<usize>) -> impl Iterator<Item = (usize, u64)> + '_ {
         let words = range.start / BITS..range.end.div_ceil(BITS).min(self.words.len());
-        let end = range.end;
-        words
-            .flat_map(move |word| {
-                let mut bits = self.word(word);
-                if word == range.start / BITS {
-                    bits &= u64::MAX << (range.start % BITS);
-                }
-                std::iter::from_fn(move || {
-                    (bits != 0).then(|| {
-                        let bit = bits.trailing_zeros() as usize;
-                        bits &= bits - 1;
-                        word * BITS + bit
-                    })
+        words.map(move |word| {
+            let first = word * BITS;
+            let before = range.start.saturating_sub(first);
+            let after = BITS - (range.end - first).min(BITS);
+            (first, self.words[word] >> before << before << after >> after)
+        })
+    }
+
+    /// The processors of the set that are in a range, in order.
+    pub(crate) fn in_range(&self, range: Range<usize>) -> impl Iterator<Item = Cpu> + '_ {
+        self.words_in(range).flat_map(|(first, mut bits)| {
+            std::iter::from_fn(move || {
+                let bit = bits.trailing_zeros() as usize;
+                (bits != 0).then(|| {
+                    bits &= bits - 1;
+                    Cpu::new(first + bit)
                 })
             })
-            .take_while(move |&cpu| cpu < end)
-            .map(Cpu::new)
+        })
     }
 
     /// How many processors of the set are in a range.
-    pub(super) fn count(&self, range: Range<usize>) -> usize {
-        let words = range.start / BITS..range.end.div_ceil(BITS);
-        let of_word = |word: usize| {
-            let from = range.start.saturating_sub(word * BITS);
-            let to = (range.end - word * BITS).min(BITS);
-            let mask = (u64::MAX >> (BITS - to)) & (u64::MAX << from);
-            (self.word(word) & mask).count_ones() as usize
-        };
-        words.map(of_word).sum()
+    pub(crate) fn count(&self, range: Range<usize>) -> usize {
+        self.words_in(range).map(|(_, bits)| bits.count_ones() as usize).sum()
     }
 
     /// The processors of the set that are in a range, from `first` on and then around.
-    pub(super) fn around(
+    pub(crate) fn around(
         &self,
         range: Range<usize>,
         first: usize,
     ) -> impl Iterator<Item = Cpu> + '_ {
         self.in_range(first..range.end).chain(self.in_range(range.start..first))
-    }
-
-    fn word(&self, index: usize) -> u64 {
-        self.words.get(index).copied().unwrap_or(0)
     }
 }
 

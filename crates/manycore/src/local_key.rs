@@ -5,53 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::arena::outside;
 use crate::engine::engine;
-
-/// A value is not there because the thread is about to end, and has dropped it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AccessError;
-
-impl std::fmt::Display for AccessError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the thread has already dropped the value")
-    }
-}
-
-impl std::error::Error for AccessError {}
-
-enum Slot {
-    Unused,
-    Value(*mut (), unsafe fn(*mut ())),
-    Dropped,
-}
-
-/// The locals of one thread, by key.
-#[derive(Default)]
-pub(crate) struct Locals {
-    slots: Vec<Slot>,
-    /// Keys in the order in which their values were made.
-    made: Vec<usize>,
-}
-
-impl Locals {
-    /// The value that was made last of those that are left. Later uses find that it is gone.
-    pub(crate) fn take_last(&mut self) -> Option<Owned> {
-        let key = self.made.pop()?;
-        match std::mem::replace(&mut self.slots[key], Slot::Dropped) {
-            Slot::Value(value, drop) => Some(Owned(value, drop)),
-            Slot::Unused | Slot::Dropped => self.take_last(),
-        }
-    }
-}
-
-/// A value that is dropped with this.
-pub(crate) struct Owned(*mut (), unsafe fn(*mut ()));
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        // SAFETY: the function is that of the value's type, and the value was taken out.
-        unsafe { (self.1)(self.0) };
-    }
-}
+use crate::engine::locals::{AccessError, Locals};
 
 /// Keys are numbered in the order of first use, in the whole process.
 static NEXT_KEY: AtomicUsize = AtomicUsize::new(1);
@@ -106,37 +60,15 @@ impl<T: 'static> LocalKey<T> {
     /// If the thread has dropped the value, for it is about to end.
     pub fn try_with<R>(&'static self, use_it: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let key = self.key();
-        let value = match with_locals(|locals| match locals.slots.get(key) {
-            None | Some(Slot::Unused) => Ok(None),
-            Some(Slot::Value(value, _)) => Ok(Some(*value)),
-            Some(Slot::Dropped) => Err(AccessError),
-        })? {
-            Some(value) => value,
-            None => {
-                let value: *mut T = Box::into_raw(Box::new((self.init)()));
-                with_locals(|locals| outside(|| locals.insert(key, value.cast(), drop_box::<T>)));
-                value.cast()
-            }
-        };
+        let value = with_locals(|locals| locals.get(key))?.unwrap_or_else(|| {
+            let value = Box::into_raw(Box::new((self.init)()));
+            with_locals(|locals| outside(|| locals.insert(key, value)));
+            value
+        });
         // SAFETY: the slot has a value of this type, which stays where it is until it is dropped:
         // at the end of this thread, after which this frame does not exist.
         Ok(use_it(unsafe { &*value.cast::<T>() }))
     }
-}
-
-impl Locals {
-    fn insert(&mut self, key: usize, value: *mut (), drop: unsafe fn(*mut ())) {
-        if self.slots.len() <= key {
-            self.slots.resize_with(key + 1, || Slot::Unused);
-        }
-        self.slots[key] = Slot::Value(value, drop);
-        self.made.push(key);
-    }
-}
-
-unsafe fn drop_box<T>(value: *mut ()) {
-    // SAFETY: it came from such a box.
-    drop(unsafe { Box::from_raw(value.cast::<T>()) });
 }
 
 /// Runs `code` with the locals of this thread. It must not suspend, nor call this again.
@@ -145,7 +77,7 @@ fn with_locals<R>(code: impl FnOnce(&mut Locals) -> R) -> R {
         Some(here) => {
             let engine = here.get();
             let thread = engine.current;
-            code(&mut engine.threads[thread.index()].locals)
+            code(&mut engine.threads[thread].locals)
         }
         // SAFETY: this host thread alone has them, and `code` does not call this again.
         None => OUTSIDE.with(|locals| code(unsafe { &mut *locals.get() })),
