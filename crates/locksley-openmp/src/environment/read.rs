@@ -3,6 +3,8 @@
 use std::env;
 use std::os::unix::ffi::OsStrExt;
 
+use locksley_sys::os::Assists;
+
 use super::places;
 use super::places::is_libgomp_loaded;
 use super::settings::{ALLOCATORS, MIN_STACK, OFFLOADS, Settings};
@@ -149,6 +151,10 @@ pub(super) fn settings() -> Settings {
         displays_affinity,
         affinity_format: env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| AFFINITY_FORMAT.into()),
         offload,
+        has_board: env::var("LOCKSLEY_ASSISTS")
+            .ok()
+            .and_then(|it| it.parse::<Assists>().ok())
+            .is_none_or(|assists| assists.has(Assists::BOARD)),
         is_verbose: env::var_os("LOCKSLEY_VERBOSE").is_some_and(|it| it == "1"),
     }
 }

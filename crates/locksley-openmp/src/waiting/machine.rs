@@ -62,7 +62,7 @@ pub(crate) fn granted() -> u32 {
 pub(crate) fn share(wanted: u32) -> u32 {
     static BOARD: Mutex<Option<Board>> = Mutex::new(None);
     let granted = granted();
-    if !is_contended() {
+    if !is_contended() || !settings().has_board {
         return granted;
     }
     if is_due(&LOOKED_AT, now(), BETWEEN_LOOKS)
