@@ -5,9 +5,11 @@
 //! used all of them, and each pool gets as much as the others. The kernel, which divides processors
 //! among threads, gives more to a pool with more threads.
 //!
-//! A share takes nothing away that others do not use: it is only how far the limit may fall once
-//! workers wait for processors. While no other program wants a processor, a pool neither looks at
-//! the board nor makes it.
+//! A share is only how far the limit may fall once workers wait for processors. While no other
+//! program wants a processor, a pool neither looks at the board nor makes it.
+//!
+//! Tasks that wait for one another, without the pool's knowing, need a worker each. So a pool whose
+//! tasks make no progress takes no part for a while.
 
 use std::sync::TryLockError;
 use std::time::Duration;
@@ -16,7 +18,7 @@ use crate::limits::Sample;
 use crate::os::{Board, PARTS};
 use crate::primitive::plain::Mutex;
 use crate::primitive::{AtomicU64, Instant, Ordering};
-use crate::tuning::{SAMPLE_WEIGHT, SHARE_INTERVAL, SHARE_PAUSE};
+use crate::tuning::{SAMPLE_WEIGHT, SHARE_INTERVAL};
 
 /// What one pool knows of its share.
 #[derive(Debug)]
@@ -69,7 +71,9 @@ impl Share {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        self.due.store(self.nanos(now + SHARE_INTERVAL), Ordering::Relaxed);
+        let due = self.nanos(now + SHARE_INTERVAL);
+        // A pause may have begun meanwhile.
+        self.due.fetch_max(due, Ordering::Relaxed);
         if !is_busy {
             return Some(usize::MAX);
         }
@@ -78,12 +82,18 @@ impl Share {
         }
         let (workers, sample) = workers();
         let share = own.exchange(now, workers.min(granted), sample, granted);
-        Some(share.unwrap_or(usize::MAX))
+        let is_paused = self.due.load(Ordering::Relaxed) > due;
+        Some(share.unwrap_or(usize::MAX)).filter(|_| !is_paused)
     }
 
-    /// Tasks of the pool may wait for one another: for a while, it takes no part in the division.
-    pub(crate) fn pause(&self, now: Instant) {
-        self.due.fetch_max(self.nanos(now + SHARE_PAUSE), Ordering::Relaxed);
+    /// Tasks of the pool may wait for one another: it takes no part in the division until then.
+    pub(crate) fn pause(&self, until: Instant) {
+        self.due.fetch_max(self.nanos(until), Ordering::Relaxed);
+    }
+
+    /// True if the pool takes part in the division of processors.
+    pub(crate) fn has_board(&self) -> bool {
+        self.due.load(Ordering::Relaxed) < u64::MAX
     }
 
     fn nanos(&self, now: Instant) -> u64 {
@@ -100,12 +110,15 @@ impl Own {
         granted: usize,
     ) -> Option<usize> {
         let weight = SAMPLE_WEIGHT as u32;
-        let wanted = self.used(now, sample) * u32::try_from(workers).unwrap_or(u32::MAX >> 9);
+        let used = self.used(now, sample);
+        let wanted = used * u32::try_from(workers).unwrap_or(u32::MAX >> 9);
         self.wanted = match self.wanted {
             0 => wanted,
-            before => before - before / weight + wanted / weight,
+            before => before - before.div_ceil(weight) + wanted / weight,
         };
-        self.board.as_mut()?.exchange(self.wanted, granted)
+        let share = self.board.as_mut()?.exchange(self.wanted, granted);
+        // Tasks that block need more workers than processors.
+        share.filter(|_| used > PARTS / 2)
     }
 
     /// How much of a processor an active worker has wanted since the last look, in units of
@@ -156,7 +169,7 @@ mod tests {
         let mut own = own();
         let mut look = |workers| {
             own.exchange(own.looked + 10 * MILLI, workers, Sample::default(), 8);
-            own.wanted / PARTS
+            (own.wanted + PARTS / 2) / PARTS
         };
         assert_eq!([look(8), look(8), look(0), look(0), look(8)], [8, 8, 7, 6, 6]);
         assert_eq!((0..60).map(|_| look(8)).last(), Some(8));
@@ -178,8 +191,8 @@ mod tests {
         // Other tests of this user may have pools meanwhile.
         let own = share.read(at(2 * SHARE_INTERVAL), true, 2, workers);
         assert!(matches!(own, Some(1 | 2 | usize::MAX)), "{own:?}");
-        share.pause(at(2 * SHARE_INTERVAL));
-        let end = 2 * SHARE_INTERVAL + SHARE_PAUSE;
+        let end = Duration::from_secs(9);
+        share.pause(at(end));
         assert_eq!(share.read(at(end - Duration::from_nanos(1)), false, 2, workers), None);
         assert_eq!(share.read(at(end), false, 2, workers), Some(usize::MAX));
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use locksley::os::{Assists, Processors, assists};
-use locksley::{Pool, Worker};
+use locksley::{Pool, PoolBuilder, Worker};
 
 /// In the environment of the child that computes.
 const CHILD: &str = "LOCKSLEY_TEST_SHARES";
@@ -21,6 +21,10 @@ fn tree(worker: &Worker, leaves: usize) {
     while Instant::now() < end {
         std::hint::spin_loop();
     }
+}
+
+fn board() -> PoolBuilder {
+    Pool::builder().assists(Assists::ALL.with(Assists::BOARD))
 }
 
 /// Computes until the size of the pool is as wanted. Returns false if it is not for long.
@@ -56,7 +60,7 @@ impl Drop for Neighbour {
 #[test]
 fn a_child_computes() {
     if std::env::var_os(CHILD).is_some() {
-        let pool = Pool::builder().build().unwrap();
+        let pool = board().build().unwrap();
         computes_until(&pool, |_| false);
     }
 }
@@ -75,7 +79,7 @@ fn a_pool_takes_its_share_beside_another_process_and_all_after_it() {
     if !can_divide() {
         return;
     }
-    let pool = Pool::builder().build().unwrap();
+    let pool = board().build().unwrap();
     let all = pool.size();
     let neighbour = Neighbour::start();
     assert!(computes_until(&pool, |size| size <= all.div_ceil(2)), "half: {}", pool.size());
@@ -88,7 +92,7 @@ fn tasks_that_wait_for_one_another_are_not_held_up_again_and_again() {
     if !can_divide() {
         return;
     }
-    let pool = Pool::builder().workers(2).own_threads_only().build().unwrap();
+    let pool = board().workers(2).own_threads_only().build().unwrap();
     let _neighbour = Neighbour::start();
     assert!(computes_until(&pool, |size| size == 1), "its share: {}", pool.size());
     let end = Instant::now() + SOON;
@@ -107,11 +111,32 @@ fn tasks_that_wait_for_one_another_are_not_held_up_again_and_again() {
 }
 
 #[test]
+fn a_task_that_forks_may_wait_for_another() {
+    if !can_divide() {
+        return;
+    }
+    let pool = board().workers(2).own_threads_only().build().unwrap();
+    let _neighbour = Neighbour::start();
+    assert!(computes_until(&pool, |size| size == 1), "its share: {}", pool.size());
+    for _ in 0..5 {
+        let is_set = AtomicBool::new(false);
+        let wait = |worker: &Worker| {
+            while !is_set.load(Ordering::Acquire) {
+                tree(worker, 64);
+            }
+        };
+        let end = Instant::now() + SOON;
+        pool.install(|worker| worker.join(wait, |_| is_set.store(true, Ordering::Release)));
+        assert!(Instant::now() < end);
+    }
+}
+
+#[test]
 fn a_pool_without_a_board_keeps_what_the_system_grants() {
     if !can_divide() {
         return;
     }
-    let pool = Pool::builder().assists(Assists::ALL.without(Assists::BOARD)).build().unwrap();
+    let pool = Pool::builder().build().unwrap();
     let all = pool.size();
     let _neighbour = Neighbour::start();
     let end = Instant::now() + Duration::from_millis(500);

@@ -69,7 +69,6 @@ static OWN: &[Runtime] = &[
     fork_join("locksley-no-switch-records", WITHOUT, |b| lacking(b, Assists::SWITCH_RECORDS)),
     fork_join("locksley-no-short-time-slices", WITHOUT, |b| lacking(b, Assists::SHORT_TIME_SLICES)),
     fork_join("locksley-no-runnable-threads", WITHOUT, |b| lacking(b, Assists::RUNNABLE_THREADS)),
-    fork_join("locksley-no-board", WITHOUT, |b| lacking(b, Assists::BOARD)),
     fork_join("locksley-no-assists", WITHOUT, |b| lacking(b, Assists::ALL)),
     fork_join("locksley-undivided", "one place, whatever the machine has", undivided),
     fork_join("locksley-places", "several places, though they be private caches", in_places),

@@ -152,9 +152,7 @@ pub(super) fn settings() -> Settings {
         affinity_format: env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| AFFINITY_FORMAT.into()),
         offload,
         has_board: env::var("LOCKSLEY_ASSISTS")
-            .ok()
-            .and_then(|it| it.parse::<Assists>().ok())
-            .is_none_or(|assists| assists.has(Assists::BOARD)),
+            .is_ok_and(|it| it.parse::<Assists>().is_ok_and(|it| it.has(Assists::BOARD))),
         is_verbose: env::var_os("LOCKSLEY_VERBOSE").is_some_and(|it| it == "1"),
     }
 }

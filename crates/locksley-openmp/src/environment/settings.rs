@@ -44,7 +44,7 @@ pub(crate) struct Settings {
     pub(crate) affinity_format: String,
     /// What OMP_TARGET_OFFLOAD says: 0 for DEFAULT, 1 for MANDATORY, 2 for DISABLED.
     pub(super) offload: usize,
-    /// Dynamic teams divide the processors with other programs, unless LOCKSLEY_ASSISTS lacks that.
+    /// LOCKSLEY_ASSISTS asks for the board: dynamic teams divide the processors with others.
     pub(crate) has_board: bool,
     /// LOCKSLEY_VERBOSE asks for a line on standard error.
     pub(crate) is_verbose: bool,

@@ -182,6 +182,7 @@ pub(crate) fn note_awake(count: u32) {
 
 /// In a forked child: of the threads that are awake, at most the calling one is left.
 pub(crate) fn forget_threads(is_counted: bool) {
+    SHARE.store(u32::MAX, Ordering::Relaxed);
     AWAKE.store(is_counted.into(), Ordering::Relaxed);
 }
 

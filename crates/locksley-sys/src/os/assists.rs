@@ -34,15 +34,15 @@ const NAMES: [(&str, Assists); 6] = [
 ];
 
 impl Default for Assists {
-    /// All of them.
+    /// All of the kernel's.
     fn default() -> Self {
         Self::ALL
     }
 }
 
 impl Assists {
-    /// All of them: what a pool uses unless it is told otherwise.
-    pub const ALL: Self = Self(0x3F);
+    /// All of the kernel's: what a pool uses unless it is told otherwise.
+    pub const ALL: Self = Self(0x1F);
     /// None of them.
     pub const NONE: Self = Self(0);
     /// Barriers on all threads at once, which let a worker fork without a fence, and run a process
@@ -56,7 +56,8 @@ impl Assists {
     pub const SHORT_TIME_SLICES: Self = Self(1 << 3);
     /// The number of threads of all programs that can run.
     pub const RUNNABLE_THREADS: Self = Self(1 << 4);
-    /// The board, where pools of one user divide the processors.
+    /// The board, where pools of one user divide the processors: not among [`ALL`](Self::ALL),
+    /// since fewer workers than are set may be active then.
     pub const BOARD: Self = Self(1 << 5);
 
     /// These and `others`.
@@ -87,7 +88,7 @@ impl fmt::Debug for Assists {
 }
 
 /// Names with commas between them: `membarrier`, `run-state`, `switch-records`,
-/// `short-time-slices`, `runnable-threads`, `board`; or `all`, or `none`.
+/// `short-time-slices`, `runnable-threads`, `board`; or `all` but for the last one, or `none`.
 impl FromStr for Assists {
     type Err = UnknownAssist;
 
@@ -125,7 +126,7 @@ mod tests {
             assert!(!all.has(assist));
             all = all.with(assist);
         }
-        assert_eq!(all, Assists::ALL);
+        assert_eq!(all, Assists::ALL.with(Assists::BOARD));
         assert_eq!("all".parse(), Ok(Assists::ALL));
     }
 

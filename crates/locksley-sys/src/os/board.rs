@@ -54,7 +54,7 @@ impl Note {
     }
 
     fn is_fresh(self, now: u64) -> bool {
-        now.saturating_sub(self.millis) <= FORGOTTEN.as_millis() as u64
+        now.abs_diff(self.millis) <= FORGOTTEN.as_millis() as u64
     }
 }
 
@@ -121,7 +121,8 @@ impl Board {
 impl Drop for Board {
     /// The pool wants nothing more.
     fn drop(&mut self) {
-        let own = self.seats.get(self.seat);
+        let is_own = self.generation == system::generation();
+        let own = self.seats.get(self.seat).filter(|_| is_own);
         if let Some(own) = own.filter(|own| own.owner.load(Ordering::Relaxed) == self.owner) {
             own.note.store(0, Ordering::Relaxed);
         }
@@ -147,7 +148,8 @@ fn share(processors: usize, seat: usize, mut others: Vec<(usize, u32)>) -> usize
         equals -= 1;
     }
     let before = others[others.len() - equals..].iter().filter(|(other, _)| *other < seat).count();
-    let (whole, all) = ((left / u64::from(PARTS)) as usize, equals + 1);
+    // Rounded, so that a pool that wants next to nothing gets just that.
+    let (whole, all) = (((left + u64::from(PARTS) / 2) / u64::from(PARTS)) as usize, equals + 1);
     (whole / all + usize::from(before < whole % all)).max(1)
 }
 
@@ -176,7 +178,8 @@ mod tests {
         assert_eq!(share(8, 9, wants(&[1, 8])), 3, "and the last one 3");
         assert_eq!(share(2, 9, wants(&[2, 2, 2, 2])), 1, "never less than one");
         assert_eq!(share(64, 0, wants(&[64; 15])), 4);
-        assert_eq!(share(4, 0, vec![(1, PARTS / 2)]), 3, "half a processor is not shared");
+        assert_eq!(share(4, 0, vec![(1, PARTS / 2)]), 4, "half a processor is not taken");
+        assert_eq!(share(4, 0, vec![(1, PARTS / 2 + 1)]), 3);
     }
 
     #[test]

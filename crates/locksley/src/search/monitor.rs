@@ -11,7 +11,7 @@ use crate::primitive::Instant;
 use crate::shared::Shared;
 use crate::shared::slot::SlotState;
 use crate::sleep::Watch;
-use crate::tuning::LOOK_INTERVAL;
+use crate::tuning::{LOOK_INTERVAL, NO_THEFT, SHARE_PAUSE};
 
 /// How long a worker has waited for processors, as it last looked.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ impl OwnWaits {
 #[derive(Debug, Default)]
 pub(super) struct Monitor {
     looked: Option<Instant>,
-    /// What lies in each queue, and since when; `None` if it was empty.
-    queues: Vec<Option<(Contents, Instant)>>,
+    /// `None` if the queue was empty.
+    queues: Vec<Option<Seen>>,
     /// Since when the same tasks lie in a queue, and for how long active workers have run since.
     stuck_since: Option<Instant>,
     ran: Duration,
@@ -60,6 +60,25 @@ pub(super) struct Monitor {
 
 /// Identifies what lies in a queue: both ends of a deque, and the oldest task of an inbox.
 type Contents = (Option<(i64, i64)>, Option<usize>);
+
+/// What lies in a queue, and since when.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    contents: Contents,
+    since: Instant,
+    /// Since when its oldest task has been the same.
+    oldest_since: Instant,
+}
+
+impl Seen {
+    fn after(before: Option<Self>, contents: Contents, now: Instant) -> Self {
+        let oldest = |(ends, inbox): Contents| (ends.map(|ends| ends.0), inbox);
+        let same = before.filter(|it| it.contents == contents);
+        let same_oldest = before.filter(|it| oldest(it.contents) == oldest(contents));
+        let since = same.map_or(now, |it| it.since);
+        Self { contents, since, oldest_since: same_oldest.map_or(now, |it| it.oldest_since) }
+    }
+}
 
 fn contents_of_inbox(inbox: &Inbox<Job>) -> Option<usize> {
     (!inbox.is_empty()).then(|| inbox.mark())
@@ -84,9 +103,19 @@ impl Monitor {
             return Watch::Retire;
         }
         let now = Instant::now();
+        if shared.share.has_board() {
+            // Workers that have tasks do not look. The monitor itself runs now.
+            shared.machine.sample(now, || shared.sleep.active() + 1);
+        }
         shared.follow_grant(now);
         let elapsed = self.looked.replace(now).map(|looked| now - looked);
         let stuck_since = self.record_queues(shared, now);
+        let oldest_since = self.queues.iter().flatten().map(|it| it.oldest_since).min();
+        let is_limited = shared.sleep.limit() < shared.bounds.granted();
+        if is_limited && oldest_since.is_some_and(|since| now - since >= NO_THEFT) {
+            // A task may wait for this one, and fork meanwhile.
+            self.pause_share(shared, now, NO_THEFT);
+        }
         let sample = stuck_since.map_or_else(Sample::default, |_| shared.sample());
         let before = std::mem::replace(&mut self.sample, sample);
         let was_stuck_since = std::mem::replace(&mut self.stuck_since, stuck_since);
@@ -101,13 +130,21 @@ impl Monitor {
         let evidence = Evidence { elapsed, times, ran: self.ran };
         if evidence.calls_for_more() {
             if evidence.is_without_progress() {
-                shared.share.pause(now);
-                shared.bounds.set_share(usize::MAX, shared.sleep.limit());
+                self.pause_share(shared, now, SHARE_PAUSE);
             }
             let limit = shared.bounds.raised(shared.sleep.limit());
             shared.set_limit(limit);
         }
         Watch::Continue
+    }
+
+    /// Lets the limit rise above the pool's share for a while.
+    fn pause_share(&self, shared: &Shared, now: Instant, pause: Duration) {
+        shared.share.pause(now + pause);
+        let limit = shared.bounds.set_share(usize::MAX, shared.sleep.limit());
+        if limit > shared.sleep.limit() {
+            shared.set_limit(limit);
+        }
     }
 
     /// Records what lies in all queues. Returns since when one of them has held the same tasks, if
@@ -121,12 +158,10 @@ impl Monitor {
         let mut before = before.into_iter();
         let queues = inboxes.chain(shared.taken().map(contents_of_slot)).map(|contents| {
             let before = before.next().flatten();
-            let contents = contents?;
-            let same = before.filter(|(before, _)| *before == contents);
-            Some((contents, same.map_or(now, |(_, since)| since)))
+            Some(Seen::after(before, contents?, now))
         });
         self.queues = queues.collect();
-        let since = self.queues.iter().flatten().map(|&(_, since)| since).min();
+        let since = self.queues.iter().flatten().map(|it| it.since).min();
         since.filter(|&since| since < now)
     }
 }

@@ -5,7 +5,7 @@
 //! and later ones make another. It must not be truncated while it is mapped.
 
 use std::ffi::{CStr, CString};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::{ptr, slice};
 
 use super::file::Descriptor;
@@ -18,26 +18,38 @@ const BYTES: usize = SEATS * size_of::<Seat>();
 
 /// The seats, mapped once for the life of the process.
 pub(crate) fn seats() -> Option<&'static [Seat]> {
-    mapped().as_ref().ok().copied()
+    mapped().ok()
 }
 
 pub(crate) fn probe() -> Result<(), String> {
-    mapped().as_ref().map(drop).map_err(Clone::clone)
+    mapped().map(drop)
 }
 
-fn mapped() -> &'static Result<&'static [Seat], String> {
-    static MAPPED: OnceLock<Result<&'static [Seat], String>> = OnceLock::new();
-    MAPPED.get_or_init(|| {
+/// No lock: a child may be forked meanwhile.
+fn mapped() -> Result<&'static [Seat], String> {
+    static MAPPED: AtomicPtr<Seat> = AtomicPtr::new(ptr::null_mut());
+    let mut pages = MAPPED.load(Ordering::Acquire);
+    if pages.is_null() {
         // SAFETY: no memory is involved.
         let user = unsafe { libc::geteuid() };
         // Another layout of the seats gets another number.
         let path = CString::new(format!("/dev/shm/locksley-1-{user}"));
-        map(&path.map_err(|error| error.to_string())?, user)
-    })
+        pages = map(&path.map_err(|error| error.to_string())?, user)?;
+        // Release pairs with the acquire: whoever uses the pages sees that they are mapped.
+        let first = (ptr::null_mut(), Ordering::AcqRel, Ordering::Acquire);
+        if let Err(other) = MAPPED.compare_exchange(first.0, pages, first.1, first.2) {
+            // SAFETY: mapped above, and nobody has the address.
+            unsafe { libc::munmap(pages.cast(), BYTES) };
+            pages = other;
+        }
+    }
+    // SAFETY: a page is mapped for the life of the process, and aligned for a `Seat`. Seats are
+    // atomic words, which other processes change at any time, and any bits are a value of them.
+    Ok(unsafe { slice::from_raw_parts(pages, SEATS) })
 }
 
 /// Maps the file, and makes it if there is none.
-fn map(path: &CStr, user: libc::uid_t) -> Result<&'static [Seat], String> {
+fn map(path: &CStr, user: libc::uid_t) -> Result<*mut Seat, String> {
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     // SAFETY: the path ends with a zero, and is only read.
     let number = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
@@ -60,9 +72,7 @@ fn map(path: &CStr, user: libc::uid_t) -> Result<&'static [Seat], String> {
         unsafe { libc::munmap(pages, BYTES) };
         return Err("the descriptor was closed meanwhile".to_owned());
     }
-    // SAFETY: a page is mapped for the life of the process, and aligned for a `Seat`. Seats are
-    // atomic words, which other processes change at any time, and any bits are a value of them.
-    Ok(unsafe { slice::from_raw_parts(pages.cast(), SEATS) })
+    Ok(pages.cast())
 }
 
 /// Makes sure that the file is the user's alone, and has memory for all seats: a write to a mapped
@@ -75,8 +85,14 @@ fn check(file: &Descriptor, user: libc::uid_t) -> Result<(), String> {
         return Err(last_error());
     }
     let is_file = status.st_mode & libc::S_IFMT == libc::S_IFREG;
-    if !is_file || status.st_uid != user || status.st_mode & 0o077 != 0 {
+    let has_one_name = status.st_nlink == 1;
+    if !is_file || !has_one_name || status.st_uid != user || status.st_mode & 0o077 != 0 {
         return Err("this is not a file of this user alone".to_owned());
+    }
+    // The mask of the process that made it may have taken these away.
+    // SAFETY: no memory is involved.
+    if unsafe { libc::fchmod(file.number(), 0o600) } != 0 {
+        return Err(last_error());
     }
     // SAFETY: no memory is involved.
     match unsafe { libc::posix_fallocate(file.number(), 0, BYTES as libc::off_t) } {
@@ -108,7 +124,9 @@ mod tests {
     #[test]
     fn what_is_written_on_one_mapping_is_read_on_another_and_by_no_other_user() {
         let (path, text) = path("mapped");
-        let (first, second) = (map(&text, user()).unwrap(), map(&text, user()).unwrap());
+        // SAFETY: mapped, and never unmapped.
+        let map = || unsafe { slice::from_raw_parts(map(&text, user()).unwrap(), SEATS) };
+        let (first, second) = (map(), map());
         let mut board = crate::os::board::Board::at(first, 1);
         let mut other = crate::os::board::Board::at(second, 3);
         assert_eq!(board.exchange(8 * crate::os::PARTS, 8), Some(8));
@@ -139,6 +157,10 @@ mod tests {
         assert!(refused(&text, user()).contains("not a file of this user alone"));
         fs::set_permissions(&open, Permissions::from_mode(0o600)).unwrap();
         assert!(refused(&text, user() + 1).contains("not a file of this user alone"));
+        let (name, text_of_name) = path("name");
+        fs::hard_link(&open, &name).unwrap();
+        assert!(refused(&text_of_name, user()).contains("not a file of this user alone"));
+        fs::remove_file(&name).unwrap();
         let (link, text) = path("link");
         std::os::unix::fs::symlink(&open, &link).unwrap();
         refused(&text, user());

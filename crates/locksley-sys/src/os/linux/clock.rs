@@ -31,7 +31,7 @@ pub fn process_time() -> Option<Duration> {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// A clock that is the same in all processes.
+/// A clock that is the same in all processes of a time namespace.
 pub(crate) fn monotonic_time() -> Duration {
     read(libc::CLOCK_MONOTONIC).unwrap_or_default()
 }
