@@ -10,7 +10,7 @@
 //! | becomes the new size | the program resizes the pool |
 //! | rises to the grant or the share, at most to the size | that is more |
 //! | falls to less than are active, at least to the grant | one is ready for long ([`ReadyTime`]) |
-//! | falls from the grant to the *share*, what other pools leave of it | the same |
+//! | falls from the grant to the *share*, what other pools leave of it | the same (`share.rs`) |
 //! | doubles, up to the size | tasks wait while workers block, or run for 100 ms ([`Evidence`]) |
 //!
 //! More active workers than processors give nothing but unfairness to other programs, unless the

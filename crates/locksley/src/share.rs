@@ -1,9 +1,9 @@
 //! A pool's share of the processors, beside other pools of the same user.
 //!
-//! Pools that compute at the same time tell each other on a *board* how many processors they want,
-//! and each lowers its limit to its share. Then fewer workers wait for processors than if each pool
-//! used all of them, and each pool gets as much as the others. The kernel, which divides processors
-//! among threads, gives more to a pool with more threads.
+//! Pools that are asked to ([`Assists::BOARD`](crate::os::Assists::BOARD)) tell each other on a
+//! *board* how many processors they want, and each lowers its limit to its share. Then fewer workers
+//! wait for processors than if each pool used all of them, and each pool gets as much as the others.
+//! The kernel, which divides processors among threads, gives more to a pool with more threads.
 //!
 //! A share is only how far the limit may fall once workers wait for processors. While no other
 //! program wants a processor, a pool neither looks at the board nor makes it.
@@ -110,15 +110,12 @@ impl Own {
         granted: usize,
     ) -> Option<usize> {
         let weight = SAMPLE_WEIGHT as u32;
-        let used = self.used(now, sample);
-        let wanted = used * u32::try_from(workers).unwrap_or(u32::MAX >> 9);
+        let wanted = self.used(now, sample) * u32::try_from(workers).unwrap_or(u32::MAX >> 9);
         self.wanted = match self.wanted {
             0 => wanted,
             before => before - before.div_ceil(weight) + wanted / weight,
         };
-        let share = self.board.as_mut()?.exchange(self.wanted, granted);
-        // Tasks that block need more workers than processors.
-        share.filter(|_| used > PARTS / 2)
+        self.board.as_mut()?.exchange(self.wanted, granted)
     }
 
     /// How much of a processor an active worker has wanted since the last look, in units of

@@ -76,7 +76,7 @@ const ASSISTS: [[&str; 3]; 9] = [
     ],
     [
         "board",
-        "pools of one user tell each other how many processors they want, and divide them",
+        "if asked for, pools of one user tell each other how many processors they want",
         "the kernel divides processors among the threads of all pools",
     ],
     [
