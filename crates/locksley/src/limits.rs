@@ -8,9 +8,10 @@
 //! | begins at the pool's size | the program has set a size |
 //! | begins at what the system grants, the *grant* | otherwise |
 //! | becomes the new size | the program resizes the pool |
-//! | rises to the grant or the share, at most to the size | that is more |
+//! | rises to the grant or the share, at most to the size | these have risen |
 //! | falls to less than are active, at least to the grant | one is ready for long ([`ReadyTime`]) |
 //! | falls from the grant to the *share*, what other pools leave of it | the same (`share.rs`) |
+//! | rises to the grant | tasks may wait for one another: the share pauses (`search/monitor.rs`) |
 //! | doubles, up to the size | tasks wait while workers block, or run for 100 ms ([`Evidence`]) |
 //!
 //! More active workers than processors give nothing but unfairness to other programs, unless the
@@ -69,13 +70,13 @@ impl Bounds {
     /// Sets what the system grants. Returns the limit that follows from `limit`.
     pub(crate) fn set_granted(&self, granted: usize, limit: usize) -> usize {
         self.granted.store(granted, Ordering::Relaxed);
-        limit.clamp(self.least(), self.most())
+        limit.max(self.least()).min(self.most())
     }
 
     /// Sets the share of what the system grants. Returns the limit that follows from `limit`.
     pub(crate) fn set_share(&self, share: usize, limit: usize) -> usize {
         self.share.store(share, Ordering::Relaxed);
-        limit.clamp(self.least(), self.most())
+        limit.max(self.least()).min(self.most())
     }
 
     /// The limit after an active worker has waited for a processor. The worker is one of `active`.
@@ -84,7 +85,7 @@ impl Bounds {
         if limit <= granted {
             return self.least(); // other pools want the rest
         }
-        limit.min(active.saturating_sub(1)).max(granted)
+        limit.min(active.saturating_sub(1)).max(granted.max(1))
     }
 
     /// The limit after active workers have blocked while tasks wait.
@@ -116,6 +117,8 @@ pub(crate) struct Sample {
     pub(crate) workers: Vec<usize>,
     /// How long they have run since they started, in total. `None` where the system does not tell.
     pub(crate) ran: Option<Duration>,
+    /// How long they have waited for a processor, in total.
+    pub(crate) waited: Duration,
     /// How many of them block.
     pub(crate) blocked: usize,
 }
@@ -132,13 +135,18 @@ impl Sample {
     /// The times of these workers since an earlier sample of them. `None` where they are not known.
     ///
     /// The kernel tells how long a thread has waited only when it runs again. So a worker that is
-    /// runnable at this look counts as busy all the time.
+    /// runnable at this look counts as busy all the time. If no worker has a task, none blocks.
     pub(crate) fn since(&self, before: &Self, elapsed: Duration) -> Option<Times> {
+        if self.workers.is_empty() && before.workers.is_empty() {
+            return Some(Times { ran: elapsed, busy: elapsed });
+        }
         let workers = u32::try_from(self.workers.len()).ok().filter(|&workers| workers > 0)?;
-        let (before, now) = before.ran.zip(self.ran).filter(|_| before.workers == self.workers)?;
-        let ran = now.saturating_sub(before) / workers;
+        let ran = before.ran.zip(self.ran);
+        let (ran_before, now) = ran.filter(|_| before.workers == self.workers)?;
+        let ran = now.saturating_sub(ran_before) / workers;
+        let waited = self.waited.saturating_sub(before.waited) / workers;
         let runnable = workers - self.blocked as u32;
-        Some(Times { ran, busy: ran.max(elapsed * runnable / workers) })
+        Some(Times { ran, busy: (ran + waited).max(elapsed * runnable / workers) })
     }
 }
 
@@ -149,7 +157,7 @@ pub(crate) struct Evidence {
     /// The mean times of those that were sampled. `None` where the system does not tell: then they
     /// count as blocked.
     pub(crate) times: Option<Times>,
-    /// For how long such workers have run meanwhile, over all looks.
+    /// For how long each of them has run since the same tasks lie in a queue.
     pub(crate) ran: Duration,
 }
 
@@ -161,7 +169,7 @@ impl Evidence {
         are_blocked || self.is_without_progress()
     }
 
-    /// True if active workers have run for long: they may spin until a task has run that waits.
+    /// True if they have run for long: they may spin until one of the waiting tasks has run.
     pub(crate) fn is_without_progress(self) -> bool {
         self.ran >= NO_PROGRESS
     }
@@ -221,10 +229,9 @@ mod tests {
 
     #[test]
     fn samples_of_the_same_workers_are_compared() {
-        let sample = |workers: &[usize], ran: u32, blocked| Sample {
-            workers: workers.to_vec(),
-            ran: Some(ran * MILLI),
-            blocked,
+        let sample = |workers: &[usize], ran: u32, blocked| {
+            let (workers, waited) = (workers.to_vec(), Duration::ZERO);
+            Sample { workers, ran: Some(ran * MILLI), waited, blocked }
         };
         let before = sample(&[0, 2], 10, 1);
         let since = |now: Sample| now.since(&before, 4 * MILLI);
@@ -235,6 +242,9 @@ mod tests {
         assert_eq!(since(sample(&[0, 2], 10, 2)), times(0, 0));
         assert_eq!(since(sample(&[0, 3], 16, 0)), None);
         assert_eq!(since(Sample { ran: None, ..sample(&[0, 2], 0, 0) }), None);
-        assert_eq!(sample(&[], 0, 0).since(&sample(&[], 0, 0), MILLI), None);
+        let waited = Sample { waited: 4 * MILLI, ..sample(&[0, 2], 12, 2) };
+        assert_eq!(since(waited), times(1, 3));
+        let none = sample(&[], 0, 0).since(&sample(&[], 0, 0), MILLI);
+        assert_eq!(none, Some(Times { ran: MILLI, busy: MILLI }), "none has a task");
     }
 }

@@ -1,7 +1,8 @@
 //! What a pool knows about the machine: the only place that tells whether it is busy.
 //!
 //! - How many processors the system grants: affinity and quotas, read now and then.
-//! - Whether other programs want processors: the number of runnable threads, sampled by thieves.
+//! - Whether other programs want processors: the number of runnable threads, sampled by thieves,
+//!   and with a board by the monitor.
 
 use std::sync::TryLockError;
 

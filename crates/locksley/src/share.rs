@@ -1,9 +1,10 @@
 //! A pool's share of the processors, beside other pools of the same user.
 //!
 //! Pools that are asked to ([`Assists::BOARD`](crate::os::Assists::BOARD)) tell each other on a
-//! *board* how many processors they want, and each lowers its limit to its share. Then fewer workers
-//! wait for processors than if each pool used all of them, and each pool gets as much as the others.
-//! The kernel, which divides processors among threads, gives more to a pool with more threads.
+//! *board* how many processors they want, and each lowers its limit to its share. Then fewer
+//! workers wait for processors than if each pool used all of them, and each pool gets as much as
+//! the others. The kernel, which divides processors among threads, gives more to a pool with more
+//! threads.
 //!
 //! A share is only how far the limit may fall once workers wait for processors. While no other
 //! program wants a processor, a pool neither looks at the board nor makes it.
@@ -27,11 +28,11 @@ pub(crate) struct Share {
     /// When the board is looked at again, in nanoseconds after `since`.
     due: AtomicU64,
     /// Locked by the worker that looks. No worker waits for it.
-    own: Mutex<Own>,
+    own: Mutex<State>,
 }
 
 #[derive(Debug)]
-struct Own {
+struct State {
     board: Option<Board>,
     /// The smoothed number of processors that the pool wants, in units of 1/[`PARTS`].
     wanted: u32,
@@ -41,17 +42,17 @@ struct Own {
 }
 
 impl Share {
-    /// `has_board`: the pool takes part in the division of processors.
-    pub(crate) fn new(has_board: bool) -> Self {
+    /// `is_asked_for`: the pool is to take part in the division of processors.
+    pub(crate) fn new(is_asked_for: bool) -> Self {
         let since = Instant::now();
-        let own = Own { board: None, wanted: 0, looked: since, sample: Sample::default() };
-        let due = AtomicU64::new(if has_board { nanos(SHARE_INTERVAL) } else { u64::MAX });
+        let own = State { board: None, wanted: 0, looked: since, sample: Sample::default() };
+        let due = AtomicU64::new(if is_asked_for { nanos(SHARE_INTERVAL) } else { u64::MAX });
         Self { since, due, own: Mutex::new(own) }
     }
 
     /// The pool's share of `granted` processors, if it is time to look at the board, and no other
-    /// worker does. `usize::MAX` if no division is needed: unless other programs are busy, or where
-    /// there is no board.
+    /// worker does. `usize::MAX` if no other program wants processors, and where there is no board.
+    /// `None` during a pause.
     ///
     /// `workers` are those that are active; if they are as many as the limit allows, all of the
     /// pool.
@@ -80,6 +81,9 @@ impl Share {
         if own.board.is_none() {
             own.board = Board::open();
         }
+        if own.board.is_none() {
+            self.due.store(u64::MAX, Ordering::Relaxed);
+        }
         let (workers, sample) = workers();
         let share = own.exchange(now, workers.min(granted), sample, granted);
         let is_paused = self.due.load(Ordering::Relaxed) > due;
@@ -91,8 +95,8 @@ impl Share {
         self.due.fetch_max(self.nanos(until), Ordering::Relaxed);
     }
 
-    /// True if the pool takes part in the division of processors.
-    pub(crate) fn has_board(&self) -> bool {
+    /// True if the pool is asked to divide the processors with others, and can.
+    pub(crate) fn is_asked_for(&self) -> bool {
         self.due.load(Ordering::Relaxed) < u64::MAX
     }
 
@@ -101,7 +105,7 @@ impl Share {
     }
 }
 
-impl Own {
+impl State {
     fn exchange(
         &mut self,
         now: Instant,
@@ -141,16 +145,20 @@ mod tests {
 
     const MILLI: Duration = Duration::from_millis(1);
 
-    fn own() -> Own {
-        Own { board: None, wanted: 0, looked: Instant::now(), sample: Sample::default() }
+    fn own() -> State {
+        State { board: None, wanted: 0, looked: Instant::now(), sample: Sample::default() }
     }
 
     #[test]
     fn workers_that_block_want_nothing_and_others_a_processor_each() {
         let mut own = own();
         let start = own.looked;
-        let sample =
-            |workers: &[usize], ran, blocked| Sample { workers: workers.to_vec(), ran, blocked };
+        let sample = |workers: &[usize], ran, blocked| Sample {
+            workers: workers.to_vec(),
+            ran,
+            waited: Duration::ZERO,
+            blocked,
+        };
         let at = |millis: u32| start + millis * MILLI;
         assert_eq!(own.used(at(10), sample(&[0, 1], Some(4 * MILLI), 2)), PARTS, "the first look");
         assert_eq!(own.used(at(20), sample(&[0, 1], Some(4 * MILLI), 0)), PARTS, "they wait");
@@ -185,9 +193,11 @@ mod tests {
         let held = share.own.lock().unwrap();
         assert_eq!(share.read(at(2 * SHARE_INTERVAL), true, 2, workers), None);
         drop(held);
-        // Other tests of this user may have pools meanwhile.
+        // Other pools of this user may compute meanwhile; and there may be no board.
         let own = share.read(at(2 * SHARE_INTERVAL), true, 2, workers);
         assert!(matches!(own, Some(1 | 2 | usize::MAX)), "{own:?}");
+        let share = Share::new(true);
+        let at = |time| share.since + time;
         let end = Duration::from_secs(9);
         share.pause(at(end));
         assert_eq!(share.read(at(end - Duration::from_nanos(1)), false, 2, workers), None);

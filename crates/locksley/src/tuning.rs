@@ -130,8 +130,8 @@ pub(crate) const SHARE_INTERVAL: Duration = Duration::from_millis(10);
 /// for so long: tasks that wait for one another lose a hundredth of the time at most.
 pub(crate) const SHARE_PAUSE: Duration = Duration::from_secs(10);
 
-/// *Time.* If a pool that is limited to its share takes nobody's oldest task for so long, a task may
-/// wait for that one: the limit rises for as long.
+/// *Time.* If a queue of a pool that is limited to its share keeps the same oldest task for so
+/// long, a running task may wait for that one: the pool takes no part in the division for as long.
 pub(crate) const NO_THEFT: Duration = Duration::from_secs(1);
 
 /// *Time.* The time that a leaf of a loop should take: long enough that the division and the clock

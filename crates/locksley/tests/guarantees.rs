@@ -26,8 +26,8 @@
 //! - Ready tasks of a worker that blocks or is suspended are run by others. `law2.rs`; stall
 //!   harness
 //! - An idle pool uses no processor time. `idle.rs`
-//! - Pools of one user divide the processors if they are asked to. `shares.rs`; unit tests of `share.rs`, and of
-//!   `locksley-sys/src/os/board.rs`
+//! - Pools of one user divide the processors if they are asked to. `shares.rs`; unit tests of
+//!   `share.rs`, and of `locksley-sys/src/os/board.rs`
 //! - The size follows affinity, quotas and the variable. `environment.rs`, `resize.rs`, unit tests
 //!   of `limits.rs` and `machine.rs`
 //! - Panics arrive where the documentation says. `join.rs`, `scope.rs`, `broadcast.rs`, `tasks.rs`,

@@ -84,7 +84,7 @@ fn a_pool_takes_its_share_beside_another_process_and_all_after_it() {
     let neighbour = Neighbour::start();
     assert!(computes_until(&pool, |size| size <= all.div_ceil(2)), "half: {}", pool.size());
     drop(neighbour);
-    assert!(computes_until(&pool, |size| size == all), "all again: {}", pool.size());
+    assert!(computes_until(&pool, |size| size >= all), "all again: {}", pool.size());
 }
 
 #[test]
@@ -102,11 +102,10 @@ fn tasks_that_wait_for_one_another_are_not_held_up_again_and_again() {
         let meet = |own: usize| {
             flags[own].store(true, Ordering::Release);
             while !flags[1 - own].load(Ordering::Acquire) {
-                std::hint::spin_loop();
+                assert!(Instant::now() < end, "{meeting} meetings");
             }
         };
         pool.install(|worker| worker.join(|_| meet(0), |_| meet(1)));
-        assert!(Instant::now() < end, "{meeting} meetings");
     }
 }
 
@@ -120,14 +119,14 @@ fn a_task_that_forks_may_wait_for_another() {
     assert!(computes_until(&pool, |size| size == 1), "its share: {}", pool.size());
     for _ in 0..5 {
         let is_set = AtomicBool::new(false);
+        let end = Instant::now() + SOON;
         let wait = |worker: &Worker| {
             while !is_set.load(Ordering::Acquire) {
                 tree(worker, 64);
+                assert!(Instant::now() < end);
             }
         };
-        let end = Instant::now() + SOON;
         pool.install(|worker| worker.join(wait, |_| is_set.store(true, Ordering::Release)));
-        assert!(Instant::now() < end);
     }
 }
 
@@ -141,5 +140,5 @@ fn a_pool_without_a_board_keeps_what_the_system_grants() {
     let _neighbour = Neighbour::start();
     let end = Instant::now() + Duration::from_millis(500);
     assert!(computes_until(&pool, |size| size < all || Instant::now() > end));
-    assert_eq!(pool.size(), all);
+    assert!(pool.size() >= all);
 }

@@ -53,7 +53,7 @@ struct Options {
     #[arg(long, default_value = "linux-6.18")]
     kernel: machines::KernelName,
     /// Another program: loops:THREADS, interactive:PAUSE:WORK, sleeper:WORK:PAUSE,
-    /// team:THREADS:NS, RUNTIME[@WORKERS]=COMPUTATION; in nanoseconds, and may be given several times
+    /// team:THREADS:NS, RUNTIME[@WORKERS]=COMPUTATION; in nanoseconds; may be given several times
     #[arg(long = "neighbour")]
     neighbours: Vec<Neighbour>,
     /// What takes processors away: benign:COUNT:QUANTUM, oblivious:COUNT:QUANTUM,

@@ -47,7 +47,7 @@ const APPS: [Sizes; 6] = [
     ("barnes", &["512x10", "4096x3", "16384x1"]),
     ("ray", &["4,16x16", "4,128x128", "4,256x256"]),
 ];
-/// Of more than a second each.
+/// Computations of more than a second each.
 const LONG_APPS: [Sizes; 6] = [
     ("heat", &["4096x512x600"]),
     ("msort", &["32M"]),

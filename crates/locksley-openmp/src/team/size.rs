@@ -23,7 +23,8 @@ pub(super) fn reserve(member: &Member, clause: u32) -> u32 {
     }
     let stated = if clause == 0 { icvs.threads } else { clause };
     let wanted = if icvs.is_dynamic {
-        dynamic(stated, share(stated), BUSY.load(Ordering::Relaxed))
+        let busy = BUSY.load(Ordering::Relaxed);
+        dynamic(stated, share(stated.saturating_add(busy)), busy)
     } else {
         stated
     };

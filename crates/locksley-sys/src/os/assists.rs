@@ -88,7 +88,8 @@ impl fmt::Debug for Assists {
 }
 
 /// Names with commas between them: `membarrier`, `run-state`, `switch-records`,
-/// `short-time-slices`, `runnable-threads`, `board`; or `all` but for the last one, or `none`.
+/// `short-time-slices`, `runnable-threads`, `board`; or `all`, which does not include `board`; or
+/// `none`.
 impl FromStr for Assists {
     type Err = UnknownAssist;
 

@@ -5,7 +5,7 @@
 //! divide the rest equally (max-min fairness: Bertsekas and Gallager, "Data Networks", section
 //! 6.5).
 //!
-//! Nothing depends on a seat but speed: accesses are relaxed, and a pool that dies without a word
+//! Nothing depends on a seat but speed: accesses are relaxed, and a pool whose process is killed
 //! is forgotten after [`FORGOTTEN`].
 
 use std::hash::{BuildHasher, RandomState};
@@ -19,17 +19,24 @@ use crate::primitive::plain::AtomicU64;
 /// of its workers run long tasks.
 const FORGOTTEN: Duration = Duration::from_millis(200);
 
-/// One part in so many of a processor is the unit of what a pool wants.
+/// A pool says what it wants in units of 1/`PARTS` of a processor.
 pub const PARTS: u32 = 256;
 
 /// What one pool has written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C)]
 pub(super) struct Seat {
-    /// The pool; 0 while nobody has had the seat.
+    /// The pool; 0 while no pool has had the seat.
     owner: AtomicU64,
-    /// When that was, in milliseconds, and what is wanted then: see [`Note`].
+    /// When the pool last wrote, in milliseconds, and what it wanted: see [`Note`].
     note: AtomicU64,
+}
+
+#[cfg(any(manycore, test))]
+impl Seat {
+    pub(super) const fn new() -> Self {
+        Self { owner: AtomicU64::new(0), note: AtomicU64::new(0) }
+    }
 }
 
 /// What is written on a seat, in one word.
@@ -63,7 +70,7 @@ impl Note {
 pub struct Board {
     seats: &'static [Seat],
     seat: usize,
-    /// Random, since processes may see different numbers of processes.
+    /// Random: one process may have different numbers in different namespaces.
     owner: u64,
     generation: u32,
 }
@@ -134,8 +141,8 @@ fn new_owner() -> u64 {
     RandomState::new().hash_one(std::process::id()) | 1
 }
 
-/// The share of the pool at `seat`, which wants all that it can get, beside others that want so
-/// much. What is left of a division goes to the first seats.
+/// The share of the pool at `seat`, which wants all that it can get, beside `others`: their seats,
+/// and what they want. The remainder of the division goes to the first seats.
 fn share(processors: usize, seat: usize, mut others: Vec<(usize, u32)>) -> usize {
     let mut left = processors as u64 * u64::from(PARTS);
     others.sort_unstable_by_key(|&(_, wanted)| wanted);
@@ -158,7 +165,7 @@ mod tests {
     use super::*;
 
     fn seats(count: usize) -> &'static [Seat] {
-        Vec::leak((0..count).map(|_| Seat::default()).collect())
+        Vec::leak((0..count).map(|_| Seat::new()).collect())
     }
 
     const fn at(millis: u64) -> Duration {

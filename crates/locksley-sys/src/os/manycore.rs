@@ -6,6 +6,7 @@ use std::time::Duration;
 use ::manycore::os::{self as machine, CpuSet};
 use ::manycore::{Cpu, ThreadId, thread};
 
+use super::board::Seat;
 use super::{Assists, LimitFault, LoggedSwitch, Progress, Quota, RunState};
 use crate::primitive::AtomicU32;
 
@@ -285,13 +286,13 @@ pub fn set_niceness(niceness: i32) -> bool {
     true
 }
 
-/// All virtual programs are in one process.
-pub(super) fn seats() -> Option<&'static [super::board::Seat]> {
-    static SEATS: std::sync::OnceLock<Vec<super::board::Seat>> = std::sync::OnceLock::new();
-    Some(SEATS.get_or_init(|| (0..256).map(|_| Default::default()).collect()))
+/// All virtual programs are in one process. It runs one machine with boards: a later one would find
+/// notes of the earlier one.
+pub(super) fn seats() -> Option<&'static [Seat]> {
+    static SEATS: [Seat; 256] = [const { Seat::new() }; 256];
+    Some(&SEATS)
 }
 
 pub(super) fn monotonic_time() -> Duration {
-    static FIRST: std::sync::OnceLock<crate::primitive::Instant> = std::sync::OnceLock::new();
-    FIRST.get_or_init(crate::primitive::Instant::now).elapsed()
+    Duration::from_nanos(crate::primitive::Instant::now().as_nanos())
 }

@@ -201,6 +201,14 @@ pub(super) fn probe(_assist: &str) -> Result<(), String> {
     Err("not in the portable build".to_owned())
 }
 
+pub(super) fn seats() -> Option<&'static [super::board::Seat]> {
+    None
+}
+
+pub(super) fn monotonic_time() -> Duration {
+    Duration::ZERO
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
@@ -210,12 +218,4 @@ mod tests {
         assert_eq!(ThreadProgress::of_this_thread().read(), None);
         assert_eq!((involuntary_switches(), process_involuntary_switches()), (None, None));
     }
-}
-
-pub(super) fn seats() -> Option<&'static [super::board::Seat]> {
-    None
-}
-
-pub(super) fn monotonic_time() -> Duration {
-    Duration::ZERO
 }

@@ -153,7 +153,7 @@ impl PoolBuilder {
     /// Sets which optional features of the kernel the pool uses, where they work.
     ///
     /// Default: those that the environment variable `LOCKSLEY_ASSISTS` names, as [`Assists`] parses
-    /// it. If it is unset or empty: all.
+    /// it. If it is unset or empty: [`Assists::ALL`].
     pub fn assists(mut self, assists: Assists) -> Self {
         self.assists = Some(assists);
         self
@@ -467,7 +467,7 @@ fn default_workers() -> Result<Option<usize>, BuildError> {
     variable("LOCKSLEY_WORKERS").map(|value| parse(&value)).transpose()
 }
 
-/// The assists that `LOCKSLEY_ASSISTS` names, or all if it is not set.
+/// The assists that `LOCKSLEY_ASSISTS` names, or `Assists::ALL` if it is not set.
 fn default_assists() -> Result<Assists, BuildError> {
     match variable("LOCKSLEY_ASSISTS") {
         Some(value) => value.parse().map_err(BuildError::Assists),

@@ -215,7 +215,9 @@ impl Pool {
     /// affinity and quotas grant. It is never less than these processors, as long as there are so
     /// many workers. Above that, it comes down by one when a worker has waited for a processor for
     /// long: more active workers would only take processors from other programs. It doubles, within
-    /// milliseconds, while tasks wait and active workers block.
+    /// milliseconds, while tasks wait and active workers block. With
+    /// [`Assists::BOARD`](crate::os::Assists::BOARD) it may come down to the pool's share of the
+    /// processors.
     #[must_use]
     pub fn size(&self) -> usize {
         self.shared_now().sleep.limit()

@@ -149,7 +149,8 @@ impl Search {
         (self.failures, self.victim) = (0, None);
     }
 
-    /// Follows what the system grants, and lowers the limit if this worker has waited for long.
+    /// Follows what the system grants, and the share. Lowers the limit if this worker has waited for
+    /// long.
     fn follow_limit(&mut self, seeker: Seeker<'_>) {
         let (shared, now) = (seeker.shared, Instant::now());
         shared.follow_grant(now);
@@ -216,7 +217,9 @@ impl Search {
         } else {
             slot.set_activity(Activity::Searches);
             slot.counters.wakeups.increment();
-            self.follow_limit(seeker);
+            if shared.share.is_asked_for() {
+                self.follow_limit(seeker);
+            }
         }
         // The attempt after a sleep looks everywhere. So a worker finds the task that it was woken
         // for, even if its policy always sleeps.

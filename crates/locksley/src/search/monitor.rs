@@ -52,9 +52,11 @@ pub(super) struct Monitor {
     looked: Option<Instant>,
     /// `None` if the queue was empty.
     queues: Vec<Option<Seen>>,
-    /// Since when the same tasks lie in a queue, and for how long active workers have run since.
+    /// Since when the same tasks lie in a queue.
     stuck_since: Option<Instant>,
+    /// For how long each active worker has run since then.
     ran: Duration,
+    /// Some active workers.
     sample: Sample,
 }
 
@@ -103,15 +105,16 @@ impl Monitor {
             return Watch::Retire;
         }
         let now = Instant::now();
-        if shared.share.has_board() {
+        if shared.share.is_asked_for() {
             // Workers that have tasks do not look. The monitor itself runs now.
             shared.machine.sample(now, || shared.sleep.active() + 1);
+            shared.follow_grant(now);
         }
-        shared.follow_grant(now);
         let elapsed = self.looked.replace(now).map(|looked| now - looked);
         let stuck_since = self.record_queues(shared, now);
         let oldest_since = self.queues.iter().flatten().map(|it| it.oldest_since).min();
-        let is_limited = shared.sleep.limit() < shared.bounds.granted();
+        let bounds = &shared.bounds;
+        let is_limited = shared.sleep.limit() < bounds.granted().min(bounds.most());
         if is_limited && oldest_since.is_some_and(|since| now - since >= NO_THEFT) {
             // A task may wait for this one, and fork meanwhile.
             self.pause_share(shared, now, NO_THEFT);
@@ -129,7 +132,7 @@ impl Monitor {
         self.ran += times.map_or(elapsed, |times| times.ran);
         let evidence = Evidence { elapsed, times, ran: self.ran };
         if evidence.calls_for_more() {
-            if evidence.is_without_progress() {
+            if is_limited && evidence.is_without_progress() {
                 self.pause_share(shared, now, SHARE_PAUSE);
             }
             let limit = shared.bounds.raised(shared.sleep.limit());
@@ -141,10 +144,7 @@ impl Monitor {
     /// Lets the limit rise above the pool's share for a while.
     fn pause_share(&self, shared: &Shared, now: Instant, pause: Duration) {
         shared.share.pause(now + pause);
-        let limit = shared.bounds.set_share(usize::MAX, shared.sleep.limit());
-        if limit > shared.sleep.limit() {
-            shared.set_limit(limit);
-        }
+        shared.raise_limit(shared.bounds.set_share(usize::MAX, shared.sleep.limit()));
     }
 
     /// Records what lies in all queues. Returns since when one of them has held the same tasks, if

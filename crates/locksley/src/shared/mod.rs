@@ -275,7 +275,7 @@ impl Shared {
         }
     }
 
-    fn raise_limit(&self, limit: usize) {
+    pub(crate) fn raise_limit(&self, limit: usize) {
         if limit > self.sleep.limit() {
             self.set_limit(limit);
         }

@@ -21,8 +21,12 @@ pub(crate) fn seats() -> Option<&'static [Seat]> {
     mapped().ok()
 }
 
+/// True if the file can be made, probably. It is made for pools only that ask for a board.
 pub(crate) fn probe() -> Result<(), String> {
-    mapped().map(drop)
+    // SAFETY: the path ends with a zero, and is only read.
+    let answer =
+        unsafe { libc::access(c"/dev/shm".as_ptr(), libc::R_OK | libc::W_OK | libc::X_OK) };
+    if answer == 0 { Ok(()) } else { Err(format!("/dev/shm: {}", last_error())) }
 }
 
 /// No lock: a child may be forked meanwhile.
@@ -35,10 +39,10 @@ fn mapped() -> Result<&'static [Seat], String> {
         // Another layout of the seats gets another number.
         let path = CString::new(format!("/dev/shm/locksley-1-{user}"));
         pages = map(&path.map_err(|error| error.to_string())?, user)?;
-        // Release pairs with the acquire: whoever uses the pages sees that they are mapped.
+        // Release pairs with the acquire: a thread that loads the address uses mapped pages.
         let first = (ptr::null_mut(), Ordering::AcqRel, Ordering::Acquire);
         if let Err(other) = MAPPED.compare_exchange(first.0, pages, first.1, first.2) {
-            // SAFETY: mapped above, and nobody has the address.
+            // SAFETY: mapped above, and no other thread has the address.
             unsafe { libc::munmap(pages.cast(), BYTES) };
             pages = other;
         }
@@ -68,7 +72,7 @@ fn map(path: &CStr, user: libc::uid_t) -> Result<*mut Seat, String> {
         return Err(last_error());
     }
     if !file.is_own() {
-        // SAFETY: mapped above, and nobody has the address.
+        // SAFETY: mapped above, and no other thread has the address.
         unsafe { libc::munmap(pages, BYTES) };
         return Err("the descriptor was closed meanwhile".to_owned());
     }
@@ -89,11 +93,20 @@ fn check(file: &Descriptor, user: libc::uid_t) -> Result<(), String> {
     if !is_file || !has_one_name || status.st_uid != user || status.st_mode & 0o077 != 0 {
         return Err("this is not a file of this user alone".to_owned());
     }
-    // The mask of the process that made it may have taken these away.
-    // SAFETY: no memory is involved.
-    if unsafe { libc::fchmod(file.number(), 0o600) } != 0 {
-        return Err(last_error());
+    // The number may name a file of the program by now, which no call may change.
+    let is_own = || file.is_own().then_some(()).ok_or("the descriptor was closed meanwhile");
+    if status.st_mode & 0o777 != 0o600 {
+        is_own()?;
+        // The mask of the process that made it has taken bits away.
+        // SAFETY: no memory is involved.
+        if unsafe { libc::fchmod(file.number(), 0o600) } != 0 {
+            return Err(last_error());
+        }
     }
+    if status.st_size >= BYTES as libc::off_t && status.st_blocks > 0 {
+        return Ok(());
+    }
+    is_own()?;
     // SAFETY: no memory is involved.
     match unsafe { libc::posix_fallocate(file.number(), 0, BYTES as libc::off_t) } {
         0 => Ok(()),
