@@ -24,7 +24,7 @@ macro_rules! ids {
         pub struct $name(pub $number);
 
         impl $name {
-            /// Its index in tables.
+            /// Its index in tables. (The trait's cannot be `const`, and is private.)
             pub const fn index(self) -> usize {
                 self.0 as usize
             }

@@ -169,7 +169,7 @@ impl Machine {
     }
 }
 
-/// Methods of the builder that set one field.
+/// Methods of the builder: `name(argument: T) { field = value }` sets the field of the builder.
 macro_rules! setters {
     ($(
         $(#[$doc:meta])*
