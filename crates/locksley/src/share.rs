@@ -83,6 +83,7 @@ impl Share {
         }
         if own.board.is_none() {
             self.due.store(u64::MAX, Ordering::Relaxed);
+            return Some(usize::MAX);
         }
         let (workers, sample) = workers();
         let share = own.exchange(now, workers.min(granted), sample, granted);
