@@ -89,6 +89,7 @@ mod machine;
 mod numbers;
 mod observe;
 pub mod os;
+mod periodic;
 pub mod places;
 mod pool;
 mod search;

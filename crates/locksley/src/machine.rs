@@ -4,10 +4,8 @@
 //! - Whether other programs want processors: the number of runnable threads, sampled by thieves,
 //!   and with a board by the monitor.
 
-use std::sync::TryLockError;
-
 use crate::os::{self, Assists, LimitFault, Processors, Quota, QuotaWatch, ThreadAffinity};
-use crate::primitive::plain::Mutex;
+use crate::periodic::Periodic;
 use crate::primitive::{AtomicU64, Instant, Ordering};
 use crate::tuning::{GRANT_INTERVAL, LOOK_INTERVAL, QUIET, SAMPLE_WEIGHT};
 
@@ -18,10 +16,7 @@ pub(crate) struct Machine {
     at_build: Processors,
     tells_runnable_threads: bool,
     since: Instant,
-    /// When the grant is read again, in nanoseconds after `since`.
-    grant_due: AtomicU64,
-    /// Locked by the worker that reads. No worker waits for it.
-    grant: Mutex<Grant>,
+    grant: Periodic<Grant>,
     /// When the runnable threads were last counted, in nanoseconds after `since`.
     sampled: AtomicU64,
     /// The smoothed number of runnable threads of other programs, in units of 1/[`ONE`], or
@@ -51,8 +46,7 @@ impl Machine {
             at_build: Processors::allowed(),
             tells_runnable_threads: assists.has(Assists::RUNNABLE_THREADS),
             since: Instant::now(),
-            grant_due: AtomicU64::new(GRANT_INTERVAL.as_nanos() as u64),
-            grant: Mutex::new(Grant { watch, quota, known_faults }),
+            grant: Periodic::new(Some(GRANT_INTERVAL), Grant { watch, quota, known_faults }),
             sampled: AtomicU64::new(0),
             others: AtomicU64::new(UNKNOWN),
         }
@@ -74,17 +68,7 @@ impl Machine {
         now: Instant,
         affinities: impl Iterator<Item = &'a ThreadAffinity>,
     ) -> Option<usize> {
-        let now = self.nanos(now);
-        // Relaxed, here and below: a worker that sees an old time reads too often.
-        if now < self.grant_due.load(Ordering::Relaxed) {
-            return None;
-        }
-        let mut grant = match self.grant.try_lock() {
-            Ok(grant) => grant,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        self.grant_due.store(now + GRANT_INTERVAL.as_nanos() as u64, Ordering::Relaxed);
+        let mut grant = self.grant.take(now, GRANT_INTERVAL)?;
         let by_affinity = ThreadAffinity::count_union(affinities);
         let by_affinity = by_affinity.unwrap_or(self.at_build.ids().len());
         Some(granted(by_affinity, grant.read_quota()))
@@ -164,16 +148,13 @@ mod tests {
     fn the_grant_is_read_when_it_is_due() {
         let machine = Machine::new(Assists::ALL);
         let own = [ThreadAffinity::of_this_thread()];
-        let at = |time| machine.since + time;
-        let just_before = GRANT_INTERVAL - Duration::from_nanos(1);
-        assert_eq!(machine.read_grant(at(just_before), own.iter()), None);
-        let granted = machine.read_grant(at(GRANT_INTERVAL), own.iter());
+        let read = |time| machine.read_grant(machine.since + time, own.iter());
+        assert_eq!(read(GRANT_INTERVAL - Duration::from_nanos(1)), None);
+        let later = Duration::from_secs(60);
+        let granted = read(later);
         assert!(granted.is_some_and(|granted| granted >= 1), "{granted:?}");
-        assert_eq!(machine.read_grant(at(GRANT_INTERVAL + just_before), own.iter()), None);
-        let held = machine.grant.lock().unwrap();
-        assert_eq!(machine.read_grant(at(GRANT_INTERVAL * 2), own.iter()), None);
-        drop(held);
-        assert!(machine.read_grant(at(GRANT_INTERVAL * 2), own.iter()).is_some());
+        assert_eq!(read(later + GRANT_INTERVAL - Duration::from_nanos(1)), None);
+        assert!(read(later + GRANT_INTERVAL).is_some());
     }
 
     #[test]

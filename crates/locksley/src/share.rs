@@ -12,24 +12,15 @@
 //! Tasks that wait for one another, without the pool's knowing, need a worker each. So a pool whose
 //! tasks make no progress takes no part for a while.
 
-use std::sync::TryLockError;
-use std::time::Duration;
-
 use crate::limits::Sample;
 use crate::os::{Board, PARTS};
-use crate::primitive::plain::Mutex;
-use crate::primitive::{AtomicU64, Instant, Ordering};
+use crate::periodic::Periodic;
+use crate::primitive::Instant;
 use crate::tuning::{SAMPLE_WEIGHT, SHARE_INTERVAL};
 
 /// What one pool knows of its share.
 #[derive(Debug)]
-pub(crate) struct Share {
-    since: Instant,
-    /// When the board is looked at again, in nanoseconds after `since`.
-    due: AtomicU64,
-    /// Locked by the worker that looks. No worker waits for it.
-    own: Mutex<State>,
-}
+pub(crate) struct Share(Periodic<State>);
 
 #[derive(Debug)]
 struct State {
@@ -44,10 +35,9 @@ struct State {
 impl Share {
     /// `is_asked_for`: the pool is to take part in the division of processors.
     pub(crate) fn new(is_asked_for: bool) -> Self {
-        let since = Instant::now();
-        let own = State { board: None, wanted: 0, looked: since, sample: Sample::default() };
-        let due = AtomicU64::new(if is_asked_for { nanos(SHARE_INTERVAL) } else { u64::MAX });
-        Self { since, due, own: Mutex::new(own) }
+        let looked = Instant::now();
+        let state = State { board: None, wanted: 0, looked, sample: Sample::default() };
+        Self(Periodic::new(is_asked_for.then_some(SHARE_INTERVAL), state))
     }
 
     /// The pool's share of `granted` processors, if it is time to look at the board, and no other
@@ -63,46 +53,32 @@ impl Share {
         granted: usize,
         workers: impl FnOnce() -> (usize, Sample),
     ) -> Option<usize> {
-        // Relaxed: a worker that sees an old time looks too often.
-        if self.nanos(now) < self.due.load(Ordering::Relaxed) {
-            return None;
-        }
-        let mut own = match self.own.try_lock() {
-            Ok(own) => own,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        let due = self.nanos(now + SHARE_INTERVAL);
-        // A pause may have begun meanwhile.
-        self.due.fetch_max(due, Ordering::Relaxed);
+        let mut state = self.0.take(now, SHARE_INTERVAL)?;
         if !is_busy {
             return Some(usize::MAX);
         }
-        if own.board.is_none() {
-            own.board = Board::open();
+        if state.board.is_none() {
+            state.board = Board::open();
         }
-        if own.board.is_none() {
-            self.due.store(u64::MAX, Ordering::Relaxed);
+        if state.board.is_none() {
+            self.0.end();
             return Some(usize::MAX);
         }
         let (workers, sample) = workers();
-        let share = own.exchange(now, workers.min(granted), sample, granted);
-        let is_paused = self.due.load(Ordering::Relaxed) > due;
+        let share = state.exchange(now, workers.min(granted), sample, granted);
+        // A pause may have begun meanwhile.
+        let is_paused = self.0.is_postponed(now + 2 * SHARE_INTERVAL);
         Some(share.unwrap_or(usize::MAX)).filter(|_| !is_paused)
     }
 
     /// Tasks of the pool may wait for one another: it takes no part in the division until then.
     pub(crate) fn pause(&self, until: Instant) {
-        self.due.fetch_max(self.nanos(until), Ordering::Relaxed);
+        self.0.postpone(until);
     }
 
     /// True if the pool is asked to divide the processors with others, and can.
     pub(crate) fn is_asked_for(&self) -> bool {
-        self.due.load(Ordering::Relaxed) < u64::MAX
-    }
-
-    fn nanos(&self, now: Instant) -> u64 {
-        nanos(now.saturating_duration_since(self.since))
+        !self.0.has_ended()
     }
 }
 
@@ -136,12 +112,10 @@ impl State {
     }
 }
 
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const MILLI: Duration = Duration::from_millis(1);
@@ -184,31 +158,38 @@ mod tests {
 
     #[test]
     fn the_board_is_looked_at_when_it_is_due_and_others_are_busy() {
+        let before = Instant::now();
         let share = Share::new(true);
         let workers = || (2, Sample::default());
-        let at = |time| share.since + time;
+        let read = |time, is_busy| share.read(before + time, is_busy, 2, workers);
         let just_before = SHARE_INTERVAL - Duration::from_nanos(1);
-        assert_eq!(share.read(at(just_before), true, 2, workers), None);
-        assert_eq!(share.read(at(SHARE_INTERVAL), false, 2, workers), Some(usize::MAX));
-        assert_eq!(share.read(at(SHARE_INTERVAL + just_before), true, 2, workers), None);
-        let held = share.own.lock().unwrap();
-        assert_eq!(share.read(at(2 * SHARE_INTERVAL), true, 2, workers), None);
-        drop(held);
+        assert_eq!(read(just_before, true), None, "it is not due");
+        let later = Duration::from_secs(60);
+        assert_eq!(read(later, false), Some(usize::MAX));
+        assert_eq!(read(later + just_before, true), None);
         // Other pools of this user may compute meanwhile; and there may be no board.
-        let own = share.read(at(2 * SHARE_INTERVAL), true, 2, workers);
+        let own = read(later + SHARE_INTERVAL, true);
         assert!(matches!(own, Some(1 | 2 | usize::MAX)), "{own:?}");
+    }
+
+    #[test]
+    fn a_pool_that_pauses_does_not_look() {
+        let before = Instant::now();
         let share = Share::new(true);
-        let at = |time| share.since + time;
-        let end = Duration::from_secs(9);
-        share.pause(at(end));
-        assert_eq!(share.read(at(end - Duration::from_nanos(1)), false, 2, workers), None);
-        assert_eq!(share.read(at(end), false, 2, workers), Some(usize::MAX));
+        let read = |seconds| {
+            let now = before + Duration::from_secs(seconds);
+            share.read(now, false, 2, || unreachable!())
+        };
+        share.pause(before + Duration::from_secs(90));
+        assert_eq!((read(89), read(90)), (None, Some(usize::MAX)));
+        assert!(share.is_asked_for());
     }
 
     #[test]
     fn a_pool_without_a_board_never_looks() {
         let share = Share::new(false);
         let year = Duration::from_secs(365 * 86_400);
-        assert_eq!(share.read(share.since + year, true, 2, || unreachable!()), None);
+        assert_eq!(share.read(Instant::now() + year, true, 2, || unreachable!()), None);
+        assert!(!share.is_asked_for());
     }
 }

@@ -40,8 +40,9 @@ fn mapped() -> Result<&'static [Seat], String> {
         let path = CString::new(format!("/dev/shm/locksley-1-{user}"));
         pages = map(&path.map_err(|error| error.to_string())?, user)?;
         // Release pairs with the acquire: a thread that loads the address uses mapped pages.
-        let first = (ptr::null_mut(), Ordering::AcqRel, Ordering::Acquire);
-        if let Err(other) = MAPPED.compare_exchange(first.0, pages, first.1, first.2) {
+        let (success, failure) = (Ordering::Release, Ordering::Acquire);
+        let first = MAPPED.compare_exchange(ptr::null_mut(), pages, success, failure);
+        if let Err(other) = first {
             // SAFETY: mapped above, and no other thread has the address.
             unsafe { libc::munmap(pages.cast(), BYTES) };
             pages = other;
