@@ -5,10 +5,10 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 
-use locksley_sys::os::Processors;
+use locksley_sys::os::{Processors, assists};
 use locksley_sys::skip_test;
 
 use support::{Program, assert_same_output, complained, printed, run};
@@ -73,6 +73,29 @@ fn a_dynamic_team_gets_what_another_one_leaves() {
     let line = |told: usize| format!("dynamic 1, told {told}, alone {some}, beside 1\n");
     assert_eq!(printed(&program.run(&[], &[dynamic])), line(all));
     assert_eq!(printed(&program.run(&[], &[dynamic, ("OMP_NUM_THREADS", "300")])), line(300));
+}
+
+#[test]
+fn a_dynamic_team_gets_its_share_beside_another_program_if_it_is_asked_for() {
+    let Some(program) = Program::new("share.c") else { return };
+    let board = assists().iter().any(|it| it.name == "board" && it.state.is_ok());
+    if !board || processors() < 2 {
+        return skip_test("there is one processor, or no board");
+    }
+    let wrong = complained(&program.run(&["1", "0"], &[("LOCKSLEY_ASSISTS", "boards")]));
+    assert!(wrong.contains("Invalid value for environment variable LOCKSLEY_ASSISTS"), "{wrong}");
+    let half = (processors() / 2).to_string();
+    let dynamic = [("OMP_DYNAMIC", "true")];
+    let divides = [dynamic[0], ("LOCKSLEY_ASSISTS", "all,board")];
+    // No team has 0 threads: it computes until it is killed.
+    let mut other = program.command();
+    other.args(["0", "600"]).env("LD_PRELOAD", program.library()).envs(divides);
+    let mut other = other.stdout(Stdio::null()).spawn().unwrap();
+    let share = program.run(&[&half, "60"], &divides);
+    let all = program.run(&[&half, "0.5"], &dynamic);
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!((printed(&share), printed(&all)), ("a share\n".into(), "all\n".into()));
 }
 
 /// A control group without tasks, for as long as this lives.

@@ -22,7 +22,9 @@ fn variable<T>(name: &str, parse: impl FnOnce(&mut Text<'_>) -> Option<T>) -> Op
     if parsed.is_none() {
         // As libgomp spells it.
         let kind = if name == "GOMP_CPU_AFFINITY" { "enviroment" } else { "environment" };
-        warn_once(&format!("Invalid value for {kind} variable {name}"));
+        let message = format!("Invalid value for {kind} variable {name}");
+        // libgomp does not know ours.
+        if name.starts_with("LOCKSLEY_") { warn(&message) } else { warn_once(&message) }
     }
     parsed
 }
@@ -151,8 +153,8 @@ pub(super) fn settings() -> Settings {
         displays_affinity,
         affinity_format: env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| AFFINITY_FORMAT.into()),
         offload,
-        has_board: env::var("LOCKSLEY_ASSISTS")
-            .is_ok_and(|it| it.parse::<Assists>().is_ok_and(|it| it.has(Assists::BOARD))),
+        has_board: variable("LOCKSLEY_ASSISTS", text::assists)
+            .is_some_and(|it| it.has(Assists::BOARD)),
         is_verbose: env::var_os("LOCKSLEY_VERBOSE").is_some_and(|it| it == "1"),
     }
 }

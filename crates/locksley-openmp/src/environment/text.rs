@@ -1,6 +1,8 @@
 //! The values of environment variables, word by word. As in libgomp, numbers and spaces are those
 //! of C: a negative number wraps around.
 
+use locksley_sys::os::Assists;
+
 use crate::icv::{Kind, Schedule};
 
 /// What is left to read of a value.
@@ -90,6 +92,14 @@ impl Text<'_> {
     pub(super) fn is_over(&mut self) -> bool {
         self.skip_spaces();
         self.0.is_empty()
+    }
+}
+
+/// The rest, as pools read it: nothing means the usual ones.
+pub(super) fn assists(text: &mut Text<'_>) -> Option<Assists> {
+    match std::str::from_utf8(std::mem::take(&mut text.0)).ok()? {
+        "" => Some(Assists::ALL),
+        names => names.parse().ok(),
     }
 }
 
