@@ -105,7 +105,8 @@ impl Monitor {
             return Watch::Retire;
         }
         let now = Instant::now();
-        if shared.share.is_asked_for() {
+        let divides = shared.share.is_asked_for();
+        if divides {
             // Workers that have tasks do not look. The monitor itself runs now.
             shared.machine.sample(now, || shared.sleep.active() + 1);
             shared.follow_grant(now);
@@ -114,7 +115,7 @@ impl Monitor {
         let stuck_since = self.record_queues(shared, now);
         let oldest_since = self.queues.iter().flatten().map(|it| it.oldest_since).min();
         let bounds = &shared.bounds;
-        let is_limited = shared.sleep.limit() < bounds.granted().min(bounds.most());
+        let is_limited = divides && shared.sleep.limit() < bounds.granted().min(bounds.most());
         if is_limited && oldest_since.is_some_and(|since| now - since >= NO_THEFT) {
             // A task may wait for this one, and fork meanwhile.
             self.pause_share(shared, now, NO_THEFT);
