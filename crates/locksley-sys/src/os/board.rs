@@ -164,10 +164,6 @@ fn share(processors: usize, seat: usize, mut others: Vec<(usize, u32)>) -> usize
 mod tests {
     use super::*;
 
-    fn seats(count: usize) -> &'static [Seat] {
-        Vec::leak((0..count).map(|_| Seat::new()).collect())
-    }
-
     const fn at(millis: u64) -> Duration {
         Duration::from_millis(1000 + millis)
     }
@@ -204,8 +200,8 @@ mod tests {
 
     #[test]
     fn pools_see_each_other_until_they_leave_or_are_silent() {
-        let seats = seats(3);
-        let (mut a, mut b) = (Board::at(seats, 1), Board::at(seats, 3));
+        static SEATS: [Seat; 3] = [const { Seat::new() }; 3];
+        let (mut a, mut b) = (Board::at(&SEATS, 1), Board::at(&SEATS, 3));
         assert_eq!(a.exchange_at(at(0), 8 * PARTS, 8), Some(8));
         assert_eq!(b.exchange_at(at(1), 8 * PARTS, 8), Some(4));
         assert_eq!(a.exchange_at(at(10), 2 * PARTS, 8), Some(4));
@@ -219,8 +215,8 @@ mod tests {
 
     #[test]
     fn a_seat_that_was_forgotten_is_taken_and_its_pool_takes_another() {
-        let seats = seats(2);
-        let (mut a, mut b, mut c) = (Board::at(seats, 1), Board::at(seats, 3), Board::at(seats, 5));
+        static SEATS: [Seat; 2] = [const { Seat::new() }; 2];
+        let [mut a, mut b, mut c] = [1, 3, 5].map(|owner| Board::at(&SEATS, owner));
         assert_eq!(a.exchange_at(at(0), PARTS, 4), Some(4));
         assert_eq!(b.exchange_at(at(0), PARTS, 4), Some(3));
         assert_eq!(c.exchange_at(at(100), PARTS, 4), None, "there is no seat left");
