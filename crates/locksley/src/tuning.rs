@@ -50,11 +50,16 @@ pub(crate) const GUESTS: usize = 8;
 /// replacement costs a thread only when it is needed.
 pub(crate) const REPLACEMENTS: usize = 256;
 
-/// *Polls, and searches.* After this many polls a worker looks into its other queues. A prime, as
-/// in other schedulers, so that it does not align with patterns in the tasks. One of this many
+/// *Polls, tasks, and searches.* After this many polls a worker looks into its other queues, and
+/// after this many tasks for those of threads without an index. A prime, as in other schedulers, so
+/// that it does not align with patterns in the tasks. One of this many
 /// searches, at random, does not begin with the victim of the last steal; no other number was tried
 /// for that.
 pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
+
+/// *Slots.* A worker looks into so many at a time for tasks of threads that have no index: it has
+/// seen all slots of a small pool after some hundred tasks. No other value was tried.
+pub(crate) const LEFT_BEHIND_SLOTS: usize = 8;
 
 /// *Time.* About the cost of moving a task between threads. Polls that are shorter do not send
 /// tasks to other workers. A thief leaves a worker's only task to it for so long, if the worker

@@ -13,7 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::idle_policies::{RESTLESS, SLEEPY};
-use common::{Confined, message, on_worker, wait_for};
+use common::{Confined, message, on_worker, wait_for, wait_until};
+use locksley::task::{self, JoinHandle, yield_now};
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on, blocking};
 use locksley_sync::Semaphore;
 
@@ -47,6 +48,88 @@ fn the_tasks_of_the_only_worker_run_while_it_blocks() {
             });
             assert_eq!(received, Ok(1));
         }
+    }
+}
+
+/// Futures that yield for ever, as many as keep all workers busy, until this is dropped.
+struct Endless(Vec<JoinHandle<()>>);
+
+impl Endless {
+    fn on(pool: &Pool) -> Self {
+        let polls = Arc::new(AtomicUsize::new(0));
+        let endless = |polls: Arc<AtomicUsize>| async move {
+            loop {
+                polls.fetch_add(1, Ordering::Relaxed);
+                yield_now().await;
+            }
+        };
+        let tasks = (0..3 * pool.workers()).map(|_| pool.spawn_future(endless(Arc::clone(&polls))));
+        let tasks = Self(tasks.collect());
+        wait_until(|| polls.load(Ordering::Relaxed) > 10_000); // none is in the injector any more
+        tasks
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+#[test]
+fn tasks_of_a_thread_that_blocks_run_beside_endless_ones() {
+    for pool in [1, 2].map(pools).into_iter().flatten() {
+        let _endless = Endless::on(&pool);
+        let received = pool.install(|_| {
+            let (sender, receiver) = channel();
+            locksley::spawn(move || sender.send(1).unwrap());
+            blocking(|| receiver.recv_timeout(SOON))
+        });
+        assert_eq!(received, Ok(1));
+        let joined = pool.install(|_| {
+            let [first, second] = [1, 2].map(|value| task::spawn(async move { value }));
+            first.join().unwrap() + second.join().unwrap() // the second one lies above the first
+        });
+        assert_eq!(joined, 3);
+    }
+}
+
+/// A replacement has run the task that spawns, and lost the index at its end.
+#[test]
+fn tasks_that_a_replacement_has_left_run_beside_endless_ones() {
+    for is_chain in [false, true] {
+        let pool = Arc::new(Pool::new(1).unwrap());
+        let stop = Arc::new(AtomicBool::new(false));
+        let _endless = (!is_chain).then(|| Endless::on(&pool));
+        let (left, has_left) = channel();
+        let (own, stop_too) = (Arc::clone(&pool), Arc::clone(&stop));
+        let (is_replaced, replaced) = channel();
+        let (end, ended) = channel::<()>();
+        pool.spawn_with(Spawn::At(0), move |_| {
+            blocking(|| {
+                is_replaced.send(()).unwrap();
+                let _ = ended.recv();
+            });
+            if is_chain {
+                chain(own, stop_too);
+            }
+        });
+        replaced.recv().unwrap();
+        pool.spawn(move |_| {
+            locksley::spawn(move || left.send(()).unwrap());
+            drop(end);
+            // Until the thread has claimed its index.
+            thread::sleep(Duration::from_millis(50));
+        });
+        assert_eq!(has_left.recv_timeout(SOON), Ok(()), "chain: {is_chain}");
+        stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A closure that spawns itself until it is stopped.
+fn chain(pool: Arc<Pool>, stop: Arc<AtomicBool>) {
+    if !stop.load(Ordering::Relaxed) {
+        locksley::spawn(move || chain(pool, stop));
     }
 }
 

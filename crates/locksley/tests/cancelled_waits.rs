@@ -1,7 +1,7 @@
 //! Cancellation of what waits: hooks, futures and deadlines.
 
 use std::future::pending;
-use std::panic::catch_unwind;
+use std::panic::{catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -81,6 +81,23 @@ fn all_hooks_are_called_although_some_panic() {
     assert_eq!(*payload.downcast::<&str>().unwrap(), "a hook panics");
     assert_eq!(read(&counts), [1, 1]);
     assert!(token.is_cancelled());
+}
+
+#[test]
+fn all_hooks_are_called_although_a_payload_panics_when_it_is_dropped() {
+    struct Loud;
+    impl Drop for Loud {
+        fn drop(&mut self) {
+            panic!("a payload panics");
+        }
+    }
+    let token = Cancellation::new();
+    let _first = token.on_cancel(|| panic!("the first one"));
+    let _second = token.on_cancel(|| panic_any(Loud));
+    let (_third, counts) = Counts::of(&token);
+    let payload = catch_unwind(|| token.cancel()).unwrap_err();
+    assert_eq!(*payload.downcast::<&str>().unwrap(), "the first one");
+    assert_eq!(read(&counts), [1, 1]);
 }
 
 #[test]

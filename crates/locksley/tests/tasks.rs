@@ -224,6 +224,26 @@ fn a_panic_that_is_not_awaited_goes_to_the_handler() {
     assert_eq!(handled.recv().unwrap(), "the last one");
 }
 
+/// It may be dropped by code that unwinds.
+#[test]
+fn no_panic_of_a_value_leaves_the_drop_of_a_handle() {
+    struct Loud;
+    impl Drop for Loud {
+        fn drop(&mut self) {
+            panic!("a value panics");
+        }
+    }
+    let pool = Pool::new(1).unwrap();
+    let [first, second] = [(); 2].map(|()| pool.spawn_future(async { Loud }));
+    wait_until(|| first.is_finished() && second.is_finished());
+    drop(first);
+    let caught = catch_unwind(AssertUnwindSafe(move || {
+        let _second = second;
+        panic!("the program's");
+    }));
+    assert_eq!(message(&*caught.unwrap_err()), "the program's");
+}
+
 /// Two tasks panic, and the error of the first ends the function that has both handles.
 #[test]
 fn without_a_handler_a_panic_ends_only_what_it_belongs_to() {

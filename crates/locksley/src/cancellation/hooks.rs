@@ -74,11 +74,17 @@ impl Hooks {
     /// Calls all hooks. Raises the first panic afterwards.
     pub(super) fn call_all(&self) {
         let set = std::mem::take(&mut *self.lock());
-        let mut panicked = Ok(());
+        let mut first = None;
         for hook in set.hooks.into_iter().flatten() {
-            panicked = panicked.and(unwind::catch(|| hook.call()));
+            match (unwind::catch(|| hook.call()), &first) {
+                (Ok(()), _) => {}
+                (Err(payload), None) => first = Some(payload),
+                (Err(payload), Some(_)) => unwind::discard(payload),
+            }
         }
-        panicked.unwrap_or_else(|payload| unwind::resume(payload));
+        if let Some(payload) = first {
+            unwind::resume(payload);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::error::JoinError;
 use super::header::{self, Header};
 use super::state::Finished;
 use crate::job::latch::Latch;
+use crate::unwind;
 use crate::worker::Worker;
 
 /// The handle of a task, made by [`task::spawn`](crate::task::spawn).
@@ -21,7 +22,7 @@ use crate::worker::Worker;
 /// Dropping the handle detaches the task, which continues. Its value is then dropped. If the task
 /// panics, or has panicked, the payload goes to the pool's
 /// [`panic_handler`](crate::PoolBuilder::panic_handler); without a handler, it is dropped. Neither
-/// ends the process.
+/// ends the process. Nor does a panic of the value's destructor: the drop of a handle discards it.
 ///
 /// # Examples
 /// ```
@@ -221,7 +222,7 @@ impl<T> Drop for JoinHandle<T> {
                 self.task = None;
                 drop(waker);
             }
-            Err(Finished) => drop(self.take_outcome()),
+            Err(Finished) => unwind::drop_quietly(self.take_outcome()),
         }
     }
 }

@@ -10,11 +10,14 @@ use super::{Search, Seeker};
 use crate::deque::{Inbox, Steal};
 use crate::header::{Found, Job};
 use crate::hooks;
+use crate::idle::Activity;
 use crate::numbers::Slot;
 use crate::primitive::{Instant, spin_loop};
 use crate::shared::Shared;
 use crate::trace::Event;
-use crate::tuning::{MOVE_COST, SHORT_LOOKS, SWEEP_INTERVAL, WAIT_SPIN_BESIDE_OTHERS};
+use crate::tuning::{
+    LEFT_BEHIND_SLOTS, MOVE_COST, SHORT_LOOKS, SWEEP_INTERVAL, WAIT_SPIN_BESIDE_OTHERS,
+};
 
 impl Search {
     /// Makes one attempt, and counts it if it fails: what was sent to this worker, its place or
@@ -88,6 +91,19 @@ impl Search {
             seeker.counters().failed_steals.increment();
         }
         stolen
+    }
+
+    /// Takes a task that a thread without an index has left in its deque: a replacement that has
+    /// lost it, or a thread that waits. A worker that always has tasks of its own would not steal
+    /// them. Looks into some slots from `first` on.
+    pub(crate) fn take_left_behind(&mut self, seeker: Seeker<'_>, first: usize) -> Option<Found> {
+        let taken = seeker.shared.slots_taken();
+        let slots = (first..first + LEFT_BEHIND_SLOTS.min(taken)).map(|n| Slot::new(n % taken));
+        let is_left = |&slot: &Slot| {
+            let state = seeker.shared.slot(slot);
+            slot != seeker.slot && state.activity() == Activity::Sleeps && !state.has_empty_deque()
+        };
+        slots.filter(is_left).find_map(|slot| self.steal(seeker, slot))
     }
 
     /// Opens all closed deques if a request of this thief was not answered, and steals from that

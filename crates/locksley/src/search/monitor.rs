@@ -60,8 +60,8 @@ pub(super) struct Monitor {
     sample: Sample,
 }
 
-/// Identifies what lies in a queue: both ends of a deque, and the oldest task of an inbox.
-type Contents = (Option<(i64, i64)>, Option<usize>);
+/// Identifies what lies in a queue: both ends of a deque; the oldest task of an inbox, and 0.
+type Contents = (i64, i64);
 
 /// What lies in a queue, and since when.
 #[derive(Clone, Copy, Debug)]
@@ -74,22 +74,21 @@ struct Seen {
 
 impl Seen {
     fn after(before: Option<Self>, contents: Contents, now: Instant) -> Self {
-        let oldest = |(ends, inbox): Contents| (ends.map(|ends| ends.0), inbox);
         let same = before.filter(|it| it.contents == contents);
-        let same_oldest = before.filter(|it| oldest(it.contents) == oldest(contents));
+        let same_oldest = before.filter(|it| it.contents.0 == contents.0);
         let since = same.map_or(now, |it| it.since);
         Self { contents, since, oldest_since: same_oldest.map_or(now, |it| it.oldest_since) }
     }
 }
 
-fn contents_of_inbox(inbox: &Inbox<Job>) -> Option<usize> {
-    (!inbox.is_empty()).then(|| inbox.mark())
+fn contents_of_inbox(inbox: &Inbox<Job>) -> Option<Contents> {
+    (!inbox.is_empty()).then(|| (inbox.mark() as i64, 0))
 }
 
-fn contents_of_slot(slot: &SlotState) -> Option<Contents> {
+/// Of the deque and of the inbox: tasks that come and go in one hide none in the other.
+fn contents_of_slot(slot: &SlotState) -> [Option<Contents>; 2] {
     let ends = (!slot.deque.is_empty()).then(|| slot.deque.bounds());
-    let inbox = contents_of_inbox(&slot.inbox);
-    (ends.is_some() || inbox.is_some()).then_some((ends, inbox))
+    [ends, contents_of_inbox(&slot.inbox)]
 }
 
 impl Monitor {
@@ -154,15 +153,47 @@ impl Monitor {
         let places = shared.place_states().iter().map(|there| contents_of_inbox(&there.inbox));
         let injector = contents_of_inbox(&shared.injector);
         let inboxes = std::iter::once(injector).chain(places);
-        let inboxes = inboxes.map(|oldest| Some((None, Some(oldest?))));
         let before = std::mem::take(&mut self.queues);
         let mut before = before.into_iter();
-        let queues = inboxes.chain(shared.taken().map(contents_of_slot)).map(|contents| {
+        let queues = inboxes.chain(shared.taken().flat_map(contents_of_slot)).map(|contents| {
             let before = before.next().flatten();
             Some(Seen::after(before, contents?, now))
         });
         self.queues = queues.collect();
         let since = self.queues.iter().flatten().map(|it| it.since).min();
         since.filter(|&since| since < now)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Worker;
+    use crate::header::Found;
+    use crate::job::HeapJob;
+    use crate::pool::tests::beside_a_held_worker;
+
+    /// Sends a task to the worker's inbox, and runs it after a look at the queues. Returns true if
+    /// the same tasks as at the look before lay in one of them.
+    fn look_while_a_task_comes(worker: &Worker, monitor: &mut Monitor, millis: u64) -> bool {
+        let inbox = &worker.state().inbox;
+        // SAFETY: run once, below; the task borrows nothing, and does not unwind.
+        inbox.send(unsafe { HeapJob::into_job(None, |_| ()) });
+        let now = Instant::now() + Duration::from_millis(millis);
+        let is_stuck = monitor.record_queues(worker.shared(), now).is_some();
+        worker.execute(Found { job: inbox.take().unwrap(), from: Slot::new(0) });
+        is_stuck
+    }
+
+    #[test]
+    fn tasks_that_come_and_go_in_an_inbox_hide_none_in_a_deque() {
+        let is_stuck = beside_a_held_worker(|worker| {
+            let mut monitor = Monitor::default();
+            let mut look = |millis| look_while_a_task_comes(worker, &mut monitor, millis);
+            let before = [look(0), look(10)];
+            crate::spawn(|| ());
+            (before, [look(20), look(30)])
+        });
+        assert_eq!(is_stuck, ([false, false], [false, true]));
     }
 }

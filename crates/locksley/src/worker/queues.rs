@@ -9,7 +9,7 @@ use crate::idle::Activity;
 use crate::numbers::{Index, Place};
 use crate::primitive::Instant;
 use crate::shared::{Shared, is_same};
-use crate::tuning::{LOOK_ELSEWHERE_AFTER, MOVE_COST};
+use crate::tuning::{LEFT_BEHIND_SLOTS, LOOK_ELSEWHERE_AFTER, MOVE_COST};
 use crate::unwind::AbortOnUnwind;
 
 /// The worker's own deque.
@@ -244,6 +244,18 @@ impl Worker {
                 return;
             }
         }
+    }
+
+    /// Every `LOOK_ELSEWHERE_AFTER` tasks, takes one that a thread without an index has left behind:
+    /// tasks that spawn or wake each other would starve it.
+    pub(super) fn take_left_behind_in_turn(&self) -> Option<Found> {
+        let tasks = self.counters().tasks.read();
+        let (turns, every) = (tasks / u64::from(LOOK_ELSEWHERE_AFTER), LOOK_ELSEWHERE_AFTER - 1);
+        if tasks % u64::from(LOOK_ELSEWHERE_AFTER) != u64::from(every) {
+            return None;
+        }
+        let first = turns as usize % self.local.shared.slots_taken() * LEFT_BEHIND_SLOTS;
+        self.search().take_left_behind(self.seeker(None), first)
     }
 
     /// Takes what was sent to this worker or to its place. While there is some, each call counts as

@@ -34,10 +34,11 @@ impl Worker {
         while !is_over() && self.still_has_index() {
             self.state().lineage.reset();
             let pinned = if self.local.runs_pinned_next.take() { self.take_pinned() } else { None };
-            let own = if pinned.is_none() { self.take_own() } else { None };
+            let found = pinned.or_else(|| self.take_left_behind_in_turn());
+            let own = if found.is_none() { self.take_own() } else { None };
             if let Some(own) = own {
                 self.execute(own);
-            } else if let Some(found) = pinned.or_else(|| self.receive_or_search(is_over)) {
+            } else if let Some(found) = found.or_else(|| self.receive_or_search(is_over)) {
                 self.execute_traced(found);
             } else {
                 continue;
@@ -130,7 +131,7 @@ impl Worker {
     /// ```
     pub fn run_one(&self) -> bool {
         self.step(|| {
-            let found = self.take_local();
+            let found = self.take_left_behind_in_turn().or_else(|| self.take_local());
             let found = found.or_else(|| self.search().search_once(self.seeker(None)));
             found.or_else(|| self.take_made_ready())
         })
