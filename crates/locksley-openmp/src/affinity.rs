@@ -1,6 +1,5 @@
 //! The text that describes a thread and its affinity (OpenMP 5.0, section 6.14).
 
-use std::fmt::Write as _;
 use std::sync::Mutex;
 
 use locksley_sys::places::ProcessorSet;
@@ -52,6 +51,9 @@ pub(crate) fn describe(format: &str, thread: &Thread) -> String {
     text + rest
 }
 
+/// A wider field is no wider than this.
+const LARGEST_WIDTH: usize = 1 << 20;
+
 /// Writes the field that begins behind the per cent sign, and returns what follows it.
 fn field<'a>(text: &mut String, format: &'a str, thread: &Thread) -> &'a str {
     let is_zero = format.starts_with('0');
@@ -66,12 +68,13 @@ fn field<'a>(text: &mut String, format: &'a str, thread: &Thread) -> &'a str {
         None => format.split_at(format.chars().next().map_or(0, char::len_utf8)),
     };
     let value = value(name, thread);
-    let number = value.parse::<i64>().ok().filter(|_| is_zero);
-    let _ = match (is_right, number) {
-        (true, Some(number)) => write!(text, "{number:0width$}"),
-        (true, None) => write!(text, "{value:>width$}"),
-        (false, _) => write!(text, "{value:<width$}"),
-    };
+    // Not by `write!`, which panics at a width above 65,535.
+    let fill = width.min(LARGEST_WIDTH).saturating_sub(value.chars().count());
+    let is_padded_by_zeros = is_right && is_zero && value.parse::<i64>().is_ok();
+    let (sign, digits) = value.split_at(usize::from(is_padded_by_zeros && value.starts_with('-')));
+    let padding = if is_padded_by_zeros { "0" } else { " " }.repeat(fill);
+    let (before, after) = if is_right { (&*padding, "") } else { ("", &*padding) };
+    [sign, before, digits, after].iter().for_each(|part| text.push_str(part));
     rest
 }
 
@@ -110,5 +113,6 @@ mod tests {
         assert_eq!(text("level %L of %{num_threads}%%"), "level 2 of 4%");
         assert_eq!(text("[%5n][%.5n][%0.5n]"), "[3    ][    3][00003]");
         assert_eq!(text("%a|%?|%0.4a|100%"), "-1|undefined|-001|100undefined");
+        assert_eq!((text("%70000n").len(), text("%0.99999999999n").len()), (70_000, LARGEST_WIDTH));
     }
 }

@@ -83,6 +83,7 @@ fn members_start_other_programs() {
 fn a_child_forked_within_a_region_computes_and_says_so_if_it_waits_for_the_other_threads() {
     assert_as_libgomp(&["child-computes"]);
     assert_as_libgomp(&["child-executes-tasks"]);
+    assert_as_libgomp(&["child-locks"]);
     let line =
         "\nlibgomp: A child forked within a parallel region waits for threads that it lacks\n";
     for case in ["child-waits", "child-ends-region", "child-in-order"] {

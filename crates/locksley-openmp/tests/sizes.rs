@@ -48,6 +48,13 @@ fn a_size_above_the_processors_is_reduced_unless_it_is_insisted_on() {
     assert_same_output(&program.run(&[], &limited), &expected);
 }
 
+/// With libgomp, the settings of one team hold in the next.
+#[test]
+fn a_team_of_a_league_changes_no_setting_of_the_next() {
+    let Some(program) = Program::new("teams.c") else { return };
+    assert_eq!(printed(&program.run(&[], &[])), "3\n".repeat(4));
+}
+
 #[test]
 fn the_settings_say_whether_a_size_was_reduced() {
     let Some(program) = Program::new("size.c") else { return };

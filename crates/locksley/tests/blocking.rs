@@ -98,11 +98,11 @@ fn tasks_of_a_thread_that_blocks_run_beside_endless_ones() {
 #[test]
 fn tasks_that_a_replacement_has_left_run_beside_endless_ones() {
     for is_chain in [false, true] {
-        let pool = Arc::new(Pool::new(1).unwrap());
+        let pool = Pool::new(1).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let _endless = (!is_chain).then(|| Endless::on(&pool));
         let (left, has_left) = channel();
-        let (own, stop_too) = (Arc::clone(&pool), Arc::clone(&stop));
+        let stop_too = Arc::clone(&stop);
         let (is_replaced, replaced) = channel();
         let (end, ended) = channel::<()>();
         pool.spawn_with(Spawn::At(0), move |_| {
@@ -111,7 +111,7 @@ fn tasks_that_a_replacement_has_left_run_beside_endless_ones() {
                 let _ = ended.recv();
             });
             if is_chain {
-                chain(own, stop_too);
+                chain(stop_too);
             }
         });
         replaced.recv().unwrap();
@@ -127,9 +127,9 @@ fn tasks_that_a_replacement_has_left_run_beside_endless_ones() {
 }
 
 /// A closure that spawns itself until it is stopped.
-fn chain(pool: Arc<Pool>, stop: Arc<AtomicBool>) {
+fn chain(stop: Arc<AtomicBool>) {
     if !stop.load(Ordering::Relaxed) {
-        locksley::spawn(move || chain(pool, stop));
+        locksley::spawn(move || chain(stop));
     }
 }
 

@@ -58,8 +58,10 @@ pub(super) unsafe fn run(
         (0, stated) => stated,
         (stated, _) => stated,
     };
+    let of_a_team = member.with_task(|it| it.icvs());
     for number in 0..count {
         member.team().league.set((count, number));
+        member.with_task(|it| it.change_icvs(|it| *it = of_a_team));
         // SAFETY: as the caller promises.
         unsafe { function(data) };
     }

@@ -63,6 +63,9 @@ impl Event {
         fence(Ordering::SeqCst);
         let sleeps = !is_ready();
         if sleeps {
+            // Not where a thread waits for a lock: any thread of the process may have that.
+            #[cfg(not(loom))]
+            super::machine::end_if_orphaned();
             futex::wait(&self.epoch, epoch);
         }
         self.sleepers.fetch_sub(1, Ordering::Relaxed);

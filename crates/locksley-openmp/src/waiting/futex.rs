@@ -10,7 +10,6 @@ use super::machine;
 /// Sleeps while the word is `expected`, until a wake. May return spuriously.
 #[cfg(not(loom))]
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
-    machine::end_if_orphaned();
     machine::note_asleep();
     crate::trace::sleep(|| {
         let woken = futex::wait(std_word(word), Flags::PRIVATE, expected, None);

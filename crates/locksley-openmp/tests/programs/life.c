@@ -271,6 +271,38 @@ static void orphans(int way) {
     }
 }
 
+static omp_lock_t lock;
+
+static void *hold_lock(void *is_held) {
+    omp_set_lock(&lock);
+    pthread_barrier_wait(is_held);
+    usleep(100000);
+    omp_unset_lock(&lock);
+    return NULL;
+}
+
+// A child that is forked within a region waits for a lock that a thread of its own holds.
+static void child_locks(void) {
+    omp_init_lock(&lock);
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child) {
+            printf("%d\n", end_of(child));
+        } else {
+            pthread_t thread;
+            pthread_barrier_t is_held;
+            pthread_barrier_init(&is_held, NULL, 2);
+            pthread_create(&thread, NULL, hold_lock, &is_held);
+            pthread_barrier_wait(&is_held);
+            omp_set_lock(&lock);
+            _exit(3);
+        }
+    }
+}
+
 // A child waits for its turn behind a thread that it lacks.
 static void child_in_order(void) {
     for (int round = 0; round < 2; round++) {
@@ -635,6 +667,7 @@ int main(int count, char **words) {
     CASE("child-computes", orphans(1))
     CASE("child-executes-tasks", orphans(2))
     CASE("child-ends-region", orphans(3))
+    CASE("child-locks", child_locks())
     CASE("child-in-order", child_in_order())
     CASE("child-nested", child_nested())
     CASE("signals", interrupted(0))
