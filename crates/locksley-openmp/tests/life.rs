@@ -117,6 +117,20 @@ fn stacks_are_the_c_librarys_and_small_ones_are_enough() {
     assert_as_libgomp(&["stack-default"]);
 }
 
+/// As libgomp, which the plugin would bring, reads it.
+#[test]
+fn what_a_program_sets_before_it_opens_a_plugin_counts() {
+    let Some(host) = Program::with_options("host.c", &["-Wl,--as-needed"]) else { return };
+    let Some(plugin) = Program::with_options("team.c", &["-shared", "-fPIC"]) else { return };
+    let output = host.run(&[plugin.path().to_str().unwrap()], &[("OMP_NUM_THREADS", "2")]);
+    assert_eq!(printed(&output), "1\n");
+    let said = complained(&output);
+    assert!(said.contains("OMP_NUM_THREADS = '1'") && !said.contains("OMP_NUM_THREADS = '2'"));
+    // A program without OpenMP is told nothing.
+    let output = host.run(&[], &[("OMP_DISPLAY_ENV", "true"), ("OMP_NUM_THREADS", "x")]);
+    assert_eq!((complained(&output).as_str(), output.status.code()), ("", Some(1)));
+}
+
 #[test]
 fn a_plugin_begins_a_region_while_it_is_opened() {
     let Some(plugin) = Program::with_options("team.c", &["-shared", "-fPIC"]) else { return };

@@ -9,4 +9,4 @@ mod text;
 
 pub(crate) use display::display;
 pub(crate) use places::processors;
-pub(crate) use process::{announce, settings};
+pub(crate) use process::{read_if_linked, settings};

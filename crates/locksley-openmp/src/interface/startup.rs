@@ -1,13 +1,12 @@
 //! What happens when the library is loaded.
 
-use crate::environment::announce;
+use crate::environment::read_if_linked;
 use crate::race_detector;
 use crate::team::begin_process;
 
-/// Reads the environment, so that its faults are told even if the program never uses OpenMP.
 extern "C" fn load() {
     race_detector::find();
-    announce();
+    read_if_linked();
     begin_process();
 }
 
