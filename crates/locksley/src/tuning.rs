@@ -52,9 +52,8 @@ pub(crate) const REPLACEMENTS: usize = 256;
 
 /// *Polls, tasks, and searches.* After this many polls a worker looks into its other queues, and
 /// after this many tasks for those of threads without an index. A prime, as in other schedulers, so
-/// that it does not align with patterns in the tasks. One of this many
-/// searches, at random, does not begin with the victim of the last steal; no other number was tried
-/// for that.
+/// that it does not align with patterns in the tasks. One of this many searches, at random, does
+/// not begin with the victim of the last steal; no other number was tried for that.
 pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
 /// *Slots.* A worker looks into so many at a time for tasks of threads that have no index: it has

@@ -11,7 +11,8 @@ use crate::uncancelled::uncancelled;
 /// OMP_DISPLAY_ENV says so.
 pub(crate) fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
-    // Not within `get_or_init`: a child that is forked meanwhile would wait for this thread.
+    // Not within `get_or_init`: a child that is forked meanwhile would wait for this thread. If
+    // two threads come first, both tell of faults.
     SETTINGS.get().unwrap_or_else(|| {
         let settings = uncancelled(read_and_announce);
         SETTINGS.get_or_init(|| settings)

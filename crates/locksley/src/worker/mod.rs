@@ -98,6 +98,8 @@ pub(crate) struct Local {
     search: RefCell<Option<Search>>,
     /// Counts the polls of tasks, and the tasks that were sent to its place.
     polls: Cell<u32>,
+    /// Counts its looks for the next task.
+    turns: Cell<u32>,
     /// When it last looked into its other queues.
     looked: Cell<Option<Instant>>,
     /// True if its latest polls were shorter than it takes to move a task.
@@ -163,6 +165,7 @@ impl Worker {
             wake_token: WakeToken::new(near),
             search: RefCell::new(None),
             polls: Cell::new(0),
+            turns: Cell::new(0),
             has_set_aside: Cell::new(false),
             looked: Cell::new(None),
             has_brief_polls: Cell::new(false),

@@ -246,15 +246,17 @@ impl Worker {
         }
     }
 
-    /// Every `LOOK_ELSEWHERE_AFTER` tasks, takes one that a thread without an index has left behind:
-    /// tasks that spawn or wake each other would starve it.
+    /// Called before the worker takes its next task. Every `LOOK_ELSEWHERE_AFTER` times, takes one
+    /// that a thread without an index has left behind: tasks that spawn or wake each other would
+    /// starve it.
     pub(super) fn take_left_behind_in_turn(&self) -> Option<Found> {
-        let tasks = self.counters().tasks.read();
-        let (turns, every) = (tasks / u64::from(LOOK_ELSEWHERE_AFTER), LOOK_ELSEWHERE_AFTER - 1);
-        if tasks % u64::from(LOOK_ELSEWHERE_AFTER) != u64::from(every) {
+        let turns = self.local.turns.get().wrapping_add(1);
+        self.local.turns.set(turns);
+        if turns % LOOK_ELSEWHERE_AFTER != 0 {
             return None;
         }
-        let first = turns as usize % self.local.shared.slots_taken() * LEFT_BEHIND_SLOTS;
+        let looks = (turns / LOOK_ELSEWHERE_AFTER) as usize;
+        let first = looks % self.local.shared.slots_taken() * LEFT_BEHIND_SLOTS;
         self.search().take_left_behind(self.seeker(None), first)
     }
 
