@@ -11,19 +11,24 @@ use support::{Program, assert_same_output, complained, library, printed, run};
 const IMPOSSIBLE: i32 = 77;
 
 fn program() -> Option<Program> {
-    Program::with_options("life.c", &["-ldl"])
+    Program::with_options("life.c", &["-ldl", "-lm"])
 }
 
 /// The case ends as with libgomp.
 #[track_caller]
 fn assert_as_libgomp(arguments: &[&str]) {
+    assert_as_libgomp_with(arguments, &[]);
+}
+
+#[track_caller]
+fn assert_as_libgomp_with(arguments: &[&str], variables: &[(&str, &str)]) {
     let Some(program) = program() else { return };
-    let expected = run(program.command().args(arguments), &[]);
+    let expected = run(program.command().args(arguments), variables);
     if expected.status.code() == Some(IMPOSSIBLE) {
         return skip_test("the system does not allow it");
     }
     assert!(expected.status.code().is_some(), "libgomp: {}", complained(&expected));
-    assert_same_output(&program.run(arguments, &[]), &expected);
+    assert_same_output(&program.run(arguments, variables), &expected);
 }
 
 /// The case, in which libgomp hangs or ends, prints these lines, and `complaint` on standard error.
@@ -157,6 +162,14 @@ fn no_descriptors_are_needed_or_kept() {
 #[test]
 fn attributes_of_the_programs_threads_stay_the_same() {
     assert_as_libgomp(&["attributes"]);
+}
+
+#[test]
+fn teams_take_over_the_attributes_of_the_thread_that_begins_them() {
+    assert_as_libgomp(&["taken-over"]);
+    assert_as_libgomp(&["taken-over-inside"]);
+    // Their affinity is that of their places.
+    assert_as_libgomp_with(&["taken-over"], &[("OMP_PLACES", "threads")]);
 }
 
 #[test]

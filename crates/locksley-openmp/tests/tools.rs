@@ -57,7 +57,7 @@ fn threadpoolctl_and_joblib_find_the_library_and_limit_it() {
 
 #[test]
 fn names_of_threads_and_settings_and_affinity_tell_the_library() {
-    let Some(program) = Program::new("life.c") else { return };
+    let Some(program) = Program::with_options("life.c", &["-ldl", "-lm"]) else { return };
     let output = run(
         program.command().args(["names", "locksley-omp"]),
         &[("LD_PRELOAD", &program.library()), ("OMP_DISPLAY_ENV", "verbose")],

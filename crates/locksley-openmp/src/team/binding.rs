@@ -69,6 +69,11 @@ impl Place {
     }
 }
 
+/// The calling thread may have been moved from its place: it binds itself again when it enters one.
+pub(super) fn forget_place() {
+    BOUND.set(None);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,7 +20,7 @@ use rustix::process::getpid;
 use rustix::thread::gettid;
 
 use super::members::Context;
-use super::worker::{self, Hosts, Worker};
+use super::worker::{self, Hosts, Owner, Worker};
 use super::{Member, Team, size};
 use crate::environment::settings;
 use crate::first_line;
@@ -50,6 +50,8 @@ pub(super) struct Thread {
 pub(super) struct State {
     /// The process in which the workers are.
     pub(super) generation: u32,
+    /// How the reserve knows the thread.
+    pub(super) owner: Owner,
     /// The workers of regions that an initial thread begins: the same ones each time, so that
     /// `threadprivate` variables persist.
     pub(super) workers: Vec<Arc<Worker>>,
@@ -140,7 +142,8 @@ extern "C" fn note_exit() {
 pub(super) fn note_region_end() {
     let is_exiting = EXITS.load(Ordering::Relaxed);
     if IS_ENDING.get() && !is_exiting && thread().state.borrow().active.is_empty() {
-        worker::leave(thread().take_workers(), false);
+        let (owner, workers) = thread().take_workers();
+        worker::leave(owner, workers, false);
     }
 }
 
@@ -181,7 +184,8 @@ fn root() -> &'static Member {
 }
 
 fn adopt(thread: Thread) -> &'static Thread {
-    thread.state.borrow_mut().generation = generation();
+    *thread.state.borrow_mut() =
+        State { generation: generation(), owner: Owner::new(), ..State::default() };
     let thread = Box::leak(Box::new(thread));
     let old = THREAD.replace(thread).cast_mut();
     if !old.is_null() {
@@ -213,7 +217,7 @@ pub(super) fn thread() -> &'static Thread {
 fn release() -> Hosts {
     let thread = THREAD.get().cast_mut();
     if thread.is_null() {
-        return worker::leave([], IS_HOST.replace(false));
+        return worker::leave(Owner::default(), [], IS_HOST.replace(false));
     }
     // SAFETY: as in `thread`.
     let root = unsafe { &*thread }.root.as_deref();
@@ -230,14 +234,15 @@ fn release() -> Hosts {
         root.member(0).leave();
         waiting::note_asleep();
     }
-    worker::leave(thread.take_workers(), IS_HOST.replace(false))
+    let (owner, workers) = thread.take_workers();
+    worker::leave(owner, workers, IS_HOST.replace(false))
 }
 
 impl Thread {
-    fn take_workers(&self) -> Vec<Arc<Worker>> {
+    fn take_workers(&self) -> (Owner, Vec<Arc<Worker>>) {
         let mut state = self.state.borrow_mut();
         state.forget_workers_after_fork();
-        std::mem::take(&mut state.workers)
+        (state.owner, std::mem::take(&mut state.workers))
     }
 }
 
@@ -257,7 +262,8 @@ pub(crate) fn release_threads() {
     let thread = THREAD.get();
     if !thread.is_null() {
         // SAFETY: as in `thread`.
-        worker::give_back(unsafe { &*thread }.take_workers());
+        let (owner, workers) = unsafe { &*thread }.take_workers();
+        worker::give_back(owner, workers);
     }
     worker::end_reserve();
 }

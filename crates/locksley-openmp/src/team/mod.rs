@@ -1,5 +1,6 @@
 //! Teams of threads: how they begin and end, meet at barriers, and execute tasks.
 
+mod attributes;
 mod barrier;
 mod binding;
 mod current;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Once};
 
 use super::current::{self, Active};
 use super::members::Context;
-use super::worker::{self, Worker};
+use super::worker;
 use super::{Member, Team, size};
 use crate::environment::settings;
 use crate::icv::Icvs;
@@ -42,8 +42,9 @@ pub(crate) fn start(region: Region, make_group: impl FnOnce(u32) -> Option<Arc<G
     let is_outermost = state.active.is_empty() && !current::is_worker();
     let count = size as usize - 1;
     let mut borrowed = Vec::new();
+    let owner = state.owner;
     let workers = if is_outermost { &mut state.workers } else { &mut borrowed };
-    if let Err(error) = fill(workers, count) {
+    if let Err(error) = worker::fill(workers, count, owner, execute) {
         static WARNING: Once = Once::new();
         WARNING.call_once(|| warn(&format!("Thread creation failed: {}", reason(&error))));
         let fewer = workers.len() as u32 + 1;
@@ -85,7 +86,7 @@ pub(crate) fn end() {
     let Some(Active { team, borrowed }) = active else { return };
     size::release(&team.group_size, team.size - 1, team.is_complete());
     if team.is_complete() {
-        worker::give_back(borrowed);
+        worker::give_back(thread.state.borrow().owner, borrowed);
     } else {
         // Their threads are not in this process.
         std::mem::forget(borrowed);
@@ -186,14 +187,6 @@ fn team(idle: &mut [Option<Arc<Team>>], size: u32, context: Context) -> Arc<Team
         }
     }
     Arc::new(Team::new(size, context))
-}
-
-/// Makes them at least `count` workers, or fewer if the system refuses threads.
-fn fill(workers: &mut Vec<Arc<Worker>>, count: usize) -> io::Result<()> {
-    while workers.len() < count {
-        workers.push(worker::take(execute)?);
-    }
-    Ok(())
 }
 
 /// The error in the system's words, as libgomp gives it, without its number.

@@ -5,12 +5,15 @@ use std::ffi::{CStr, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use locksley_sys::primitive::AtomicBool;
+use rustix::process::Pid;
+use rustix::thread::gettid;
 
 use super::Team;
+use super::attributes::Attributes;
 use crate::environment::settings;
 use crate::mutex::lock;
 use crate::race_detector;
@@ -27,12 +30,15 @@ use crate::waiting::{self, Event};
 pub(super) struct Worker {
     execute: Execute,
     assignment: UnsafeCell<Option<Assignment>>,
+    /// What the worker takes over before the next assignment, from an owner that is not its last.
+    attributes: UnsafeCell<Option<Arc<Attributes>>>,
     is_assigned: AtomicBool,
     assigned: Event,
+    thread: OnceLock<Pid>,
 }
 
-// SAFETY: `assignment` belongs to the thread that has the worker while `is_assigned` is false, and
-// to the worker while it is true.
+// SAFETY: `assignment` and `attributes` belong to the thread that has the worker while `is_assigned`
+// is false, and to the worker while it is true.
 unsafe impl Send for Worker {}
 // SAFETY: as above.
 unsafe impl Sync for Worker {}
@@ -55,8 +61,10 @@ impl Worker {
         let worker = Arc::new(Self {
             execute,
             assignment: UnsafeCell::new(None),
+            attributes: UnsafeCell::new(None),
             is_assigned: AtomicBool::new(false),
             assigned: Event::new(),
+            thread: OnceLock::new(),
         });
         waiting::note_awake(1);
         let own = Arc::into_raw(Arc::clone(&worker));
@@ -65,6 +73,16 @@ impl Worker {
             // SAFETY: no thread has taken the reference over.
             drop(unsafe { Arc::from_raw(own) });
         })
+    }
+
+    /// Has the worker take these over before its next region. False if it may not be able to.
+    fn inherit(&self, attributes: &Arc<Attributes>) -> bool {
+        let is_able = self.thread.get().is_none_or(|&it| attributes.can_be_given_to(it));
+        if is_able {
+            // SAFETY: the caller has the worker, which has taken its last assignment.
+            unsafe { *self.attributes.get() = Some(Arc::clone(attributes)) };
+        }
+        is_able
     }
 
     /// Has the worker execute a region.
@@ -87,8 +105,13 @@ impl Worker {
         race_detector::acquire(self);
         // SAFETY: the worker's until the next line.
         let assignment = unsafe { (*self.assignment.get()).take() };
+        // SAFETY: as above.
+        let attributes = unsafe { (*self.attributes.get()).take() };
         // Relaxed: the next `hand_over` comes behind the region's barrier.
         self.is_assigned.store(false, Ordering::Relaxed);
+        if let Some(it) = attributes {
+            it.apply();
+        }
         assignment
     }
 }
@@ -98,6 +121,7 @@ extern "C" fn serve(worker: *mut c_void) -> *mut c_void {
     // SAFETY: `start` hands over a reference.
     let worker = unsafe { Arc::from_raw(worker.cast_const().cast::<Worker>()) };
     let _ = rustix::thread::set_name(NAME);
+    let _ = worker.thread.set(gettid());
     while let Some(Assignment::Region(team, number)) = worker.take() {
         (worker.execute)(&team, number);
     }
@@ -105,15 +129,28 @@ extern "C" fn serve(worker: *mut c_void) -> *mut c_void {
     ptr::null_mut()
 }
 
-/// The workers that no thread has.
-struct Reserve(UnsafeCell<Mutex<Vec<Arc<Worker>>>>);
+/// Identifies a thread that begins regions among all that the process ever has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Owner(u64);
+
+impl Owner {
+    pub(super) fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// The workers that no thread has, and which thread had each last.
+struct Reserve(UnsafeCell<Mutex<Vec<Spare>>>);
+
+type Spare = (Owner, Arc<Worker>);
 
 // SAFETY: the mutex is replaced only while the process has one thread.
 unsafe impl Sync for Reserve {}
 
 static RESERVE: Reserve = Reserve(UnsafeCell::new(Mutex::new(Vec::new())));
 
-fn reserve() -> MutexGuard<'static, Vec<Arc<Worker>>> {
+fn reserve() -> MutexGuard<'static, Vec<Spare>> {
     // SAFETY: the thread that replaces the mutex does not use it meanwhile.
     lock(unsafe { &*RESERVE.0.get() })
 }
@@ -134,15 +171,42 @@ pub(super) fn forget_others(is_host: bool) {
     HOSTS.store(is_host.into(), Ordering::Relaxed);
 }
 
-/// Returns a worker from the reserve, or a new one that executes regions by `execute`.
-pub(super) fn take(execute: Execute) -> io::Result<Arc<Worker>> {
-    let spare = reserve().pop();
-    spare.map_or_else(|| Worker::start(execute), Ok)
+/// Makes them at least `count` workers of the calling thread, which execute regions by `execute`, or
+/// fewer if the system refuses threads. Others than its last ones are as if it had started them.
+pub(super) fn fill(
+    workers: &mut Vec<Arc<Worker>>,
+    count: usize,
+    owner: Owner,
+    execute: Execute,
+) -> io::Result<()> {
+    let mut attributes = None;
+    while workers.len() < count {
+        let Some((last, worker)) = take_spare(owner) else {
+            workers.push(Worker::start(execute)?);
+            continue;
+        };
+        let own = || Arc::new(Attributes::of_this_thread());
+        if last == owner || worker.inherit(attributes.get_or_insert_with(own)) {
+            workers.push(worker);
+        } else {
+            worker.hand_over(Assignment::End);
+        }
+    }
+    Ok(())
 }
 
-/// Gives workers back, whose regions have ended.
-pub(super) fn give_back(workers: impl IntoIterator<Item = Arc<Worker>>) {
-    let mut workers = workers.into_iter().peekable();
+/// Returns a worker from the reserve, if possible one that this owner had last.
+fn take_spare(owner: Owner) -> Option<Spare> {
+    let mut reserve = reserve();
+    match reserve.iter().rposition(|&(last, _)| last == owner) {
+        Some(own) => Some(reserve.swap_remove(own)),
+        None => reserve.pop(),
+    }
+}
+
+/// Gives workers back that the owner had, and whose regions have ended.
+pub(super) fn give_back(owner: Owner, workers: impl IntoIterator<Item = Arc<Worker>>) {
+    let mut workers = workers.into_iter().map(|it| (owner, it)).peekable();
     if workers.peek().is_some() {
         reserve().extend(workers);
     }
@@ -156,8 +220,12 @@ pub(super) enum Hosts {
 }
 
 /// A thread ends, and gives these workers back. `is_host`: it counts among the hosts.
-pub(super) fn leave(workers: impl IntoIterator<Item = Arc<Worker>>, is_host: bool) -> Hosts {
-    give_back(workers);
+pub(super) fn leave(
+    owner: Owner,
+    workers: impl IntoIterator<Item = Arc<Worker>>,
+    is_host: bool,
+) -> Hosts {
+    give_back(owner, workers);
     // Acquire and release: the last host finds the workers of those before.
     let left = HOSTS.fetch_sub(is_host.into(), Ordering::AcqRel) - usize::from(is_host);
     if left > 0 {
@@ -170,7 +238,7 @@ pub(super) fn leave(workers: impl IntoIterator<Item = Arc<Worker>>, is_host: boo
 /// Ends the workers of the reserve.
 pub(super) fn end_reserve() {
     let workers = std::mem::take(&mut *reserve());
-    workers.iter().for_each(|it| it.hand_over(Assignment::End));
+    workers.iter().for_each(|(_, it)| it.hand_over(Assignment::End));
 }
 
 /// Starts a detached thread, with the stack that the environment states, or else the C library's

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fenv.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <omp.h>
@@ -556,6 +558,95 @@ static void attributes(void) {
     for (int i = 0; i < 4; i++) kill(busy[i], SIGKILL), waitpid(busy[i], NULL, 0);
 }
 
+// What a thread takes over from the one that starts it.
+struct taken_over {
+    cpu_set_t affinity;
+    sigset_t mask;
+    int nice, rounding;
+};
+
+static void look(struct taken_over *own) {
+    memset(own, 0, sizeof *own);
+    sched_getaffinity(0, sizeof own->affinity, &own->affinity);
+    pthread_sigmask(SIG_SETMASK, NULL, &own->mask);
+    own->nice = getpriority(PRIO_PROCESS, syscall(SYS_gettid));
+    own->rounding = fegetround();
+}
+
+static void change(int number) {
+    static const int roundings[] = {FE_UPWARD, FE_TONEAREST, FE_DOWNWARD},
+                     signals[] = {SIGUSR1, SIGUSR2, SIGWINCH}, nices[] = {5, 0, 7};
+    cpu_set_t all, one;
+    sigset_t mask;
+    int processor = -1;
+    sched_getaffinity(0, sizeof all, &all);
+    for (int left = number % CPU_COUNT(&all); left >= 0; left -= CPU_ISSET(processor, &all))
+        processor++;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    sigemptyset(&mask), sigaddset(&mask, signals[number]);
+    pthread_sigmask(SIG_BLOCK, &mask, NULL);
+    setpriority(PRIO_PROCESS, syscall(SYS_gettid), nices[number]);
+    fesetround(roundings[number]);
+}
+
+static int others[4], members;
+
+static void compare(int threads) {
+    struct taken_over host;
+    look(&host);
+#pragma omp parallel num_threads(threads)
+    {
+        struct taken_over own;
+        look(&own);
+#pragma omp critical
+        {
+            members++;
+            others[0] += !CPU_EQUAL(&own.affinity, &host.affinity);
+            others[1] += memcmp(&own.mask, &host.mask, sizeof own.mask) != 0;
+            others[2] += own.nice != host.nice;
+            others[3] += own.rounding != host.rounding;
+        }
+    }
+}
+
+static void *with_attributes(void *number) {
+    change(*(int *)number);
+    for (int i = 0; i < 10; i++) compare(4);
+    return NULL;
+}
+
+// Each team is like the thread that begins it: those of threads that come after each other, and
+// the inner ones of threads beside each other.
+static void taken_over(int is_inside) {
+    // Without privileges, nobody lowers a nice value.
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct none[2] = {0};
+    if (syscall(SYS_capset, &header, none)) exit(77);
+    if (!is_inside) {
+        for (int number = 0; number < 3; number++) {
+            pthread_t thread;
+            if (pthread_create(&thread, NULL, with_attributes, &number)) exit(9);
+            pthread_join(thread, NULL);
+        }
+        // With places, the main thread is bound in other ways than with libgomp.
+        if (!getenv("OMP_PLACES")) compare(5);
+    } else {
+        omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(3)
+        {
+            change(omp_get_thread_num());
+            for (int i = 0; i < 50; i++) {
+                compare(3);
+                usleep(100 * (i % (2 + omp_get_thread_num())));
+            }
+        }
+    }
+    printf("of %d members: affinity %d, signals %d, nice %d, rounding %d others\n", members,
+           others[0], others[1], others[2], others[3]);
+}
+
 static void small_stack(void) {
     struct rlimit small = {64 << 10, 64 << 10};
     setrlimit(RLIMIT_STACK, &small);
@@ -683,6 +774,8 @@ int main(int count, char **words) {
     CASE("refused", refused())
     CASE("descriptors", no_descriptors())
     CASE("attributes", attributes())
+    CASE("taken-over", taken_over(0))
+    CASE("taken-over-inside", taken_over(1))
     CASE("seccomp", filtered())
     CASE("no-proc", without_proc())
     CASE("names", names())

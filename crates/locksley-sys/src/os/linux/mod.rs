@@ -8,6 +8,7 @@ mod clock;
 mod delay;
 mod door;
 mod file;
+mod floating_point;
 mod fork;
 #[cfg(not(loom))]
 mod futex;

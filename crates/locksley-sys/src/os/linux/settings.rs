@@ -1,8 +1,10 @@
-//! What a thread takes over from the one that starts it: signal mask and affinity.
+//! What a thread takes over from the one that starts it: signal mask, affinity and floating-point
+//! control.
 
 use super::affinity;
+use super::floating_point::FloatingPoint;
 
-/// The signal mask and the affinity of a thread.
+/// The signal mask, the affinity and the floating-point control (such as rounding) of a thread.
 ///
 /// A thread starts with those of the thread that starts it. Use this where that thread may have
 /// changed its own for a while. (Niceness is not in here: without privileges, a thread can give
@@ -21,6 +23,7 @@ pub struct ThreadSettings {
     signals: Option<libc::sigset_t>,
     /// `None` if the system does not tell. Boxed, since it is large.
     affinity: Option<Box<affinity::Mask>>,
+    floating_point: FloatingPoint,
 }
 
 impl ThreadSettings {
@@ -32,7 +35,8 @@ impl ThreadSettings {
         // SAFETY: without a new mask, the call only writes the present one, to where there is room.
         let answer =
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), &raw mut signals) };
-        Self { signals: (answer == 0).then_some(signals), affinity }
+        let signals = (answer == 0).then_some(signals);
+        Self { signals, affinity, floating_point: FloatingPoint::of_this_thread() }
     }
 
     /// Gives the calling thread these settings, as far as the system allows.
@@ -41,9 +45,13 @@ impl ThreadSettings {
             // SAFETY: the mask is read, and the old one is not written.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, signals, std::ptr::null_mut()) };
         }
-        if let Some(affinity) = &self.affinity {
-            affinity::set(affinity::THIS_THREAD, affinity);
+        if let Some(wanted) = self.affinity.as_deref() {
+            // One that is set explicitly does not grow with the control group's.
+            if affinity::get(affinity::THIS_THREAD).as_ref() != Some(wanted) {
+                affinity::set(affinity::THIS_THREAD, wanted);
+            }
         }
+        self.floating_point.apply();
     }
 }
 
