@@ -84,6 +84,13 @@ fn tasks_outside_of_regions_wait_for_events() {
     );
 }
 
+/// `taskyield` of libgomp does nothing, so the program hangs.
+#[test]
+fn a_waiting_task_finds_its_child_behind_tasks_that_it_may_not_execute() {
+    let Some(program) = Program::new("behind.c") else { return };
+    assert_eq!(printed(&program.run(&[], &[])), "20 others, and the child: 1\n");
+}
+
 #[test]
 fn tasks_take_little_memory_however_many_are_created() {
     let Some(program) = Program::new("memory.c") else { return };

@@ -1,11 +1,13 @@
 //! Dependences between the children of one task (`depend`).
 //!
-//! For each address the creator remembers the last child that writes it, and the children that have
-//! read it since. A new writer waits for all of these, and a new reader for the writer. A task that
-//! writes address 0 (`omp_all_memory`) waits for all earlier ones, and all later ones wait for it.
+//! For each address the creator remembers the last child that writes it alone, and since then the
+//! latest set of independent children (all `in`, or all `inoutset`), and the set before. A child of
+//! the latest set waits for the set before, another one for the latest. A task that writes address
+//! 0 (`omp_all_memory`) waits for all earlier ones, and all later ones wait for it.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::mem::swap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -16,16 +18,26 @@ use crate::race_detector;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub(crate) address: usize,
-    pub(crate) is_write: bool,
+    pub(crate) kind: Kind,
+}
+
+/// How a task depends on others that access the same address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    In,
+    /// Also `out` and `mutexinoutset`.
+    InOut,
+    InOutSet,
 }
 
 impl Access {
     /// `omp_all_memory`
-    pub(crate) const ALL_MEMORY: Self = Self { address: 0, is_write: true };
+    pub(crate) const ALL_MEMORY: Self = Self { address: 0, kind: Kind::InOut };
 }
 
-/// The kind of a dependence in an `omp_depend_t` that only reads.
+/// Kinds of dependences in an `omp_depend_t`.
 const IN: usize = 1;
+const INOUTSET: usize = 5;
 
 /// Reads the list of dependences that the compiler passes to `GOMP_task`: either the number of
 /// all, the number of writers, and addresses; or 0, the number of all, of writers, of
@@ -46,14 +58,19 @@ pub(crate) unsafe fn accesses(list: *const *mut c_void) -> Vec<Access> {
     let access = |number: usize| {
         let address = word(first + number);
         if number < known {
-            return Access { address, is_write: number < writers };
+            let kind = if number < writers { Kind::InOut } else { Kind::In };
+            return Access { address, kind };
         }
         let object = address as *const usize;
         // SAFETY: an `omp_depend_t` is an address and a kind.
         let address = unsafe { *object };
         // SAFETY: as above.
-        let kind = unsafe { *object.wrapping_add(1) };
-        Access { address, is_write: kind != IN }
+        let kind = match unsafe { *object.wrapping_add(1) } {
+            IN => Kind::In,
+            INOUTSET => Kind::InOutSet,
+            _ => Kind::InOut,
+        };
+        Access { address, kind }
     };
     (0..all).map(access).collect()
 }
@@ -113,10 +130,15 @@ pub(super) struct Table<T> {
     writer_of_all: Option<Arc<T>>,
 }
 
+/// The children that access an address.
 #[derive(Debug)]
 struct Users<T> {
     writer: Option<Arc<T>>,
-    readers: Vec<Arc<T>>,
+    /// The set before the latest.
+    earlier: Vec<Arc<T>>,
+    /// The latest set, all of this kind.
+    latest: Vec<Arc<T>>,
+    kind: Kind,
 }
 
 impl<T: Dependent> Table<T> {
@@ -132,7 +154,7 @@ impl<T: Dependent> Table<T> {
         }
         if accesses.contains(&Access::ALL_MEMORY) {
             for users in self.by_address.iter().flat_map(HashMap::values) {
-                users.writer.iter().chain(&users.readers).for_each(|it| precede(it, task, links));
+                users.writer.iter().chain(&users.latest).for_each(|it| precede(it, task, links));
             }
             if !is_last {
                 *self = Self { writer_of_all: Some(Arc::clone(task)), ..Self::new() };
@@ -140,29 +162,29 @@ impl<T: Dependent> Table<T> {
             return links.meet();
         }
         self.remove_unused();
-        for access in accesses {
-            let users = self
-                .by_address
-                .get_or_insert_default()
-                .entry(access.address)
-                .or_insert_with(|| Users { writer: None, readers: Vec::new() });
-            if let Some(writer) = &users.writer {
-                precede(writer, task, links);
-            }
-            if access.is_write {
-                users.readers.iter().for_each(|reader| precede(reader, task, links));
-            }
+        for &Access { address, kind } in accesses {
+            let new = || Users { writer: None, earlier: Vec::new(), latest: Vec::new(), kind };
+            let by_address = self.by_address.get_or_insert_default();
+            let users = by_address.entry(address).or_insert_with(new);
+            let before = if kind == users.kind { &users.earlier } else { &users.latest };
+            users.writer.iter().chain(before).for_each(|it| precede(it, task, links));
             if is_last {
                 continue;
             }
-            if access.is_write {
-                users.readers.clear();
+            if kind == Kind::InOut {
+                users.earlier.clear();
+                users.latest.clear();
                 users.writer = Some(Arc::clone(task));
-            } else {
-                // Readers that have ended are not collected for ever.
-                users.readers.retain(has_not_ended);
-                users.readers.push(Arc::clone(task));
+                continue;
             }
+            if kind != users.kind {
+                swap(&mut users.earlier, &mut users.latest);
+                users.latest.clear();
+                users.kind = kind;
+            }
+            // Those that have ended are not collected for ever.
+            users.latest.retain(has_not_ended);
+            users.latest.push(Arc::clone(task));
         }
         links.meet()
     }
@@ -173,7 +195,7 @@ impl<T: Dependent> Table<T> {
         else {
             return;
         };
-        by_address.retain(|_, users| users.writer.iter().chain(&users.readers).any(has_not_ended));
+        by_address.retain(|_, users| users.writer.iter().chain(&users.latest).any(has_not_ended));
         self.threshold = (2 * by_address.len()).max(64);
     }
 }
@@ -212,9 +234,15 @@ mod tests {
     }
 
     fn child(parent: &Arc<Task>, accesses: &[(usize, bool)]) -> (Arc<Task>, bool) {
+        let kind = |is_write| if is_write { Kind::InOut } else { Kind::In };
+        let accesses: Vec<_> = accesses.iter().map(|it| (it.0, kind(it.1))).collect();
+        child_of_kinds(parent, &accesses)
+    }
+
+    fn child_of_kinds(parent: &Arc<Task>, accesses: &[(usize, Kind)]) -> (Arc<Task>, bool) {
         let options = Options { is_deferred: true, ..Options::default() };
         let task = Task::child(parent, options, None, true, None);
-        let access = |&(address, is_write): &(usize, bool)| Access { address, is_write };
+        let access = |&(address, kind): &(usize, Kind)| Access { address, kind };
         let accesses: Vec<_> = accesses.iter().map(access).collect();
         let is_ready = task.link(parent, &accesses, false);
         (task, is_ready)
@@ -237,6 +265,26 @@ mod tests {
         assert!(ready.len() == 1 && Arc::ptr_eq(&ready[0], &last) && !is_last);
         assert!(last.end().1, "the last child has ended");
         assert!(child(&parent, &[(8, true)]).1, "those before have ended");
+    }
+
+    #[test]
+    fn tasks_of_a_set_wait_for_others_and_not_for_each_other() {
+        for kind in [Kind::In, Kind::InOut] {
+            let parent = parent();
+            let of = |kind| child_of_kinds(&parent, &[(8, kind)]);
+            assert!(of(Kind::InOutSet).1 && of(Kind::InOutSet).1);
+            let (middle, is_ready) = of(kind);
+            assert!(!is_ready);
+            let [(first, _), (second, _)] = [(); 2].map(|()| of(Kind::InOutSet));
+            let (last, _) = of(kind);
+            assert!(!first.is_ready() && !second.is_ready());
+            assert_eq!(middle.end().0.len(), 2);
+            assert!(first.is_ready() && second.is_ready());
+            assert!(second.end().0.is_empty() && !last.is_ready());
+            let (third, is_ready) = of(Kind::InOutSet);
+            assert!(!is_ready && first.end().0.len() == 1 && last.is_ready());
+            assert!(last.end().0.len() == 1 && third.is_ready());
+        }
     }
 
     #[test]
@@ -279,15 +327,18 @@ mod tests {
 
     #[test]
     fn the_compilers_lists_are_read() {
-        let object = [64_usize, IN];
+        let objects = [[64_usize, IN], [72, 3], [80, INOUTSET]];
         let old = [3_usize, 1, 8, 16, 24].map(|it| it as *mut c_void);
-        let new = [0, 4, 1, 1, 1, 8, 16, 24, object.as_ptr() as usize].map(|it| it as *mut c_void);
+        let [first, second, third] = objects.each_ref().map(|it| it.as_ptr() as usize);
+        let new = [0, 6, 1, 1, 1, 8, 16, 24, first, second, third].map(|it| it as *mut c_void);
         let read = |list: &[*mut c_void]| {
             // SAFETY: lists as the compiler makes them.
             let accesses = unsafe { accesses(list.as_ptr()) };
-            accesses.iter().map(|it| (it.address, it.is_write)).collect::<Vec<_>>()
+            accesses.iter().map(|it| (it.address, it.kind)).collect::<Vec<_>>()
         };
-        assert_eq!(read(&old), [(8, true), (16, false), (24, false)]);
-        assert_eq!(read(&new), [(8, true), (16, true), (24, false), (64, false)]);
+        let (first, second) = ((8, Kind::InOut), (24, Kind::In));
+        assert_eq!(read(&old), [first, (16, Kind::In), second]);
+        let of_objects = [(64, Kind::In), (72, Kind::InOut), (80, Kind::InOutSet)];
+        assert_eq!(read(&new), [&[first, (16, Kind::InOut), second], &of_objects[..]].concat());
     }
 }

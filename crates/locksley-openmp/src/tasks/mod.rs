@@ -11,7 +11,7 @@ mod task;
 
 pub(crate) use body::{Body, Copier, Function};
 pub(crate) use copies::{Copies, Variable};
-pub(crate) use dependences::{Access, accesses};
+pub(crate) use dependences::{Access, Kind, accesses};
 pub(crate) use detachment::Event;
 pub(crate) use group::Group;
 pub(crate) use queue::Queue;

@@ -18,7 +18,8 @@ pub(crate) struct Queue {
     length: AtomicUsize,
 }
 
-/// How many tasks of another member's queue a thief looks at.
+/// How many tasks of another member's queue a thief looks at, unless it would sleep otherwise. The
+/// owner cannot use the queue meanwhile.
 const LOOKED_AT: usize = 8;
 
 impl Queue {
@@ -65,19 +66,18 @@ impl Queue {
         task
     }
 
-    /// True if [`pop`](Self::pop) would find a task.
-    pub(crate) fn has_for_owner(&self, accepts: impl Fn(&Task) -> bool) -> bool {
+    /// True if [`pop`](Self::pop), or a [`steal`](Self::steal) that looks at all, would find a task.
+    pub(crate) fn has_one(&self, accepts: impl Fn(&Task) -> bool) -> bool {
         !self.is_empty() && lock(&self.tasks).iter().any(|it| accepts(it))
     }
 
-    /// True if [`steal`](Self::steal) would find a task.
-    pub(crate) fn has_for_thief(&self, accepts: impl Fn(&Task) -> bool) -> bool {
-        !self.is_empty() && lock(&self.tasks).iter().take(LOOKED_AT).any(|it| accepts(it))
-    }
-
     /// The oldest task that `accepts`, for a thief. It does not wait for a queue that another
-    /// thread uses.
-    pub(crate) fn steal(&self, accepts: impl Fn(&Task) -> bool) -> Option<Arc<Task>> {
+    /// thread uses. Unless `looks_at_all`, it may miss a task behind others.
+    pub(crate) fn steal(
+        &self,
+        looks_at_all: bool,
+        accepts: impl Fn(&Task) -> bool,
+    ) -> Option<Arc<Task>> {
         if self.is_empty() {
             return None;
         }
@@ -88,7 +88,9 @@ impl Queue {
         };
         // Of equal ones, the first.
         let accepted = tasks.iter().take(LOOKED_AT).enumerate().filter(|(_, it)| accepts(it));
-        let at = accepted.min_by_key(|(_, it)| Reverse(it.options().priority))?.0;
+        let first = accepted.min_by_key(|(_, it)| Reverse(it.options().priority)).map(|it| it.0);
+        let others = || looks_at_all.then(|| tasks.iter().position(|it| accepts(it))).flatten();
+        let at = first.or_else(others)?;
         let task = tasks.remove(at);
         self.length.store(tasks.len(), Ordering::Relaxed);
         task
@@ -110,7 +112,7 @@ mod tests {
         let (queue, tasks) = (Queue::default(), [0, 2, 1, 2].each_ref().map(child));
         tasks.iter().for_each(|it| queue.push(Arc::clone(it)));
         for expected in [1, 3, 2, 0] {
-            let stolen = queue.steal(|_| true).unwrap();
+            let stolen = queue.steal(false, |_| true).unwrap();
             assert!(Arc::ptr_eq(&stolen, &tasks[expected]));
         }
     }
@@ -124,12 +126,23 @@ mod tests {
         for task in [child(1), Arc::clone(&wanted[0]), Arc::clone(&wanted[1]), child(1)] {
             queue.push(task);
         }
-        assert!(queue.has_for_owner(accepts) && queue.has_for_thief(accepts));
+        assert!(queue.has_one(accepts));
         assert!(queue.pop(accepts).is_some_and(|it| Arc::ptr_eq(&it, &wanted[1])));
-        assert!(queue.steal(accepts).is_some_and(|it| Arc::ptr_eq(&it, &wanted[0])));
-        assert!(!queue.has_for_owner(accepts) && !queue.has_for_thief(accepts));
-        assert!(queue.pop(accepts).is_none() && queue.steal(accepts).is_none());
+        assert!(queue.steal(false, accepts).is_some_and(|it| Arc::ptr_eq(&it, &wanted[0])));
+        assert!(!queue.has_one(accepts));
+        assert!(queue.pop(accepts).is_none() && queue.steal(true, accepts).is_none());
         assert!(queue.pop(|_| true).is_some() && queue.pop(|_| true).is_some());
         assert!(queue.is_empty());
+    }
+    #[test]
+    fn a_thief_that_would_sleep_finds_what_lies_behind_many_others() {
+        let parents = [(); 2].map(|()| Task::implicit(settings().icvs, None));
+        let child = |at: usize| Task::child(&parents[at], Options::default(), None, false, None);
+        let (queue, wanted) = (Queue::default(), child(0));
+        let accepts = |it: &Task| it.descends_from(&parents[0]);
+        (0..LOOKED_AT).for_each(|_| queue.push(child(1)));
+        queue.push(Arc::clone(&wanted));
+        assert!(queue.has_one(accepts) && queue.steal(false, accepts).is_none());
+        assert!(queue.steal(true, accepts).is_some_and(|it| Arc::ptr_eq(&it, &wanted)));
     }
 }

@@ -176,7 +176,7 @@ impl Team {
         race_detector::release(&self.barrier);
         if let Some(number) = barrier.arrive(&self.outstanding) {
             let is_over = || barrier.is_past(number) || is_cancelled();
-            let work = || self.has_outstanding() && self.execute_one(member, |_| true);
+            let work = || self.has_outstanding() && self.execute_one(member, false, |_| true);
             let has_task = || self.members().any(|it| !it.queue.is_empty());
             self.arrivals.wait_and_work(is_over, work, has_task);
         } else {

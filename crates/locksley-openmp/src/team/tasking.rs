@@ -1,5 +1,6 @@
 //! How members create, find, execute and await tasks.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
@@ -202,11 +203,18 @@ fn settle(team: &Team, task: &Task, is_awaited: bool) {
 
 impl Team {
     /// Executes the member's newest task or another member's oldest, if it `accepts` it. Among
-    /// those of a queue, one with the largest priority.
-    pub(super) fn execute_one(&self, member: &Member, accepts: impl Fn(&Task) -> bool) -> bool {
+    /// those of a queue, one with the largest priority. Unless `looks_at_all`, it may miss one
+    /// that lies behind others of another member.
+    pub(super) fn execute_one(
+        &self,
+        member: &Member,
+        looks_at_all: bool,
+        accepts: impl Fn(&Task) -> bool,
+    ) -> bool {
         let own = member.queue.pop(&accepts).map(|task| (task, None));
         let mut others = self.others(member);
-        let steal = || others.find_map(|it| Some((it.queue.steal(&accepts)?, Some(it))));
+        let steal =
+            || others.find_map(|it| Some((it.queue.steal(looks_at_all, &accepts)?, Some(it))));
         let Some((task, victim)) = own.or_else(steal) else { return false };
         if self.members().any(|it| !it.queue.is_empty()) {
             // One woken member wakes the next.
@@ -223,10 +231,9 @@ impl Team {
         true
     }
 
-    /// True if `execute_one` would find a task.
-    fn has_one(&self, member: &Member, accepts: impl Fn(&Task) -> bool) -> bool {
-        member.queue.has_for_owner(&accepts)
-            || self.others(member).any(|it| it.queue.has_for_thief(&accepts))
+    /// True if an `execute_one` that looks at all tasks would find one.
+    fn has_one(&self, accepts: impl Fn(&Task) -> bool) -> bool {
+        self.members().any(|it| it.queue.has_one(&accepts))
     }
 
     /// The other members, those with larger numbers first.
@@ -244,12 +251,18 @@ pub(crate) fn wait_until(member: &Member, is_done: impl Fn() -> bool) {
     }
     let (team, own) = (member.team(), member.task());
     let accepts = |it: &Task| it.descends_from(&own);
-    let work = || team.execute_one(member, accepts);
-    team.progress.wait_and_work(is_done, work, || team.has_one(member, accepts));
+    // Looks at all tasks only once it would sleep: the queues' owners have to wait meanwhile.
+    let looks_at_all = Cell::new(false);
+    let work = || team.execute_one(member, looks_at_all.get(), accepts);
+    let has_work = || {
+        looks_at_all.set(team.has_one(accepts));
+        looks_at_all.get()
+    };
+    team.progress.wait_and_work(is_done, work, has_work);
 }
 
 /// Executes one ready descendant of the member's task, if it has one (`taskyield`).
 pub(crate) fn yield_to_descendant(member: &Member) {
     let own = member.task();
-    member.team().execute_one(member, |it| it.descends_from(&own));
+    member.team().execute_one(member, false, |it| it.descends_from(&own));
 }

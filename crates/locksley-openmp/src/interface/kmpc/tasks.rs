@@ -16,7 +16,7 @@ use crate::interface::tasks::{begin_group, end_group, wait, within_group};
 use crate::interface::{depend, read, write};
 use crate::memory::zeroed;
 use crate::shares::Iterations;
-use crate::tasks::{Access, Event, Task};
+use crate::tasks::{Access, Event, Kind, Task};
 use crate::team::{self, Member, NewTask, current};
 
 type Routine = unsafe extern "C" fn(Thread, *mut Visible) -> i32;
@@ -68,6 +68,7 @@ pub(super) struct Dependence {
     flags: u8,
 }
 const IN: u8 = 1;
+const INOUTSET: u8 = 8;
 const ALL_MEMORY: u8 = 0x80;
 
 fn head(task: *mut Visible) -> *mut Head {
@@ -191,7 +192,9 @@ unsafe fn accesses(count: i32, list: *const Dependence) -> Vec<Access> {
             ALL_MEMORY => Access::ALL_MEMORY,
             // Clang's address of `omp_all_memory`.
             _ if it.address == usize::MAX => Access::ALL_MEMORY,
-            flags => Access { address: it.address, is_write: flags != IN },
+            IN => Access { address: it.address, kind: Kind::In },
+            INOUTSET => Access { address: it.address, kind: Kind::InOutSet },
+            _ => Access { address: it.address, kind: Kind::InOut },
         }
     };
     (0..count).map(access).collect()
@@ -393,7 +396,7 @@ mod tests {
         let first = allocate(0, 0, 0, nothing);
         // SAFETY: the task is new.
         let event = unsafe { __kmpc_task_allow_completion_event(ptr::null(), 0, first) };
-        let accesses = [Access { address: 8, is_write: true }];
+        let accesses = [Access { address: 8, kind: Kind::InOut }];
         create(member, first, &accesses, true);
         // Until the event is fulfilled, this one waits.
         create(member, task(), &accesses, true);
@@ -425,6 +428,15 @@ mod tests {
             unsafe { __kmpc_omp_task_complete_if0(ptr::null(), 0, task) };
             assert!(is_fulfilled.load(Ordering::Relaxed));
         });
+    }
+
+    #[test]
+    fn dependences_have_kinds() {
+        let list = [1, 2, 3, 4, 8].map(|flags| Dependence { address: 8, _size: 0, flags });
+        // SAFETY: the list has so many.
+        let accesses = unsafe { accesses(5, list.as_ptr()) };
+        let kinds = [Kind::In, Kind::InOut, Kind::InOut, Kind::InOut, Kind::InOutSet];
+        assert!(accesses.iter().map(|it| it.kind).eq(kinds));
     }
 
     #[test]
