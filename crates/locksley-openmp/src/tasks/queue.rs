@@ -134,6 +134,7 @@ mod tests {
         assert!(queue.pop(|_| true).is_some() && queue.pop(|_| true).is_some());
         assert!(queue.is_empty());
     }
+
     #[test]
     fn a_thief_that_would_sleep_finds_what_lies_behind_many_others() {
         let parents = [(); 2].map(|()| Task::implicit(settings().icvs, None));
