@@ -50,14 +50,14 @@ pub(crate) const GUESTS: usize = 8;
 /// replacement costs a thread only when it is needed.
 pub(crate) const REPLACEMENTS: usize = 256;
 
-/// *Polls, tasks, and searches.* After this many polls a worker looks into its other queues, and
-/// after this many tasks for those of threads without an index. A prime, as in other schedulers, so
+/// *Polls, turns, and searches.* After this many polls a worker looks into its other queues, and
+/// each time that it has chosen its next task so often, for those of threads without an index. A prime, as in other schedulers, so
 /// that it does not align with patterns in the tasks. One of this many searches, at random, does
 /// not begin with the victim of the last steal; no other number was tried for that.
 pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
 /// *Slots.* A worker looks into so many at a time for tasks of threads that have no index: it has
-/// seen all slots of a small pool after some hundred tasks. No other value was tried.
+/// seen all slots of a small pool after some hundred turns. No other value was tried.
 pub(crate) const LEFT_BEHIND_SLOTS: usize = 8;
 
 /// *Time.* About the cost of moving a task between threads. Polls that are shorter do not send
@@ -98,9 +98,9 @@ pub(crate) const PACE: Duration = Duration::from_nanos(800);
 /// a processor.
 pub(crate) const CHECK_MACHINE_EVERY: u32 = 4;
 
-/// *Attempts.* On a quiet machine, a thief yields after this many (25 µs): a program that wakes up
-/// now and then would otherwise wait until the thief's time slice ends. A multiple of
-/// [`CHECK_MACHINE_EVERY`].
+/// *Attempts.* On a quiet machine, a thief yields after this many (25 µs), for programs that wake up
+/// now and then. A multiple of [`CHECK_MACHINE_EVERY`]. Record: `xeon-2/others/2026-12-01-patience.txt`
+/// does not show what it is worth.
 pub(crate) const YIELD_EVERY: u32 = 32;
 
 /// *Threads, in 1/65,536.* The machine is quiet if other programs have had fewer runnable threads

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::idle_policies::{RESTLESS, SLEEPY};
-use common::{Confined, message, on_worker, wait_for, wait_until};
+use common::{Confined, in_time, message, on_worker, wait_for, wait_until};
 use locksley::task::{self, JoinHandle, yield_now};
 use locksley::{Pool, PoolBuilder, Spawn, Worker, block_on, blocking};
 use locksley_sync::Semaphore;
@@ -57,16 +57,17 @@ struct Endless(Vec<JoinHandle<()>>);
 impl Endless {
     fn on(pool: &Pool) -> Self {
         let polls = Arc::new(AtomicUsize::new(0));
-        let endless = |polls: Arc<AtomicUsize>| async move {
-            loop {
-                polls.fetch_add(1, Ordering::Relaxed);
-                yield_now().await;
-            }
-        };
-        let tasks = (0..3 * pool.workers()).map(|_| pool.spawn_future(endless(Arc::clone(&polls))));
-        let tasks = Self(tasks.collect());
+        let endless = || endless(Arc::clone(&polls));
+        let tasks = Self((0..3 * pool.workers()).map(|_| pool.spawn_future(endless())).collect());
         wait_until(|| polls.load(Ordering::Relaxed) > 10_000); // none is in the injector any more
         tasks
+    }
+}
+
+async fn endless(polls: Arc<AtomicUsize>) {
+    loop {
+        polls.fetch_add(1, Ordering::Relaxed);
+        yield_now().await;
     }
 }
 
@@ -78,20 +79,54 @@ impl Drop for Endless {
 
 #[test]
 fn tasks_of_a_thread_that_blocks_run_beside_endless_ones() {
-    for pool in [1, 2].map(pools).into_iter().flatten() {
-        let _endless = Endless::on(&pool);
-        let received = pool.install(|_| {
-            let (sender, receiver) = channel();
-            locksley::spawn(move || sender.send(1).unwrap());
-            blocking(|| receiver.recv_timeout(SOON))
+    in_time(|| {
+        for pool in [1, 2].map(pools).into_iter().flatten() {
+            let _endless = Endless::on(&pool);
+            let received = pool.install(|_| {
+                let (sender, receiver) = channel();
+                locksley::spawn(move || sender.send(1).unwrap());
+                blocking(|| receiver.recv())
+            });
+            assert_eq!(received, Ok(1));
+            let joined = pool.install(|_| {
+                // The second one lies above the first.
+                let [first, second] = [1, 2].map(|value| task::spawn(async move { value }));
+                first.join().unwrap() + second.join().unwrap()
+            });
+            assert_eq!(joined, 3);
+        }
+    });
+}
+
+/// The thread that waits runs any task: no replacement can be had.
+#[test]
+fn a_wait_that_runs_any_task_finds_those_of_others_beside_endless_ones() {
+    in_time(|| {
+        let pool = Pool::builder().workers(2).replacements(0).own_threads_only().build().unwrap();
+        let semaphore = Arc::new(Semaphore::new(0));
+        let permits = Arc::clone(&semaphore);
+        let (is_spawned, spawned) = channel();
+        let (end, ended) = channel::<()>();
+        pool.spawn_with(Spawn::At(1), move |_| {
+            locksley::spawn(move || permits.add_permits(1));
+            blocking(|| {
+                is_spawned.send(()).unwrap();
+                let _ = ended.recv();
+            });
         });
-        assert_eq!(received, Ok(1));
-        let joined = pool.install(|_| {
-            let [first, second] = [1, 2].map(|value| task::spawn(async move { value }));
-            first.join().unwrap() + second.join().unwrap() // the second one lies above the first
+        let (is_done, done) = channel();
+        pool.spawn_with(Spawn::At(0), move |_| {
+            spawned.recv().unwrap();
+            let polls = Arc::default();
+            let _endless =
+                Endless([(); 3].map(|()| task::spawn(endless(Arc::clone(&polls)))).into());
+            let acquired = async move { semaphore.acquire().await.unwrap().forget() };
+            task::spawn(acquired).join().unwrap();
+            is_done.send(()).unwrap();
         });
-        assert_eq!(joined, 3);
-    }
+        assert_eq!(done.recv_timeout(SOON), Ok(()));
+        drop(end);
+    });
 }
 
 /// A replacement has run the task that spawns, and lost the index at its end.
@@ -99,10 +134,10 @@ fn tasks_of_a_thread_that_blocks_run_beside_endless_ones() {
 fn tasks_that_a_replacement_has_left_run_beside_endless_ones() {
     for is_chain in [false, true] {
         let pool = Pool::new(1).unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
         let _endless = (!is_chain).then(|| Endless::on(&pool));
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = StopOnDrop(Arc::clone(&stop));
         let (left, has_left) = channel();
-        let stop_too = Arc::clone(&stop);
         let (is_replaced, replaced) = channel();
         let (end, ended) = channel::<()>();
         pool.spawn_with(Spawn::At(0), move |_| {
@@ -111,7 +146,7 @@ fn tasks_that_a_replacement_has_left_run_beside_endless_ones() {
                 let _ = ended.recv();
             });
             if is_chain {
-                chain(stop_too);
+                chain(stop);
             }
         });
         replaced.recv().unwrap();
@@ -122,7 +157,15 @@ fn tasks_that_a_replacement_has_left_run_beside_endless_ones() {
             thread::sleep(Duration::from_millis(50));
         });
         assert_eq!(has_left.recv_timeout(SOON), Ok(()), "chain: {is_chain}");
-        stop.store(true, Ordering::Relaxed);
+        drop(stopped);
+    }
+}
+
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

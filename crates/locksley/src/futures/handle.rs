@@ -22,7 +22,7 @@ use crate::worker::Worker;
 /// Dropping the handle detaches the task, which continues. Its value is then dropped. If the task
 /// panics, or has panicked, the payload goes to the pool's
 /// [`panic_handler`](crate::PoolBuilder::panic_handler); without a handler, it is dropped. Neither
-/// ends the process. Nor does a panic of the value's destructor: the drop of a handle discards it.
+/// ends the process. A panic of the value's destructor is discarded.
 ///
 /// # Examples
 /// ```

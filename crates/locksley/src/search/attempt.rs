@@ -68,10 +68,16 @@ impl Search {
     /// Takes the oldest task of a victim, from its deque or its inbox, or what was sent to its
     /// place.
     fn steal(&mut self, seeker: Seeker<'_>, victim: Slot) -> Option<Found> {
-        let slot = seeker.shared.slot(victim);
-        if slot.lone_next_task().is_some_and(|next| seeker.wait_for_owner(victim, next)) {
+        let next = seeker.shared.slot(victim).lone_next_task();
+        if next.is_some_and(|next| seeker.wait_for_owner(victim, next)) {
             return None;
         }
+        self.steal_at_once(seeker, victim)
+    }
+
+    /// Does not leave the victim's only task to it.
+    fn steal_at_once(&mut self, seeker: Seeker<'_>, victim: Slot) -> Option<Found> {
+        let slot = seeker.shared.slot(victim);
         let mut steal = slot.deque.steal_oldest();
         for _ in 0..SHORT_LOOKS {
             if !matches!(steal, Steal::Closed) {
@@ -103,7 +109,7 @@ impl Search {
             let state = seeker.shared.slot(slot);
             slot != seeker.slot && state.activity() == Activity::Sleeps && !state.has_empty_deque()
         };
-        slots.filter(is_left).find_map(|slot| self.steal(seeker, slot))
+        slots.filter(is_left).find_map(|slot| self.steal_at_once(seeker, slot))
     }
 
     /// Opens all closed deques if a request of this thief was not answered, and steals from that

@@ -85,7 +85,8 @@ fn contents_of_inbox(inbox: &Inbox<Job>) -> Option<Contents> {
     (!inbox.is_empty()).then(|| (inbox.mark() as i64, 0))
 }
 
-/// Of the deque and of the inbox, apart: tasks that come and go in one hide none in the other.
+/// The contents of the deque and of the inbox: tasks that come and go in one hide none in the
+/// other.
 fn contents_of_slot(slot: &SlotState) -> [Option<Contents>; 2] {
     let ends = (!slot.deque.is_empty()).then(|| slot.deque.bounds());
     [ends, contents_of_inbox(&slot.inbox)]

@@ -159,6 +159,11 @@ impl Worker {
         found.or_else(|| self.seeker(None).take_addressed())
     }
 
+    /// As [`take_local`](Self::take_local), but in turn with what other threads have left behind.
+    pub(super) fn take_any(&self) -> Option<Found> {
+        self.take_left_behind_in_turn().or_else(|| self.take_local())
+    }
+
     /// Sends a ready task to this worker itself, behind its other tasks.
     pub(crate) fn send_to_back(&self, job: NonNull<Job>) {
         let index = self.seeker(None).index;

@@ -131,7 +131,7 @@ impl Worker {
     /// ```
     pub fn run_one(&self) -> bool {
         self.step(|| {
-            let found = self.take_left_behind_in_turn().or_else(|| self.take_local());
+            let found = self.take_any();
             let found = found.or_else(|| self.search().search_once(self.seeker(None)));
             found.or_else(|| self.take_made_ready())
         })

@@ -71,7 +71,7 @@ impl Worker {
         // A guest opens deques once after each task.
         let mut has_opened = false;
         while !event.is_set() {
-            let any = if takes_any { self.take_local() } else { None };
+            let any = if takes_any { self.take_any() } else { None };
             let is_descendant = any.is_none() && awaits == Awaits::Fork;
             if let Some(found) = any.or_else(&mut find) {
                 (spins_since, has_opened) = (None, false);
@@ -140,7 +140,7 @@ impl Worker {
     fn run_any_until(&self, event: &Flag) {
         self.regain_index();
         let search = || self.search().run(self.seeker(Some(Idle::InTask)), &|| event.is_set());
-        let found = self.take_local().or_else(search);
+        let found = self.take_any().or_else(search);
         // Another thread may have taken it during the search.
         self.regain_index();
         match found {
