@@ -51,7 +51,7 @@ pub(crate) fn describe(format: &str, thread: &Thread) -> String {
     text + rest
 }
 
-/// A wider field is no wider than this.
+/// Fields are padded to at most so many characters.
 const LARGEST_WIDTH: usize = 1 << 20;
 
 /// Writes the field that begins behind the per cent sign, and returns what follows it.

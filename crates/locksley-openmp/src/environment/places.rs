@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use locksley_sys::os::Processors;
 use locksley_sys::places::{Kind, Topology};
@@ -48,10 +49,21 @@ pub(super) fn of_libgomp() -> Vec<Vec<usize>> {
     (0..count()).map(place).collect()
 }
 
+static IS_LIBGOMP_LOADED: AtomicBool = AtomicBool::new(false);
+
+/// Looks, while this library is loaded, for libgomp. (Later, the look may wait for a thread that
+/// opens a plugin.)
+pub(super) fn find_libgomp() -> bool {
+    let is_loaded = next_symbol(c"GOACC_parallel_keyed").is_some();
+    // Relaxed, here and below: before the program's first call.
+    IS_LIBGOMP_LOADED.store(is_loaded, Ordering::Relaxed);
+    is_loaded
+}
+
 /// True if the dynamic linker has loaded libgomp, too: the program is linked with it, and this
 /// library is preloaded.
 pub(super) fn is_libgomp_loaded() -> bool {
-    next_symbol(c"GOACC_parallel_keyed").is_some()
+    IS_LIBGOMP_LOADED.load(Ordering::Relaxed)
 }
 
 /// The definition of a symbol behind this library's.

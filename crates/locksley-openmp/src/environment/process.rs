@@ -1,8 +1,9 @@
-//! The settings of this process, read once.
+//! The settings of this process.
 
+use std::env;
 use std::sync::OnceLock;
 
-use super::places::is_libgomp_loaded;
+use super::places::find_libgomp;
 use super::settings::Settings;
 use super::{display, read};
 use crate::uncancelled::uncancelled;
@@ -19,11 +20,14 @@ pub(crate) fn settings() -> &'static Settings {
     })
 }
 
-/// The library is loaded. Reads the environment now if libgomp does so, with which the program is
-/// linked. Otherwise a plugin that uses OpenMP is opened later, and its library would read the
-/// environment then: as the program, such as a Python script, has set it.
+/// The library is loaded. Reads the environment now if the program is linked with libgomp, which
+/// reads it then. Otherwise plugins that use OpenMP are opened later, and each has its library read
+/// the environment as the program, such as a Python script, has set it by then. (But where threads
+/// are to be bound, that library has bound this one by then, so that its affinity tells too little.)
 pub(crate) fn read_if_linked() {
-    if is_libgomp_loaded() {
+    let is_linked = find_libgomp();
+    let binds = ["OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"];
+    if is_linked || binds.iter().any(|name| env::var_os(name).is_some()) {
         settings();
     }
 }

@@ -1,16 +1,34 @@
 //! Leagues of teams: the calling thread executes one team after the other.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::environment::settings;
 use crate::tasks::Function;
 use crate::team::{Member, current};
 
-// `nteams-var` and `teams-thread-limit-var`: 0 if they are not set. Relaxed: they order nothing.
-static TEAMS: LazyLock<AtomicI32> = LazyLock::new(|| settings().teams.into());
-static THREAD_LIMIT: LazyLock<AtomicI32> = LazyLock::new(|| settings().teams_thread_limit.into());
+// What the program sets of `nteams-var` and `teams-thread-limit-var`. Relaxed: they order nothing.
+static TEAMS: AtomicI32 = AtomicI32::new(NOT_SET);
+static THREAD_LIMIT: AtomicI32 = AtomicI32::new(NOT_SET);
+/// What the environment says holds.
+const NOT_SET: i32 = -1;
+
+/// `nteams-var`: 0 if there is no number.
+fn teams_stated() -> c_int {
+    read(&TEAMS, settings().teams)
+}
+
+/// `teams-thread-limit-var`: 0 if there is none.
+fn thread_limit_stated() -> c_int {
+    read(&THREAD_LIMIT, settings().teams_thread_limit)
+}
+
+fn read(variable: &AtomicI32, of_environment: i32) -> c_int {
+    match variable.load(Ordering::Relaxed) {
+        NOT_SET => of_environment,
+        value => value,
+    }
+}
 
 /// How many teams a league has that states no number, with libgomp.
 const DEFAULT_TEAMS: c_uint = 3;
@@ -51,9 +69,9 @@ pub(super) unsafe fn run(
 ) {
     let member = current();
     let (before, icvs) = (member.team().league.get(), member.with_task(|it| it.icvs()));
-    let read = |value: &AtomicI32| value.load(Ordering::Relaxed).cast_unsigned();
-    limit_threads(member, if limit == 0 { read(&THREAD_LIMIT) } else { limit });
-    let count = match (teams, read(&TEAMS)) {
+    let limit = if limit == 0 { thread_limit_stated().cast_unsigned() } else { limit };
+    limit_threads(member, limit);
+    let count = match (teams, teams_stated().cast_unsigned()) {
         (0, 0) => default_teams,
         (0, stated) => stated,
         (stated, _) => stated,
@@ -86,8 +104,8 @@ of_a_number! { () =>
 nullary! { c_int;
     omp_get_num_teams omp_get_num_teams_ => current().team().league.get().0.cast_signed();
     omp_get_team_num omp_get_team_num_ => current().team().league.get().1.cast_signed();
-    omp_get_max_teams omp_get_max_teams_ => TEAMS.load(Ordering::Relaxed);
-    omp_get_teams_thread_limit omp_get_teams_thread_limit_ => THREAD_LIMIT.load(Ordering::Relaxed);
+    omp_get_max_teams omp_get_max_teams_ => teams_stated();
+    omp_get_teams_thread_limit omp_get_teams_thread_limit_ => thread_limit_stated();
 }
 
 export! {

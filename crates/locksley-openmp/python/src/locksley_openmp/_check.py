@@ -98,7 +98,9 @@ def settings_of(ours, variables):
     """What the library itself makes of the environment: its settings, and complaints."""
     asked = {**preloading(variables), "OMP_DISPLAY_ENV": "true"}
     asked.pop("LOCKSLEY_OPENMP", None)
-    said = run([sys.executable, "-I", "-S", "-c", ""], 30, asked)
+    # The library reads them at its first use.
+    code = "import ctypes; ctypes.CDLL(None).omp_get_max_threads()"
+    said = run([sys.executable, "-I", "-S", "-c", code], 30, asked)
     lines = [it.strip() for it in said.stderr.splitlines()] if said else []
     pairs = [it.partition(" = ") for it in lines if it.startswith(SHOWN)]
     complaints = [it for it in lines if it.startswith(("libgomp:", "[lock", "ERROR"))
