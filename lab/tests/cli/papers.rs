@@ -47,6 +47,6 @@ fn an_item_is_done_again_by_its_command() {
     }
     assert_refused(&locksley(&["papers", "--run", "bws-table1", "--repeats", "2"]), "--repeats");
     // This one is quick anyway.
-    let again = ["papers", "--quick", "--run", "hood-fig1", "--repeats", "0"];
+    let again = ["papers", "--quick", "--run", "lassi-jgf", "--repeats", "0"];
     assert_refused(&locksley(&again), "a repetition");
 }
