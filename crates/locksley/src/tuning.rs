@@ -50,10 +50,11 @@ pub(crate) const GUESTS: usize = 8;
 /// replacement costs a thread only when it is needed.
 pub(crate) const REPLACEMENTS: usize = 256;
 
-/// *Polls, turns, and searches.* After this many polls a worker looks into its other queues, and
-/// each time that it has chosen its next task so often, for those of threads without an index. A prime, as in other schedulers, so
-/// that it does not align with patterns in the tasks. One of this many searches, at random, does
-/// not begin with the victim of the last steal; no other number was tried for that.
+/// *Polls, turns, and searches.* After this many polls a worker looks into its other queues; after
+/// this many turns, in each of which it chooses a task, into deques of threads without an index. A
+/// prime, as in other schedulers, so that it does not align with patterns in the tasks. One of this
+/// many searches, at random, does not begin with the victim of the last steal; no other number was
+/// tried for that.
 pub(crate) const LOOK_ELSEWHERE_AFTER: u32 = 61;
 
 /// *Slots.* A worker looks into so many at a time for tasks of threads that have no index: it has
@@ -98,9 +99,9 @@ pub(crate) const PACE: Duration = Duration::from_nanos(800);
 /// a processor.
 pub(crate) const CHECK_MACHINE_EVERY: u32 = 4;
 
-/// *Attempts.* On a quiet machine, a thief yields after this many (25 µs), for programs that wake up
-/// now and then. A multiple of [`CHECK_MACHINE_EVERY`]. Record: `xeon-2/others/2026-12-01-patience.txt`
-/// does not show what it is worth.
+/// *Attempts.* On a quiet machine, a thief yields after this many (25 µs), for programs that wake
+/// up now and then. A multiple of [`CHECK_MACHINE_EVERY`]. Not measured by itself: record
+/// `xeon-2/others/2026-12-01-patience.txt` is of this and [`QUIET_PATIENCE`].
 pub(crate) const YIELD_EVERY: u32 = 32;
 
 /// *Threads, in 1/65,536.* The machine is quiet if other programs have had fewer runnable threads

@@ -23,7 +23,7 @@ pub(crate) fn settings() -> &'static Settings {
 /// The library is loaded. Reads the environment now if the program is linked with libgomp, which
 /// reads it then. Otherwise plugins that use OpenMP are opened later, and each has its library read
 /// the environment as the program, such as a Python script, has set it by then. (But where threads
-/// are to be bound, that library has bound this one by then, so that its affinity tells too little.)
+/// are to be bound, that library has bound this thread by then, and its affinity tells too little.)
 pub(crate) fn read_if_linked() {
     let is_linked = find_libgomp();
     let binds = ["OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"];

@@ -620,7 +620,7 @@ static void *with_attributes(void *number) {
 // Each team is like the thread that begins it: those of threads that come after each other, and
 // the inner ones of threads beside each other.
 static void taken_over(int is_inside) {
-    // Without privileges, nobody lowers a nice value.
+    // Without privileges, no thread lowers a nice value.
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct none[2] = {0};
     if (syscall(SYS_capset, &header, none)) exit(77);
