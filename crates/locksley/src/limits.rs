@@ -88,9 +88,10 @@ impl Bounds {
         limit.min(active.saturating_sub(1)).max(granted.max(1))
     }
 
-    /// The limit after active workers have blocked while tasks wait.
-    pub(crate) fn raised(&self, limit: usize) -> usize {
-        limit.saturating_mul(2).min(self.most())
+    /// The limit after active workers have blocked while tasks wait. `None` if fewer are `active`
+    /// than may be: the thread that a wake-up has chosen is suspended, and another one must wake up.
+    pub(crate) fn raised(&self, limit: usize, active: usize) -> Option<usize> {
+        (active >= limit).then(|| limit.saturating_mul(2).min(self.most()))
     }
 }
 
@@ -188,7 +189,9 @@ mod tests {
         let lowered = [(8, 8), (8, 4), (4, 8), (2, 2), (3, 3), (8, 0)];
         let lowered = lowered.map(|(limit, active)| bounds.lowered(limit, active));
         assert_eq!(lowered, [7, 3, 4, 2, 2, 2]);
-        assert_eq!([1, 2, 3, 4, 5, 8].map(|limit| bounds.raised(limit)), [2, 4, 6, 8, 8, 8]);
+        let raised = [1, 2, 3, 4, 5, 8].map(|limit| bounds.raised(limit, limit).unwrap());
+        assert_eq!(raised, [2, 4, 6, 8, 8, 8]);
+        assert_eq!((bounds.raised(3, 2), bounds.raised(3, 4)), (None, Some(6)));
         // Other pools want their shares.
         assert_eq!((bounds.set_share(1, 2), bounds.least(), bounds.processors()), (2, 1, 1));
         let lowered = [(8, 8), (4, 4), (3, 3), (2, 2), (1, 1), (2, 0)];
@@ -202,7 +205,7 @@ mod tests {
         assert_eq!((bounds.set_granted(0, 8), bounds.least()), (8, 1));
         assert_eq!(bounds.set_granted(3, 2), 3);
         // The program lowers the most.
-        assert_eq!((bounds.set_most(1), bounds.least(), bounds.raised(1)), (1, 1, 1));
+        assert_eq!((bounds.set_most(1), bounds.least(), bounds.raised(1, 1)), (1, 1, Some(1)));
     }
 
     #[test]

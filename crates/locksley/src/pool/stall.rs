@@ -184,6 +184,31 @@ fn other_workers_become_active_while_the_only_active_one_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
+/// The only active worker is held on its way into a sleep, where wake-ups may choose it.
+#[test]
+fn what_is_sent_is_run_while_the_only_active_worker_is_held_as_it_falls_asleep() {
+    const TASKS: usize = 3;
+    let mut times_held = 0;
+    for steps in 0..120 {
+        let pool = confine(pool(2, Confined));
+        let gate = Arc::new(Gate::default());
+        let [armed, done] = [0; 2].map(|none| Arc::new(AtomicUsize::new(none)));
+        let (at, count) = (Arc::clone(&gate), Arc::clone(&armed));
+        pool.spawn(move |_| {
+            count.fetch_add(1, Ordering::Release);
+            stepped::arm(steps, &at);
+        });
+        wait_for(&armed, 1);
+        while !gate.is_held() && pool.shared_now().sleep.active() > 0 {
+            thread::yield_now();
+        }
+        (0..TASKS).for_each(|_| pool.spawn(counted(&done)));
+        // It may be held with one of them.
+        times_held += usize::from(release(pool, steps, &gate, &done, (TASKS - 1, TASKS)));
+    }
+    assert!(times_held > 30, "the harness holds threads: {times_held}");
+}
+
 /// The limit goes up and down, and one worker is held.
 #[test]
 fn others_finish_while_the_limit_changes_and_a_worker_is_held_at_any_step() {

@@ -133,11 +133,14 @@ impl Monitor {
         self.ran += times.map_or(elapsed, |times| times.ran);
         let evidence = Evidence { elapsed, times, ran: self.ran };
         if evidence.calls_for_more() {
+            let active = shared.sleep.active();
+            let Some(limit) = bounds.raised(shared.sleep.limit(), active) else {
+                return Watch::Wake;
+            };
             if is_limited && evidence.is_without_progress() {
                 self.pause_share(shared, now, SHARE_PAUSE);
             }
-            let limit = shared.bounds.raised(shared.sleep.limit());
-            shared.set_limit(limit);
+            shared.set_limit(limit.max(shared.sleep.limit()));
         }
         Watch::Continue
     }

@@ -58,6 +58,8 @@ pub(crate) enum Watch {
     Continue,
     /// No worker is active: it sleeps on as any other worker.
     Retire,
+    /// It wakes up: fewer workers are active than may be, and tasks wait.
+    Wake,
 }
 
 impl Sleep {
@@ -199,9 +201,13 @@ impl Sleep {
         self.trace(|| Event::Parks(role));
         let mut is_called = false;
         while role == SleepRole::Monitor && !parker.block(Some(tuning::LOOK_INTERVAL)) {
-            if watch() == Watch::Retire {
-                role = self.retire();
-                is_called = look_again(role);
+            match watch() {
+                Watch::Continue => {}
+                Watch::Retire => {
+                    role = self.retire();
+                    is_called = look_again(role);
+                }
+                Watch::Wake => break,
             }
         }
         if role != SleepRole::Monitor && !is_called {

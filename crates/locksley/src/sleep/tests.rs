@@ -73,6 +73,9 @@ impl Crew {
             return Watch::Retire;
         }
         if self.raises && self.is_work_left() {
+            if self.sleep.active() < self.sleep.limit() {
+                return Watch::Wake;
+            }
             self.sleep.set_limit(self.sleep.workers);
         }
         Watch::Continue
@@ -588,6 +591,18 @@ fn a_monitor_watches_until_it_is_woken() {
     };
     assert_eq!(sleep_alone(&sleep, |_| false, watch), Some(SleepOutcome::Woken));
     assert_eq!((looks, sleep.snapshot().has_monitor()), (3, false));
+}
+
+#[test]
+fn a_monitor_wakes_up_by_itself() {
+    let (sleep, mut looks) = (limited(2, 1), 0);
+    let watch = || {
+        looks += 1;
+        if looks == 2 { Watch::Wake } else { Watch::Continue }
+    };
+    assert_eq!(sleep_alone(&sleep, |_| false, watch), Some(SleepOutcome::Woken));
+    let now = sleep.snapshot();
+    assert_eq!((looks, now.asleep(), now.searching(), now.has_monitor()), (2, 0, 1, false));
 }
 
 #[test]
