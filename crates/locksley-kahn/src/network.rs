@@ -20,6 +20,9 @@ use locksley_sys::unwind;
 /// needs no growth, and a cycle that needs more than this is most often an error.
 const LIMIT: u64 = 1 << 16;
 
+/// The future of a process with more bytes is moved to the heap at once.
+const LARGE: usize = 16 << 10;
+
 /// A network of processes and channels: made first, and then [run](Self::run).
 ///
 /// A process is an asynchronous closure, or a [blocking](Self::process_blocking) one. If processes
@@ -372,6 +375,30 @@ impl Network {
 
     #[track_caller]
     fn add<P, F, R, T>(
+        &mut self,
+        name: String,
+        ports: P,
+        body: F,
+        finish: fn(R::Output) -> Result<T, BoxError>,
+        wait_mode: WaitMode,
+    ) -> Product<T>
+    where
+        P: Ports,
+        F: FnOnce(P::Owned) -> R + Send + 'static,
+        R: Future + Send + 'static,
+        T: Send + 'static,
+    {
+        // Before it is passed on, which may copy it each time: a worker's stack has 2 MiB.
+        if const { size_of::<R>() > LARGE } {
+            let body = move |ends: P::Owned| Box::pin(body(ends));
+            self.add_as_it_is(name, ports, body, finish, wait_mode)
+        } else {
+            self.add_as_it_is(name, ports, body, finish, wait_mode)
+        }
+    }
+
+    #[track_caller]
+    fn add_as_it_is<P, F, R, T>(
         &mut self,
         name: String,
         ports: P,

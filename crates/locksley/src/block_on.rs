@@ -43,10 +43,12 @@ use crate::worker::Worker;
 /// # Ok::<(), locksley::BuildError>(())
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    // Here, since each closure that it is passed on in may copy it, and it may be large.
+    let mut future = pin!(future);
     Worker::with_current(|current| {
         let signal = Arc::new(Signal::awaited_by(current));
         let waker = Waker::from(Arc::clone(&signal));
-        let (mut future, mut context) = (pin!(future), Context::from_waker(&waker));
+        let mut context = Context::from_waker(&waker);
         loop {
             match (future.as_mut().poll(&mut context), current) {
                 (Poll::Ready(output), _) => return output,

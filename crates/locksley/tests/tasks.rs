@@ -3,6 +3,7 @@
 mod common;
 
 use std::future::{pending, poll_fn};
+use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +14,7 @@ use std::thread;
 
 use common::{block_on, message, pools, wait_until};
 use locksley::task::{self, JoinHandle, yield_now};
-use locksley::{Pool, Worker};
+use locksley::{Pool, Spawn, Worker, extend};
 
 /// Reports its drop, and the worker that drops it.
 struct Dropped(std::sync::mpsc::Sender<Option<usize>>);
@@ -470,4 +471,42 @@ fn a_borrowed_thread_joins_tasks_itself() {
     })
     .join()
     .unwrap();
+}
+
+/// What a future or a closure of a task keeps: several copies would fill a worker's stack.
+const LARGE: usize = 300 << 10;
+
+async fn large() -> usize {
+    let buffer = [1_u8; LARGE];
+    yield_now().await;
+    black_box(&buffer).iter().map(|&byte| usize::from(byte)).sum()
+}
+
+#[test]
+fn a_worker_spawns_large_tasks() {
+    let run: [fn(&Pool) -> usize; 7] = [
+        |_| task::spawn(large()).join().unwrap(),
+        |pool| pool.spawn_future(large()).join().unwrap(),
+        |pool| pool.spawn_future_with(Spawn::Near(0), large()).join().unwrap(),
+        |pool| {
+            let buffer = [1_u8; LARGE];
+            pool.spawn_task(move || black_box(&buffer).len()).join().unwrap()
+        },
+        |_| {
+            let buffer = [1_u8; LARGE];
+            extend::spawn_task(move || black_box(&buffer).len()).join().unwrap()
+        },
+        |_| {
+            let mut size = 0;
+            locksley::scope(|scope| scope.spawn_future(async { size = large().await }));
+            size
+        },
+        |_| locksley::block_on(large()),
+    ];
+    let pool = Arc::new(Pool::new(1).unwrap());
+    for run in run {
+        let inner = Arc::clone(&pool);
+        // On a worker, since the stack of this thread may be larger.
+        assert_eq!(pool.spawn_task(move || run(&inner)).join().unwrap(), LARGE);
+    }
 }

@@ -435,3 +435,27 @@ fn a_closed_stream_stays_complete_if_its_process_fails() {
         assert_eq!(count.take(), Some(1));
     }
 }
+
+/// A process keeps a buffer, of which several copies would fill a worker's stack.
+#[test]
+fn a_process_may_be_large() {
+    for pool in pools() {
+        let mut network = Network::new();
+        let (numbers, all) = network.channel("numbers", 4);
+        network.process("count", numbers, async |mut numbers| {
+            let buffer: [usize; 40_000] = std::array::from_fn(|n| n);
+            for number in std::hint::black_box(&buffer) {
+                numbers.send(*number).await;
+            }
+        });
+        let sum = network.process("sum", all, async |mut all| {
+            let mut buffer = [0; 40_000];
+            for place in &mut buffer {
+                *place = all.recv().await.unwrap();
+            }
+            std::hint::black_box(&buffer).iter().sum::<usize>()
+        });
+        network.run(&pool).unwrap();
+        assert_eq!(sum.take(), Some(799_980_000));
+    }
+}

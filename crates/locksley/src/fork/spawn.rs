@@ -206,6 +206,7 @@ where
 impl Shared {
     /// Makes a job available as the option says. `current` is the calling worker, of any pool. For
     /// a closure with `Spawn::Fifo`, a worker of this pool uses its own FIFO instead.
+    #[inline]
     pub(crate) fn send_with(
         &self,
         current: Option<&Worker>,

@@ -69,6 +69,13 @@ pub(crate) unsafe fn make_ready(task: NonNull<Header>, pool: *const Shared) {
     });
 }
 
+/// True if a future or closure of this type is moved to the heap before it is made a task. On the
+/// way into a task's allocation it is copied a dozen times if nothing is inlined, and a worker's
+/// stack has 2 MiB.
+pub(crate) const fn is_large<F>() -> bool {
+    size_of::<F>() > 16 << 10
+}
+
 /// Makes a task of a future. `push` makes it ready. If the pool is closing, the task is cancelled
 /// at once, or tasks that spawn others could keep the pool open for ever.
 pub(crate) fn spawn_by<F>(

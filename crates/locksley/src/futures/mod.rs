@@ -16,5 +16,5 @@ mod state;
 mod tests;
 
 pub(crate) use handle::JoinHandle;
-pub(crate) use in_pool::{spawn_by, spawn_closure_by};
+pub(crate) use in_pool::{is_large, spawn_by, spawn_closure_by};
 pub(crate) use owned::OwnedTasks;

@@ -27,7 +27,7 @@ use std::task::Poll;
 
 use crate::fork::{Spawn, shared_of};
 pub use crate::futures::{error::JoinError, handle::JoinHandle};
-use crate::futures::{spawn_by, spawn_closure_by};
+use crate::futures::{is_large, spawn_by, spawn_closure_by};
 use crate::pool::Pool;
 pub use crate::shared::placement::Placement;
 use crate::worker::Worker;
@@ -145,9 +145,54 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    spawn_into(None, None, future)
+}
+
+/// Runs a future as a task of `pool`, or else of the calling worker's pool or the global one.
+fn spawn_into<F>(pool: Option<&Pool>, option: Option<Spawn>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    if const { is_large::<F>() } {
+        spawn_as_it_is(pool, option, Box::pin(future))
+    } else {
+        spawn_as_it_is(pool, option, future)
+    }
+}
+
+fn spawn_as_it_is<F>(pool: Option<&Pool>, option: Option<Spawn>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
     Worker::with_current(|current| {
-        let pool = shared_of(current);
-        spawn_by(pool, future, |job| pool.push_or_send(current, job))
+        let pool = pool.map_or_else(|| shared_of(current), Pool::shared);
+        spawn_by(pool, future, |job| pool.send_with(current, option, job))
+    })
+}
+
+/// The same for a closure.
+fn spawn_task_into<F, R>(pool: Option<&Pool>, task: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    if const { is_large::<F>() } {
+        spawn_task_as_it_is(pool, Box::new(task))
+    } else {
+        spawn_task_as_it_is(pool, task)
+    }
+}
+
+fn spawn_task_as_it_is<F, R>(pool: Option<&Pool>, task: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    Worker::with_current(|current| {
+        let pool = pool.map_or_else(|| shared_of(current), Pool::shared);
+        spawn_closure_by(pool, task, |job| pool.push_or_send(current, job))
     })
 }
 
@@ -167,10 +212,7 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let pool = self.shared();
-        Worker::with_current(|current| {
-            spawn_by(pool, future, |job| pool.push_or_send(current, job))
-        })
+        spawn_into(Some(self), None, future)
     }
 
     /// Runs a closure as a task of this pool, with a handle: to await, [join](JoinHandle::join) or
@@ -193,10 +235,7 @@ impl Pool {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let pool = self.shared();
-        Worker::with_current(|current| {
-            spawn_closure_by(pool, task, |job| pool.push_or_send(current, job))
-        })
+        spawn_task_into(Some(self), task)
     }
 
     /// [`spawn_future`](Self::spawn_future) with an option: where and in which order the task
@@ -227,11 +266,8 @@ impl Pool {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let pool = self.shared();
-        option.assert_valid_in(pool);
-        Worker::with_current(|current| {
-            spawn_by(pool, future, |job| pool.send_with(current, Some(option), job))
-        })
+        option.assert_valid_in(self.shared());
+        spawn_into(Some(self), Some(option), future)
     }
 }
 
@@ -247,10 +283,7 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    Worker::with_current(|current| {
-        let pool = shared_of(current);
-        spawn_closure_by(pool, task, |job| pool.push_or_send(current, job))
-    })
+    spawn_task_into(None, task)
 }
 
 /// Lets other tasks run: those in the worker's queues, and some from the pool's.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::fork::{Scope, ScopeState};
 use crate::futures::cell::{Owner, TaskCell};
 use crate::futures::header::{self, Header};
-use crate::futures::{JoinHandle, in_pool};
+use crate::futures::{JoinHandle, in_pool, is_large};
 use crate::header::{GroupHeader, Job, Kind, WorkerRef};
 use crate::worker::Worker;
 
@@ -60,6 +60,17 @@ impl<'scope> Scope<'scope> {
     /// });
     /// ```
     pub fn spawn_future<F>(&self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'scope,
+    {
+        if const { is_large::<F>() } {
+            self.spawn_as_it_is(Box::pin(future));
+        } else {
+            self.spawn_as_it_is(future);
+        }
+    }
+
+    fn spawn_as_it_is<F>(&self, future: F)
     where
         F: Future<Output = ()> + Send + 'scope,
     {
