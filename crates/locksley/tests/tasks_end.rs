@@ -4,13 +4,13 @@ mod common;
 
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
 
 use common::pools;
-use locksley::task::{self, yield_now};
+use locksley::task::{self, JoinHandle, yield_now};
 use locksley::{Pool, Worker, extend};
 
 /// Counts the values that are alive, and those that threads other than workers have dropped.
@@ -244,4 +244,34 @@ fn handles_may_outlive_their_pool_unjoined() {
     waiting.abort();
     drop(waiting);
     assert_eq!(done.join().unwrap(), "done");
+}
+
+/// Code that spawns may be unwinding, or a destructor.
+#[test]
+fn a_refused_future_that_panics_when_it_is_dropped_has_panicked() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("of the refused future");
+        }
+    }
+    struct SpawnsWhenDropped(Sender<JoinHandle<()>>);
+    impl Drop for SpawnsWhenDropped {
+        fn drop(&mut self) {
+            let panics = Panics;
+            self.0.send(task::spawn(async move { drop(panics) })).unwrap();
+        }
+    }
+    for pool in pools() {
+        let (sender, spawned) = channel();
+        let spawner = SpawnsWhenDropped(sender);
+        let waiting = pool.spawn_future(async move {
+            pending::<()>().await;
+            drop(spawner);
+        });
+        drop(pool);
+        assert!(waiting.join().unwrap_err().is_cancelled());
+        let refused = spawned.recv().unwrap();
+        assert!(!refused.join().unwrap_err().is_cancelled());
+    }
 }

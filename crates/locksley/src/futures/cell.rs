@@ -70,7 +70,7 @@ impl<F: Future> TaskCell<F> {
     }
 
     /// A task that is about to be scheduled. The caller has its word, and the handle's reference.
-    /// Without a future, one that a closed pool has refused: it is cancelled, and the handle's
+    /// Without a future, one that a closing pool has refused: it has this error, and the handle's
     /// reference is the only one.
     ///
     /// The group of `head` is the address that `O` expects. The task is finished before what `F`
@@ -78,18 +78,15 @@ impl<F: Future> TaskCell<F> {
     pub(crate) fn allocate<O: Owner>(
         head: GroupHeader,
         is_observed: bool,
-        future: Option<F>,
+        future: Result<F, JoinError>,
     ) -> NonNull<Header>
     where
         F: Send,
         F::Output: Send,
     {
         let (state, stage) = match future {
-            Some(future) => (State::spawned(), Stage { future: ManuallyDrop::new(future) }),
-            None => {
-                let outcome = ManuallyDrop::new(Err(JoinError::cancelled()));
-                (State::refused(), Stage { outcome })
-            }
+            Ok(future) => (State::spawned(), Stage { future: ManuallyDrop::new(future) }),
+            Err(error) => (State::refused(), Stage { outcome: ManuallyDrop::new(Err(error)) }),
         };
         let header = Header::new(head, state, const { &Self::table::<O>() }, is_observed);
         let cell = Self { header, stage: UnsafeCell::new(stage) };

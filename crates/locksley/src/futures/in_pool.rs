@@ -4,12 +4,14 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::cell::{Owner, Ran, TaskCell};
+use super::error::JoinError;
 use super::handle::JoinHandle;
 use super::header::Header;
 use super::owned::OwnedTasks;
 use crate::header::{GroupHeader, Job, Kind, WorkerRef};
 use crate::shared::Shared;
 use crate::shared::placement::Placement;
+use crate::unwind;
 use crate::worker::Worker;
 
 /// A pool as the owner of tasks: the address is that of its [`Shared`]. The worker runs the task.
@@ -119,13 +121,22 @@ where
         true => pool.pending.begin_closure(),
         false => !pool.is_closing() && pool.pending.begin_task(),
     };
-    let future = is_open.then_some(future);
+    let future = if is_open { Ok(future) } else { Err(refuse(pool, future)) };
     let task = TaskCell::allocate::<InPool<'_>>(head, pool.observer().is_some(), future);
     if is_open {
         push(task.cast());
     }
     // SAFETY: a task of that future. The handle's reference is this caller's.
     unsafe { JoinHandle::new(task) }
+}
+
+/// Drops a future that a closing pool does not accept. A panic of its destructor is the outcome of
+/// the task, as elsewhere: code that spawns may be unwinding.
+fn refuse<F>(pool: &Arc<Shared>, future: F) -> JoinError {
+    match unwind::catch(|| drop(future)) {
+        Ok(()) => JoinError::cancelled(),
+        Err(payload) => JoinError::panicked(payload, Some(Arc::clone(pool))),
+    }
 }
 
 unsafe fn execute<F: Future, const IS_CLOSURE: bool>(

@@ -70,7 +70,7 @@ impl Model {
         F::Output: Send + 'static,
     {
         let head = GroupHeader::new(const { &Kind::of_group(never) }, NonNull::from(self).cast());
-        let task = TaskCell::allocate::<Self>(head, false, Some(future));
+        let task = TaskCell::allocate::<Self>(head, false, Ok(future));
         // SAFETY: about to be scheduled.
         unsafe { <Self as Owner>::schedule(task) };
         // SAFETY: just made.

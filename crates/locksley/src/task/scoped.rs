@@ -77,7 +77,7 @@ impl<'scope> Scope<'scope> {
         let head = GroupHeader::new(const { &Kind::of_group(execute::<F>) }, self.count_task());
         let is_observed = self.pool().observer().is_some();
         // The handle's reference is left to the run that finishes the task.
-        let task = TaskCell::allocate::<InScope>(head, is_observed, Some(future));
+        let task = TaskCell::allocate::<InScope>(head, is_observed, Ok(future));
         Worker::with_current(|current| self.pool().push_or_send(current, task.cast()));
     }
 }
