@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use super::semaphore::{Permit, Semaphore};
 use locksley_sys::primitive::const_unless_loom;
@@ -51,6 +52,9 @@ pub struct OnceCell<T> {
 // SAFETY: a shared cell lends its value to all threads (`T: Sync`), and one thread may set it and
 // another drop it (`T: Send`). Closing the semaphore synchronizes with finding it closed.
 unsafe impl<T: Send + Sync> Sync for OnceCell<T> {}
+
+// As std's `OnceLock`: an initialization that panics leaves the cell empty.
+impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceCell<T> {}
 
 impl<T> OnceCell<T> {
     const_unless_loom! {

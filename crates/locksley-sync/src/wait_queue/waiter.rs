@@ -1,6 +1,7 @@
 //! A node of the wait queue: what its future waits for, the outcome, and the waker.
 
 use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
@@ -87,6 +88,11 @@ const WAKER: usize = 8;
 unsafe impl Send for Waiter {}
 // SAFETY: as above.
 unsafe impl Sync for Waiter {}
+
+// The waker is taken out before it is called, so its panic leaves nothing half changed. With this,
+// queues and futures are unwind safe, too, as those of std and tokio.
+impl UnwindSafe for Waiter {}
+impl RefUnwindSafe for Waiter {}
 
 impl Waiter {
     const_unless_loom! {
