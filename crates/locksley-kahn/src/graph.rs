@@ -1,6 +1,7 @@
 //! A network that runs: its processes, its channels, and how it ends.
 
 use std::future::poll_fn;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Poll, Waker};
 
@@ -88,6 +89,10 @@ pub(super) struct Graph {
     /// Woken when all processes have finished.
     waker: OnceLock<Waker>,
 }
+
+// A panic of a process ends the network, and is its result.
+impl UnwindSafe for Graph {}
+impl RefUnwindSafe for Graph {}
 
 impl Graph {
     pub(super) fn new(

@@ -3,6 +3,7 @@
 pub(crate) mod receiver;
 pub(crate) mod sender;
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -37,6 +38,10 @@ struct End<T> {
 unsafe impl<T: Send> Send for End<T> {}
 // SAFETY: shared references change nothing.
 unsafe impl<T: Send> Sync for End<T> {}
+
+// As those of std's channels: each message is there, or is not.
+impl<T> UnwindSafe for End<T> {}
+impl<T> RefUnwindSafe for End<T> {}
 
 /// What a process finds at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

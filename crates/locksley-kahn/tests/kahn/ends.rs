@@ -1,13 +1,16 @@
 //! How networks, processes and channels end: errors, panics, cancelling, dropping.
 
 use std::future::pending;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use locksley::Pool;
 use locksley::task::yield_now;
-use locksley_kahn::{Inlet, Network, NetworkError, Outlet, Receiver};
+use locksley_kahn::{
+    CancelHandle, Inlet, Network, NetworkError, Outlet, Receiver, Running, Sender,
+};
 
 use crate::common::{message, pools};
 use crate::{Counted, ends, panic_of};
@@ -359,4 +362,14 @@ fn a_network_that_is_not_run_is_dropped() {
     drop(network);
     assert_eq!(count.load(Ordering::Relaxed), 0);
     assert_eq!(product.take(), None);
+}
+
+/// As the channels of std and tokio, and as a pool's handles.
+#[test]
+fn ends_and_handles_are_unwind_safe() {
+    fn assert_safe<T: UnwindSafe + RefUnwindSafe>() {}
+    assert_safe::<Sender<Box<dyn Fn() + Send>>>();
+    assert_safe::<Receiver<Box<dyn Fn() + Send>>>();
+    assert_safe::<Running>();
+    assert_safe::<CancelHandle>();
 }
