@@ -288,8 +288,9 @@ where
 
 /// Lets other tasks run: those in the worker's queues, and some from the pool's.
 ///
-/// Use it in a task that computes for long without an `await`. On any other executor it is a future
-/// that wakes itself and is pending once.
+/// Use it in a task that computes for long without a wait. An `await` of what is ready, such as a
+/// lock that is free, lets no other task run, and the task cannot be aborted there. On any other
+/// executor it is a future that wakes itself and is pending once.
 ///
 /// # Examples
 /// ```
