@@ -2,21 +2,42 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use locksley::{Pool, Spawn, Worker, extend};
 
 use crate::global::with_default_pool;
 use crate::spawn::run;
 
-/// Held while a broadcast is sent.
-static ORDER: Mutex<()> = Mutex::new(());
+/// Held while a broadcast is sent. A forked child has another one: the parent's may be held by a
+/// thread that the child does not have.
+struct Order {
+    generation: u32,
+    lock: Mutex<()>,
+    child: OnceLock<Box<Self>>,
+}
+
+impl Order {
+    const fn new(generation: u32) -> Self {
+        Self { generation, lock: Mutex::new(()), child: OnceLock::new() }
+    }
+
+    /// The one of this process.
+    fn get() -> &'static Self {
+        static FIRST: Order = Order::new(0);
+        let mut order = &FIRST;
+        while order.generation != extend::generation() {
+            order = order.child.get_or_init(|| Box::new(Self::new(extend::generation())));
+        }
+        order
+    }
+}
 
 /// Waits for the order in which broadcasts are sent: all threads get them in the same order, since
 /// a program may wait at a barrier in two of them at once, as with rayon. Locksley's own broadcasts
 /// have no lock, and no such order.
 fn lock_order() -> MutexGuard<'static, ()> {
-    ORDER.lock().unwrap_or_else(PoisonError::into_inner)
+    Order::get().lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Sends a broadcast that is not waited for.

@@ -27,6 +27,7 @@
 //! | [`Job`], [`push`], [`push_to_last`], [`Home`], [`GroupEnd`] | tasks in memory of a library |
 //! | [`broadcast`] | libraries that order their broadcasts |
 //! | [`install`], [`global`] | libraries that take the place of another pool |
+//! | [`generation`] | libraries with locks of their own, which a forked child must not wait for |
 //! | [`spawn_task`] | bindings for other languages |
 //! | [`Signal`] | code that blocks until it is woken as a future is |
 
@@ -58,6 +59,13 @@ pub fn tracer(worker: &crate::Worker) -> Option<std::sync::Arc<dyn Tracer>> {
 #[must_use]
 pub fn has_panic_handler(worker: &crate::Worker) -> bool {
     worker.shared().config.panic_handler.is_some()
+}
+
+/// The number of forks between the process that built the first pool and this one. A lock that was
+/// made in another generation may be held by a thread that this process does not have.
+#[must_use]
+pub fn generation() -> u32 {
+    crate::os::generation()
 }
 
 /// The kernel features that the worker's pool may use.
