@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Barrier, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, Yield};
 
@@ -132,6 +133,35 @@ fn handlers_are_called_by_threads_of_the_pool() {
     let mut calls: Vec<_> = receiver.iter().collect();
     calls.sort_unstable();
     assert_eq!(calls, [(0, Some(0)), (0, Some(0)), (1, Some(1)), (1, Some(1))]);
+}
+
+/// It works under one index after the other.
+#[test]
+fn handlers_of_a_replacement_see_the_index_that_they_are_called_with() {
+    let (sender, receiver) = channel();
+    let at_exit = sender.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .start_handler(move |index| {
+            sender.send((index, rayon_core::current_thread_index())).unwrap()
+        })
+        .exit_handler(move |index| {
+            at_exit.send((index, rayon_core::current_thread_index())).unwrap()
+        })
+        .build()
+        .unwrap();
+    let other = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for round in 0..10 {
+        pool.broadcast(|thread| {
+            if thread.index() == round % 2 {
+                other.install(|| thread::sleep(Duration::from_millis(5)));
+            }
+        });
+    }
+    drop(pool);
+    let calls: Vec<_> = receiver.iter().collect();
+    assert!(calls.len() > 2 * 2, "there was no replacement");
+    assert!(calls.iter().all(|&(index, seen)| seen == Some(index)), "{calls:?}");
 }
 
 #[test]

@@ -157,6 +157,8 @@ impl Shared {
             call(&config.on_start);
             work(&worker);
             self.slot(slot).detach_thread();
+            // A replacement may have worked under others since. Both hooks see the same index.
+            worker.local.index.set(index);
             call(&config.on_exit);
         });
         unwind::catch(|| drop(worker)).unwrap_or_else(report);
