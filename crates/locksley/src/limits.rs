@@ -1,14 +1,15 @@
 //! The one limit: how many workers of a pool may be active.
 //!
-//! At most so many of a pool's workers are active: they work or search. A worker over the limit
-//! parks when it has run out of tasks of its own. The number is in `Sleep`; here are its rules.
+//! So many of a pool's workers may be active: they work or search. A worker over the limit goes on
+//! until it has run out of tasks of its own, and parks. The number is in `Sleep`; here are its
+//! rules.
 //!
 //! | the limit | when |
 //! |---|---|
 //! | begins at the pool's size | the program has set a size |
 //! | begins at what the system grants, the *grant* | otherwise |
 //! | becomes the new size | the program resizes the pool |
-//! | rises to the grant or the share, at most to the size | these have risen |
+//! | rises to the smaller of grant and share, at most to the size | these have risen |
 //! | falls to less than are active, at least to the grant | one is ready for long ([`ReadyTime`]) |
 //! | falls from the grant to the *share*, what other pools leave of it | the same (`share.rs`) |
 //! | rises to the grant | tasks may wait for one another: the share pauses (`search/monitor.rs`) |
@@ -56,7 +57,7 @@ impl Bounds {
         self.granted.load(Ordering::Relaxed)
     }
 
-    /// How many of these other pools leave to this one.
+    /// The granted processors that other pools leave to this one.
     pub(crate) fn processors(&self) -> usize {
         self.granted().min(self.share.load(Ordering::Relaxed))
     }
@@ -89,7 +90,7 @@ impl Bounds {
     }
 
     /// The limit after active workers have blocked while tasks wait. `None` if fewer are `active`
-    /// than may be: the thread that a wake-up has chosen is suspended, and another one must wake up.
+    /// than may be: the thread that a wake-up has chosen may be suspended, so the monitor wakes up.
     pub(crate) fn raised(&self, limit: usize, active: usize) -> Option<usize> {
         (active >= limit).then(|| limit.saturating_mul(2).min(self.most()))
     }
@@ -111,7 +112,7 @@ impl ReadyTime {
     }
 }
 
-/// Some active workers, at one look.
+/// Some workers that have a task, at one look.
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
     /// The numbers of their slots.
@@ -158,7 +159,7 @@ pub(crate) struct Evidence {
     /// The mean times of those that were sampled. `None` where the system does not tell: then they
     /// count as blocked.
     pub(crate) times: Option<Times>,
-    /// For how long each of them has run since the same tasks lie in a queue.
+    /// For how long they have run since the same tasks lie in a queue, on average.
     pub(crate) ran: Duration,
 }
 

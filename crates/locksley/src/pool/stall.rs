@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::Pool;
 use super::tests::on_worker;
@@ -184,22 +185,25 @@ fn other_workers_become_active_while_the_only_active_one_is_held_at_any_step() {
     assert!(times_held > 50, "the harness holds threads: {times_held}");
 }
 
-/// The only active worker is held on its way into a sleep, where wake-ups may choose it.
+/// A worker is held on its way into a sleep, where a wake-up may choose it, and the limit is one.
 #[test]
-fn what_is_sent_is_run_while_the_only_active_worker_is_held_as_it_falls_asleep() {
+fn what_is_sent_is_run_while_a_worker_is_held_as_it_falls_asleep_at_the_limit() {
     const TASKS: usize = 3;
     let mut times_held = 0;
     for steps in 0..120 {
         let pool = confine(pool(2, Confined));
         let gate = Arc::new(Gate::default());
-        let [armed, done] = [0; 2].map(|none| Arc::new(AtomicUsize::new(none)));
-        let (at, count) = (Arc::clone(&gate), Arc::clone(&armed));
+        let [started, done] = [0; 2].map(|zero| Arc::new(AtomicUsize::new(zero)));
+        let (at, count) = (Arc::clone(&gate), Arc::clone(&started));
         pool.spawn(move |_| {
             count.fetch_add(1, Ordering::Release);
             stepped::arm(steps, &at);
         });
-        wait_for(&armed, 1);
+        assert_eq!(wait_for(&started, 1), 1);
+        // If both sleep before, it may be held on its way out of the sleep.
+        let until = Instant::now() + Duration::from_secs(20);
         while !gate.is_held() && pool.shared_now().sleep.active() > 0 {
+            assert!(Instant::now() < until, "a worker is awake, and not held after {steps} steps");
             thread::yield_now();
         }
         (0..TASKS).for_each(|_| pool.spawn(counted(&done)));

@@ -26,7 +26,7 @@ impl OwnWaits {
     }
 
     /// Lowers the limit if this worker, which has no task, has waited for long since it last
-    /// looked. It is then over the limit. Reads a file, at most once each [`LOOK_INTERVAL`] and
+    /// looked. It may then be over the limit. Reads a file, at most once each [`LOOK_INTERVAL`] and
     /// only while the limit can come down.
     pub(super) fn lower_limit_if_long(&mut self, shared: &Shared, slot: Slot, now: Instant) {
         let elapsed = now.saturating_duration_since(self.looked);
@@ -54,9 +54,8 @@ pub(super) struct Monitor {
     queues: Vec<Option<Seen>>,
     /// Since when the same tasks lie in a queue.
     stuck_since: Option<Instant>,
-    /// For how long each active worker has run since then.
+    /// For how long the sampled workers have run since then, on average.
     ran: Duration,
-    /// Some active workers.
     sample: Sample,
 }
 
@@ -107,7 +106,8 @@ impl Monitor {
         let now = Instant::now();
         let divides = shared.share.is_asked_for();
         if divides {
-            // Workers that have tasks do not look. The monitor itself runs now.
+            // Workers that have tasks do not look at what others want. The monitor counts as
+            // asleep, but runs now.
             shared.machine.sample(now, || shared.sleep.active() + 1);
             shared.follow_grant(now);
         }
@@ -115,9 +115,11 @@ impl Monitor {
         let stuck_since = self.record_queues(shared, now);
         let oldest_since = self.queues.iter().flatten().map(|it| it.oldest_since).min();
         let bounds = &shared.bounds;
-        let is_limited = divides && shared.sleep.limit() < bounds.granted().min(bounds.most());
-        if is_limited && oldest_since.is_some_and(|since| now - since >= NO_THEFT) {
-            // A task may wait for this one, and fork meanwhile.
+        let is_held_to_share =
+            divides && shared.sleep.limit() < bounds.granted().min(bounds.most());
+        if is_held_to_share && oldest_since.is_some_and(|since| now - since >= NO_THEFT) {
+            // A running task may wait for the oldest one. What it forks meanwhile changes the other
+            // end of its deque.
             self.pause_share(shared, now, NO_THEFT);
         }
         let sample = stuck_since.map_or_else(Sample::default, |_| shared.sample());
@@ -126,7 +128,7 @@ impl Monitor {
         if stuck_since.is_none() || was_stuck_since != stuck_since {
             self.ran = Duration::ZERO;
         }
-        // Other workers than before are compared the next time.
+        // If other workers are sampled, they are compared the next time.
         let is_comparable = stuck_since.is_some() && before.workers == self.sample.workers;
         let Some(elapsed) = elapsed.filter(|_| is_comparable) else { return Watch::Continue };
         let times = self.sample.since(&before, elapsed);
@@ -137,7 +139,7 @@ impl Monitor {
             let Some(limit) = bounds.raised(shared.sleep.limit(), active) else {
                 return Watch::Wake;
             };
-            if is_limited && evidence.is_without_progress() {
+            if is_held_to_share && evidence.is_without_progress() {
                 self.pause_share(shared, now, SHARE_PAUSE);
             }
             shared.set_limit(limit.max(shared.sleep.limit()));

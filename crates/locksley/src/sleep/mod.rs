@@ -2,7 +2,7 @@
 //!
 //! This module blocks and wakes threads; `idle` decides when. The README beside this file has the
 //! states, the protocol and the argument. Nothing here takes a lock. A thread that is suspended at
-//! any step leaves the others able to wake each other.
+//! any step leaves the others able to wake each other within the limit.
 
 mod counters;
 #[cfg(all(test, loom))]
@@ -29,8 +29,9 @@ use counters::{Counters, Sleepers};
 #[derive(Debug)]
 pub(crate) struct Sleep {
     counters: Counters,
-    /// True if a push must wake a sleeper. Written by the last worker that changed the counters. A
-    /// push reads this flag only, which changes with the first and the last searching worker.
+    /// True if a push may have to wake a sleeper: then it reads the counters. It may be true too
+    /// long, but is never false too long (see the README). It rarely changes: mostly with the first
+    /// and the last searching worker.
     needs_thief: CachePadded<AtomicBool>,
     sleepers: Sleepers,
     /// One for each slot.
@@ -58,7 +59,8 @@ pub(crate) enum Watch {
     Continue,
     /// No worker is active: it sleeps on as any other worker.
     Retire,
-    /// It wakes up: fewer workers are active than may be, and tasks wait.
+    /// It wakes up instead of raising the limit: tasks wait, the active workers block or make no
+    /// progress, and fewer are active than may be.
     Wake,
 }
 

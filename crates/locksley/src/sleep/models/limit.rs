@@ -7,12 +7,16 @@ fn limited(workers: usize, limit: usize) -> Sleep {
     Sleep::new(workers, workers, limit)
 }
 
-/// What the monitor does: it raises the limit if tasks wait.
+/// What the monitor does if tasks wait: it wakes up if fewer workers are active than may be, and
+/// raises the limit otherwise.
 fn watch(sleep: &Sleep, tasks: &Tasks) -> Watch {
     if sleep.active() == 0 {
         return Watch::Retire;
     }
     if tasks.are_left() {
+        if sleep.active() < sleep.limit() {
+            return Watch::Wake;
+        }
         sleep.set_limit(sleep.workers.min(2 * sleep.limit()));
     }
     thread::yield_now();

@@ -220,6 +220,9 @@ impl Pool {
             {
                 if state.asleep() >= self.workers {
                     At::Retires
+                } else if state.is_work_left() && state.asleep() > state.spare {
+                    state.threads[me].is_notified = true; // it wakes up by itself
+                    at
                 } else if state.is_work_left() && state.spare > 0 {
                     let limit = 2 * (self.workers - state.spare);
                     state.spare = self.workers.saturating_sub(limit);
@@ -347,7 +350,12 @@ fn each_fault_is_found() {
         (Fault::NoRecheck, NO_LIMIT, "a ready task waits for ever"),
         (Fault::MonitorDoesNotLook, LIMIT, "a ready task waits for ever"),
         (Fault::MonitorNotReplaced, ALL_BLOCK, "a ready task waits for ever"),
-        (Fault::MonitorWithinLimit, NO_LIMIT, "a ready task waits for ever"),
+        // It would find the task when it looks.
+        (
+            Fault::MonitorWithinLimit,
+            Pool { watches: false, ..NO_LIMIT },
+            "a ready task waits for ever",
+        ),
         (Fault::RetiresWithoutLook, LIMIT, "a ready task waits for ever"),
         (Fault::TokenStays, THIEF_BLOCKS, "a ready task waits for ever"),
         (Fault::NoSuccessor, THIEF_BLOCKS, "a ready task waits for ever"),
