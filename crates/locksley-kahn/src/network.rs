@@ -20,7 +20,7 @@ use locksley_sys::unwind;
 /// needs no growth, and a cycle that needs more than this is most often an error.
 const LIMIT: u64 = 1 << 16;
 
-/// The future of a process with more bytes is moved to the heap at once.
+/// The future of a process with more bytes is moved to the heap at once, as those of tasks are.
 const LARGE: usize = 16 << 10;
 
 /// A network of processes and channels: made first, and then [run](Self::run).
@@ -388,7 +388,8 @@ impl Network {
         R: Future + Send + 'static,
         T: Send + 'static,
     {
-        // Before it is passed on, which may copy it each time: a worker's stack has 2 MiB.
+        // A future, though not a body, is boxed before it is passed on, which may copy it each time:
+        // a worker's stack has 2 MiB.
         if const { size_of::<R>() > LARGE } {
             let body = move |ends: P::Owned| Box::pin(body(ends));
             self.add_as_it_is(name, ports, body, finish, wait_mode)

@@ -23,8 +23,9 @@ use crate::graph::lock_set::LockSet;
 /// point other than its start.
 ///
 /// A deadlock is possible if a body runs another root and waits for it, also below a
-/// [`join`](locksley::join) or a scope. No interval of the inner root may name a lock that the
-/// interval of the waiting body holds, or that another body which waits for a root may hold.
+/// [`join`](locksley::join), a scope, or a [call](locksley::Worker::run_one) that runs any task. No
+/// interval of the inner root may name a lock that the interval of the waiting body holds, or that
+/// another body which waits for a root may hold.
 ///
 /// # Examples
 /// ```

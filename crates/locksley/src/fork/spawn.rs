@@ -72,8 +72,9 @@ impl Spawn {
 /// task runs in the [global pool](Pool::global).
 ///
 /// A pool that is dropped finishes its detached closures first. If it is closed already, which only
-/// its exit hooks and borrowed threads can see, the task is dropped without running. The global
-/// pool is never dropped: a task that has not ended when `main` returns is lost with the process.
+/// borrowed threads can see, and exit hooks of a pool that starts in the background, the task is
+/// dropped without running. The global pool is never dropped: a task that has not ended when `main`
+/// returns is lost with the process.
 /// A panic of the task goes to the pool's [`panic_handler`](crate::PoolBuilder::panic_handler).
 /// Without a handler, it ends this task only.
 ///

@@ -21,7 +21,7 @@ impl Owner for InPool<'_> {
     unsafe fn schedule(task: NonNull<Header>) {
         // SAFETY: it has not finished, so the pool's reference is there.
         let pool = unsafe { task.as_ref() }.owner();
-        // SAFETY: as the caller promises. The address is from an `Arc` (`spawn_by`), and a pool is
+        // SAFETY: as the caller promises. The address is from an `Arc` (`spawn_counted`), and a pool is
         // not closed while one of its tasks has not finished.
         unsafe { make_ready(task, pool.cast().as_ptr()) };
     }
@@ -79,7 +79,7 @@ pub(crate) const fn is_large<F>() -> bool {
 }
 
 /// Makes a task of a future. `push` makes it ready. If the pool is closing, the task is cancelled
-/// at once, or tasks that spawn others could keep the pool open for ever.
+/// at once: otherwise tasks that spawn others could keep the pool open for ever.
 pub(crate) fn spawn_by<F>(
     pool: &Arc<Shared>,
     future: F,
@@ -92,7 +92,7 @@ where
     spawn_counted::<F, false>(pool, future, push)
 }
 
-/// Makes a task of a closure. As a detached one it keeps the pool open, also for what it spawns.
+/// Makes a task of a closure. Like a detached closure, it and what it spawns keep the pool open.
 pub(crate) fn spawn_closure_by<F, R>(
     pool: &Arc<Shared>,
     closure: F,
