@@ -388,8 +388,8 @@ impl Network {
         R: Future + Send + 'static,
         T: Send + 'static,
     {
-        // A future, though not a body, is boxed before it is passed on, which may copy it each time:
-        // a worker's stack has 2 MiB.
+        // A future, though not a body, is boxed before it is passed on, which may copy it each
+        // time: a worker's stack has 2 MiB.
         if const { size_of::<R>() > LARGE } {
             let body = move |ends: P::Owned| Box::pin(body(ends));
             self.add_as_it_is(name, ports, body, finish, wait_mode)

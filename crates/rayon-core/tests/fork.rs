@@ -1,5 +1,5 @@
-//! A forked child has its own global pool. The only test of this binary: a child that is forked while
-//! another thread starts cannot build one.
+//! A forked child has its own global pool. The only test of this binary: a child that is forked
+//! while another thread starts cannot build one.
 
 #![cfg(target_os = "linux")]
 

@@ -21,8 +21,8 @@ impl Owner for InPool<'_> {
     unsafe fn schedule(task: NonNull<Header>) {
         // SAFETY: it has not finished, so the pool's reference is there.
         let pool = unsafe { task.as_ref() }.owner();
-        // SAFETY: as the caller promises. The address is from an `Arc` (`spawn_counted`), and a pool is
-        // not closed while one of its tasks has not finished.
+        // SAFETY: as the caller promises. The address is from an `Arc` (`spawn_counted`), and a pool
+        // is not closed while one of its tasks has not finished.
         unsafe { make_ready(task, pool.cast().as_ptr()) };
     }
 

@@ -146,8 +146,8 @@ impl Pool {
     /// Builds the pool again, in a forked child, which has none of its threads.
     #[cold]
     fn rebuild(&self) -> Self {
-        let lost = "the pool's threads were lost in a fork, and others cannot be started: the program \
-                    or a library started them";
+        let lost = "the pool's threads were lost in a fork, and others cannot be started: the \
+                    program or a library started them";
         assert!(self.shared.config.can_rebuild, "{lost}");
         let config = Configuration {
             // The thread that uses the pool first in a child is not the one that built it here.

@@ -142,6 +142,7 @@ impl Monitor {
             if is_held_to_share && evidence.is_without_progress() {
                 self.pause_share(shared, now, SHARE_PAUSE);
             }
+            // The pause may have raised it further.
             shared.set_limit(limit.max(shared.sleep.limit()));
         }
         Watch::Continue

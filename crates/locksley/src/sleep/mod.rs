@@ -48,7 +48,8 @@ pub(crate) struct Sleep {
 pub(crate) enum SleepOutcome {
     /// The worker did not park: there was a reason to stay awake.
     StayedAwake,
-    /// The worker was notified, or its park returned spuriously.
+    /// The worker was notified, or woke up as the [monitor](Watch::Wake), or its park returned
+    /// spuriously.
     Woken,
 }
 

@@ -148,21 +148,21 @@ where
     spawn_into(None, None, future)
 }
 
-/// Runs a future as a task of `pool`, or else of the calling worker's pool or the global one. Boxes
-/// it if it is large.
+/// Runs a future as a task of `pool`, or else of the calling worker's pool or the global one.
+/// Boxes it if it is large.
 fn spawn_into<F>(pool: Option<&Pool>, option: Option<Spawn>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     if const { is_large::<F>() } {
-        spawn_unboxed(pool, option, Box::pin(future))
+        spawn_as_it_is(pool, option, Box::pin(future))
     } else {
-        spawn_unboxed(pool, option, future)
+        spawn_as_it_is(pool, option, future)
     }
 }
 
-fn spawn_unboxed<F>(pool: Option<&Pool>, option: Option<Spawn>, future: F) -> JoinHandle<F::Output>
+fn spawn_as_it_is<F>(pool: Option<&Pool>, option: Option<Spawn>, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
@@ -173,21 +173,21 @@ where
     })
 }
 
-/// Runs a closure as a task of `pool`, or else of the calling worker's pool or the global one. Boxes
-/// it if it is large.
+/// Runs a closure as a task of `pool`, or else of the calling worker's pool or the global one.
+/// Boxes it if it is large.
 fn spawn_task_into<F, R>(pool: Option<&Pool>, task: F) -> JoinHandle<R>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
     if const { is_large::<F>() } {
-        spawn_task_unboxed(pool, Box::new(task))
+        spawn_task_as_it_is(pool, Box::new(task))
     } else {
-        spawn_task_unboxed(pool, task)
+        spawn_task_as_it_is(pool, task)
     }
 }
 
-fn spawn_task_unboxed<F, R>(pool: Option<&Pool>, task: F) -> JoinHandle<R>
+fn spawn_task_as_it_is<F, R>(pool: Option<&Pool>, task: F) -> JoinHandle<R>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
